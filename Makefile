@@ -1,0 +1,55 @@
+# Everything here sets itself up: Python 3.11 or newer and make are all that a machine needs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+# Of all that PATH offers the first one counts that runs, is new enough and can make an environment: a pyenv shim may
+# stand for a version that is not there.
+SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+
+.PHONY: help verify test test-slow format lock clean
+
+help: ## say what there is to run
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+verify: $(READY) ## check every model against its pinned results, and print the table
+	$(PY) -m holdfast verify
+
+test: $(READY) ## lint, types and the tests that a change must pass
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow"
+
+test-slow: $(READY) ## the tests that take minutes
+	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=nightly -m slow
+
+format: $(READY) ## put the code in its standard layout
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+lock: $(READY) ## renew requirements.lock from pyproject.toml
+	$(PY) -m pip install --quiet uv
+	$(PY) -m uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command "make lock" --upgrade --quiet --output-file requirements.lock
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml
+	@python=; \
+	for python in $$(type -aP python3.11 python3.12 python3.13 python3 python); do \
+	    if "$$python" -c '$(SUITABLE)' 2>/dev/null; then break; fi; python=; \
+	done; \
+	if [ -z "$$python" ]; then echo "make: Python 3.11 or newer (with venv) is needed; none is on PATH" >&2; exit 2; fi; \
+	echo "make: setting up $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv --clear $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
