@@ -1,0 +1,1 @@
+"""The typed transition system, and the compiler from Python source to it."""

@@ -1,0 +1,193 @@
+"""From annotations to types of the transition system."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from typing import Any
+
+import attrs
+
+from holdfast.ir.compile.source import Module
+from holdfast.ir.marks import MARK
+from holdfast.ir.types import BOOL, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
+
+BUILTINS: dict[str, object] = {
+    kind.__name__: kind for kind in (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, object)
+}
+
+
+@attrs.define
+class Types:
+    """The types a model uses, by the Python class that declares them; filled as annotations are read."""
+
+    known: dict[type, Plain] = attrs.field(factory=dict)
+
+    def of_class(self, cls: object, module: Module, node: ast.AST) -> Plain:
+        """The type that a Python class stands for."""
+        if cls is bool:
+            return BOOL
+        if not isinstance(cls, type):
+            module.refuse(node, "this is not a type", "use bool, an Enum, or a class of Sort, Nat or Int")
+        if cls in self.known:
+            return self.known[cls]
+        made = _declared(cls, module, node)
+        for other, taken in self.known.items():
+            if str(taken) == str(made):
+                module.refuse(node, f"two types are called {made} ({other.__module__} has the other)", "rename one")
+        self.known[cls] = made
+        return made
+
+
+def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
+    role = getattr(cls, MARK, None)
+    name = cls.__name__
+    if MARK in vars(cls):
+        module.refuse(node, f"{name} itself is not a type of a model", f"declare one: class My{name}({name}): ...")
+    if role == "sort":
+        return SortType(name)
+    if role == "nat":
+        return NatType(name)
+    if role == "int":
+        lo, hi = getattr(cls, "lo"), getattr(cls, "hi")  # noqa: B009 - the compiler knows nothing of lang's classes
+        if not (isinstance(lo, int) and isinstance(hi, int) and lo <= hi):
+            module.refuse(node, f"{name} has no values: its bounds are {lo!r} to {hi!r}", "give it lo <= hi")
+        return IntType(name, lo, hi)
+    if issubclass(cls, enum.Enum):
+        members = tuple(cls.__members__)
+        if not members:
+            module.refuse(node, f"the Enum {name} has no members", "give it some")
+        distinct = [member.name for member in cls]
+        for member in members:
+            if member not in distinct:
+                module.refuse(
+                    node, f"{name}.{member} is no member of its own: it has another one's value", "give it a new value"
+                )
+        return EnumType(name, members)
+    if cls is int:
+        module.refuse(node, "an int has no bounds", "declare a Nat, or class Gap(Int, lo=-2, hi=2)")
+    return module.refuse(node, f"{name} is outside the language", "use bool, an Enum, or a class of Sort, Nat or Int")
+
+
+def resolve(node: ast.expr, module: Module) -> Any:
+    """What a dotted name means in its module; refuses unknown names."""
+    match node:
+        case ast.Name(id=name):
+            if name in module.names:
+                return module.names[name]
+            if name in BUILTINS:
+                return BUILTINS[name]
+            module.refuse(node, "this name is not known here", "define or import it")
+        case ast.Attribute(value=value, attr=attr):
+            owner = resolve(value, module)
+            if hasattr(owner, attr):
+                return getattr(owner, attr)
+            module.refuse(node, f"there is no {attr} in {ast.unparse(value)}", "check the spelling")
+        case ast.Constant(value=str(text)):
+            return resolve(_unquote(node, text, module), module)
+    module.refuse(node, "this is not a name", "use the name of a type")
+
+
+def _unquote(node: ast.expr, text: str, module: Module) -> ast.expr:
+    try:
+        inner = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        module.refuse(node, "this is not a type", "write the type without quotes")
+    for part in ast.walk(inner):
+        ast.copy_location(part, node)
+    return inner
+
+
+def scalar(node: ast.expr, module: Module, types: Types) -> Scalar:
+    """The type of a cell: a plain type, or ``Plain | None``."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return scalar(_unquote(node, text, module), module, types)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            inner = scalar(left, module, types)
+            if isinstance(inner, OptionalType):
+                module.refuse(node, "an Optional of an Optional", "write `| None` once")
+            return OptionalType(inner)
+        case ast.BinOp(op=ast.BitOr()):
+            module.refuse(node, "a union of types", "only `Type | None` is possible; use an Enum for alternatives")
+        case ast.Subscript():
+            module.refuse(
+                node, "a cell holds a scalar", "use bool, an Enum, a Sort, Nat or Int, or one of them `| None`"
+            )
+        case ast.Name() | ast.Attribute():
+            return types.of_class(resolve(node, module), module, node)
+    return module.refuse(node, "this is not a type", "use bool, an Enum, a Sort, Nat or Int, or one of them `| None`")
+
+
+def plain(node: ast.expr, module: Module, types: Types, what: str) -> Plain:
+    """The type of a parameter."""
+    found = scalar(node, module, types)
+    if isinstance(found, OptionalType):
+        module.refuse(node, f"{what} cannot be None", "take a bool parameter beside it, or write two actions")
+    return found
+
+
+def key(node: ast.expr, module: Module, types: Types) -> Key:
+    """The type of a key or of a loop's domain."""
+    found = scalar(node, module, types)
+    if isinstance(found, SortType | NatType | EnumType):
+        return found
+    return module.refuse(node, f"{found} cannot be a key or a domain", "use a Sort, a Nat or an Enum")
+
+
+@attrs.frozen
+class FieldType:
+    """What a field's annotation says."""
+
+    keys: tuple[Key, ...]
+    value: Scalar
+    ghost: bool = False
+    flag: bool = False
+
+
+def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
+    """The type of a field: Ghost[...], Flag, Map[...], Rel[...] or a scalar."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return field_type(_unquote(node, text, module), module, types)
+        case ast.Subscript(value=value, slice=inner):
+            origin = resolve(value, module)
+            role = getattr(origin, MARK, None)
+            if _annotated(origin, "ghost"):
+                found = field_type(inner, module, types)
+                if found.ghost or found.flag:
+                    module.refuse(node, "a Ghost holds a plain field", "write Ghost[Map[...]] or Ghost[Rel[...]]")
+                return attrs.evolve(found, ghost=True)
+            if role == "rel":
+                return FieldType(_keys(node, inner, module, types), BOOL)
+            if role == "map":
+                if not isinstance(inner, ast.Tuple) or len(inner.elts) != 2:
+                    module.refuse(
+                        node, "a Map has a key and a value", "write Map[Key, Value] or Map[tuple[A, B], Value]"
+                    )
+                return FieldType(_map_keys(inner.elts[0], module, types), scalar(inner.elts[1], module, types))
+        case ast.Name() | ast.Attribute():
+            found_name = resolve(node, module)
+            if _annotated(found_name, "flag"):
+                return FieldType((), BOOL, flag=True)
+            if getattr(found_name, MARK, None) in ("map", "rel"):
+                module.refuse(node, "its keys are not given", "write Map[Key, Value] or Rel[Key]")
+    return FieldType((), scalar(node, module, types))
+
+
+def _map_keys(node: ast.expr, module: Module, types: Types) -> tuple[Key, ...]:
+    match node:
+        case ast.Subscript(value=value, slice=inner) if resolve(value, module) is tuple:
+            return _keys(node, inner, module, types)
+    return (key(node, module, types),)
+
+
+def _keys(node: ast.expr, inner: ast.expr, module: Module, types: Types) -> tuple[Key, ...]:
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if not parts:
+        module.refuse(node, "it has no keys", "declare a plain field, or give it a key")
+    return tuple(key(part, module, types) for part in parts)
+
+
+def _annotated(origin: object, word: str) -> bool:
+    return word in getattr(origin, "__metadata__", ())

@@ -1,0 +1,259 @@
+"""From the body of an action or an initial condition to statements of the transition system.
+
+``return`` becomes nesting: what follows an ``if`` that may return moves into the branches that go on. Procedures
+(helpers that return nothing) are expanded in place, their arguments named first, so that later writes cannot change
+what was passed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import attrs
+
+from holdfast.ir.compile.annotations import scalar
+from holdfast.ir.compile.context import Context, Env
+from holdfast.ir.compile.expressions import Expressions
+from holdfast.ir.compile.facts import after_write, when_false, when_true
+from holdfast.ir.compile.fitting import fit
+from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest
+from holdfast.ir.compile.source import Member
+from holdfast.ir.expr import Expr, Lit, Name, Read, walk
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
+from holdfast.ir.types import EnumType, NoneType, Scalar
+
+OUTSIDE: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.While: ("a while loop may not end", "write `for x in Sort`"),
+    ast.Try: ("exceptions are outside the language", "use if"),
+    ast.With: ("a context manager is outside the language", "drop it"),
+    ast.Assert: ("an assert says nothing to the engines", "write require(..., LABEL), or an @invariant"),
+    ast.Raise: ("exceptions are outside the language", "write require(cond, LABEL)"),
+    ast.Delete: ("a cell cannot be deleted", "write None, or a reset value"),
+    ast.Global: ("a model has no globals", "declare a field"),
+    ast.Nonlocal: ("a model has no globals", "declare a field"),
+    ast.Import: ("an import inside a method", "move it to the top of the file"),
+    ast.ImportFrom: ("an import inside a method", "move it to the top of the file"),
+    ast.Match: ("match is outside the language", "use if and elif"),
+    ast.FunctionDef: ("a nested function is outside the language", "make it a helper method"),
+    ast.ClassDef: ("a nested class is outside the language", "move it to the top of the file"),
+    ast.Break: ("a break makes the order of a loop matter", "filter with `if`"),
+    ast.Continue: ("a continue is outside the language", "filter with `if`"),
+}
+
+
+class Bodies:
+    """Compiles the bodies of one action; names are unique across all of them."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.expressions = Expressions(context)
+
+    def body(self, member: Member, params: dict[str, Expr]) -> tuple[Stmt, ...]:
+        """The statements of a method, its parameters bound to the given expressions."""
+        receiver = member.node.args.args[0].arg
+        env = Env(member.module, {receiver: False}, params, frozenset(), (member.name,))
+        return tuple(self._sequence(member.node.body, env, in_loop=False))
+
+    def _sequence(self, body: Sequence[ast.stmt], env: Env, *, in_loop: bool) -> list[Stmt]:
+        done: list[Stmt] = []
+        for index, stmt in enumerate(body):
+            rest = body[index + 1 :]
+            check_reached(rest, stmt, env)
+            match stmt:
+                case ast.Return():
+                    self._return(stmt, env, in_loop)
+                    return done
+                case ast.If() if _returns(stmt):
+                    if in_loop:
+                        env.module.refuse(stmt, "a return inside a loop makes its order matter", "filter with `if`")
+                    test = self.expressions.test(stmt.test, env)
+                    then = self._sequence(join_rest(stmt.body, rest), env.knowing(when_true(test)), in_loop=False)
+                    orelse = self._sequence(join_rest(stmt.orelse, rest), env.knowing(when_false(test)), in_loop=False)
+                    done.append(If(test, tuple(then), tuple(orelse), env.module.place(stmt)))
+                    return done
+                case _:
+                    made, env = self._statement(stmt, env, in_loop)
+                    done.extend(made)
+        return done
+
+    def _return(self, stmt: ast.Return, env: Env, in_loop: bool) -> None:
+        if in_loop:
+            env.module.refuse(stmt, "a return inside a loop makes its order matter", "filter with `if`")
+        if stmt.value is not None and not (isinstance(stmt.value, ast.Constant) and stmt.value.value is None):
+            env.module.refuse(stmt, "an action returns nothing", "write `return`")
+
+    def _statement(self, stmt: ast.stmt, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
+        at = env.module.place(stmt)
+        match stmt:
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
+                return [], env
+            case ast.Expr(value=ast.Call() as call):
+                return self._call(call, env, in_loop)
+            case ast.Assign(targets=[target], value=value):
+                return self._assign(stmt, target, value, env)
+            case ast.Assign():
+                env.module.refuse(stmt, "several targets are assigned", "assign one at a time")
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=note, value=ast.expr() as value):
+                kind = scalar(note, env.module, self.context.types)
+                found = fit(self.expressions.expression(value, env), kind, value, env, what=name)
+                return self._let(stmt, name, found, env)
+            case ast.AugAssign(target=target, op=op, value=value):
+                combined = ast.copy_location(ast.BinOp(_load(target), op, value), stmt)
+                return self._assign(stmt, target, combined, env)
+            case ast.If(test=test, body=then, orelse=orelse):
+                cond = self.expressions.test(test, env)
+                left = self._sequence(then, env.knowing(when_true(cond)), in_loop=in_loop)
+                right = self._sequence(orelse, env.knowing(when_false(cond)), in_loop=in_loop)
+                return [If(cond, tuple(left), tuple(right), at)], _forget([*left, *right], env)
+            case ast.For():
+                return self._loop(stmt, env)
+        return env.module.refuse(
+            stmt,
+            *OUTSIDE.get(type(stmt), ("this statement is outside the language", "use assignments, if, for, require")),
+        )
+
+    # Writes ---------------------------------------------------------------------------------------------------
+
+    def _assign(self, stmt: ast.stmt, target: ast.expr, value: ast.expr, env: Env) -> tuple[list[Stmt], Env]:
+        at = env.module.place(stmt)
+        match target:
+            case ast.Name(id=name):
+                return self._let(stmt, name, self.expressions.expression(value, env), env)
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(id=state))) if state in env.states:
+                var, keys, field = self.expressions.cell(target, env)
+                found = self._value(value, field.value, env, what=ast.unparse(target))
+                self._writable(stmt, field.source.name, env)
+                return [Assign(var, keys, found, at)], attrs.evolve(env, known=after_write(env.known, var))
+            case ast.Attribute(value=ast.Name(id=state), attr=attr) if state in env.states:
+                field_ = self.context.fields.get(attr)
+                if field_ is None:
+                    env.module.refuse(target, f"the model has no field {attr}", "declare it in the class: `name: Type`")
+                if field_.keys:
+                    env.module.refuse(target, f"{attr} is a map", f"write self.{attr}.fill(value), or one cell")
+                self._writable(stmt, attr, env)
+                found = self._value(value, field_.value, env, what=ast.unparse(target))
+                return [Assign(attr, (), found, at)], attrs.evolve(env, known=after_write(env.known, attr))
+        return env.module.refuse(target, "this cannot be assigned", "assign a local, a field, or one cell of a map")
+
+    def _value(self, value: ast.expr, kind: Scalar, env: Env, what: str) -> Expr:
+        return fit(self.expressions.expression(value, env), kind, value, env, what=what)
+
+    def _writable(self, stmt: ast.stmt, name: str, env: Env) -> None:
+        if self.context.fields[name].flag is not None:
+            env.module.refuse(stmt, f"{name} is a Flag", "a flag is chosen with --variant; use a field for state")
+
+    def _let(self, stmt: ast.stmt, name: str, value: Expr, env: Env) -> tuple[list[Stmt], Env]:
+        if name in env.names:
+            env.module.refuse(stmt, f"{name} has a value already", "a local is assigned once: use another name")
+        env.check_free(stmt, name)
+        if isinstance(value.type, NoneType):
+            env.module.refuse(stmt, f"{name} would only ever be None", "write None where it is used")
+        unique = self.expressions.fresh(name)
+        local = Name(unique, value.type)
+        env = env.bind(name, local)
+        if value in env.known:
+            env = env.knowing(frozenset({local}))
+        return [Let(unique, value, env.module.place(stmt))], env
+
+    # Loops ----------------------------------------------------------------------------------------------------
+
+    def _loop(self, stmt: ast.For, env: Env) -> tuple[list[Stmt], Env]:
+        if stmt.orelse:
+            env.module.refuse(stmt.orelse[0], "a loop has no else", "write it after the loop")
+        if not isinstance(stmt.target, ast.Name):
+            env.module.refuse(stmt.target, "one variable is bound at a time", "nest two loops")
+        if stmt.target.id in env.names:
+            env.module.refuse(stmt.target, f"{stmt.target.id} has a value already", "use another name")
+        env.check_free(stmt.target, stmt.target.id)
+        domain = self.expressions.domain(stmt.iter, env)
+        unique = self.expressions.fresh(stmt.target.id)
+        inner = env.bind(stmt.target.id, Name(unique, domain))
+        body = self._sequence(stmt.body, inner, in_loop=True)
+        return [For(unique, domain, tuple(body), env.module.place(stmt))], _forget(body, env)
+
+    # Calls ----------------------------------------------------------------------------------------------------
+
+    def _call(self, call: ast.Call, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
+        match call.func:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"))):
+                env.module.refuse(call, "super is outside the language", "move the shared lines into a helper")
+            case ast.Name() if self.expressions.role(call.func, env) == "require":
+                return [self._require(call, env, in_loop)], env
+            case ast.Name() if self.expressions.role(call.func, env) == "rule":
+                env.module.refuse(call, "a rule on its own does nothing", 'write `if rule("ST-14"):`')
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=state), attr=field), attr="fill") if (
+                state in env.states
+            ):
+                return self._fill(call, field, env, in_loop)
+            case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
+                return self._procedure(call, name, state, env, in_loop)
+        return env.module.refuse(
+            call, "this call is outside the language", "call require, a helper of the model, or self.field.fill(value)"
+        )
+
+    def _require(self, call: ast.Call, env: Env, in_loop: bool) -> Require:
+        if in_loop:
+            env.module.refuse(call, "a require inside a loop", "write require(all(... for x in Sort), LABEL)")
+        words = {word.arg: word.value for word in call.keywords}
+        if not 2 <= len(call.args) <= 3 or set(words) - {"error"} or (len(call.args) == 3 and words):
+            env.module.refuse(
+                call, "require takes a condition, a label and an error", 'write require(cond, "ST-14", error=E.X)'
+            )
+        cond = self.expressions.condition(call.args[0], env)
+        label = self.expressions.label(call.args[1], call, env)
+        given = words.get("error", call.args[2] if len(call.args) == 3 else None)
+        error: str | None = None
+        if given is not None and not (isinstance(given, ast.Constant) and given.value is None):
+            found = self.expressions.expression(given, env)
+            if not isinstance(found, Lit) or not isinstance(found.type, EnumType):
+                env.module.refuse(given, "an error is a member of an Enum", "write error=E.STREAM_FENCED")
+            error = str(found.value)
+        return Require(cond, label, error, env.module.place(call))
+
+    def _fill(self, call: ast.Call, name: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
+        field = self.context.fields.get(name)
+        if field is None or not field.keys:
+            env.module.refuse(call, f"the model has no map {name}", "fill writes every cell of a Map or Rel")
+        if in_loop:
+            env.module.refuse(call, "a fill inside a loop writes the same cells each time", "move it out of the loop")
+        if len(call.args) != 1 or call.keywords:
+            env.module.refuse(call, "fill takes one value", f"write self.{name}.fill(value)")
+        value = self._value(call.args[0], field.value, env, what=f"self.{name}")
+        return [Fill(name, value, env.module.place(call))], attrs.evolve(env, known=after_write(env.known, name))
+
+    def _procedure(self, call: ast.Call, name: str, state: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
+        member, args, inner = helper_env(self.expressions, call, name, env.states[state], env)
+        returns = member.node.returns
+        if not (isinstance(returns, ast.Constant) and returns.value is None):
+            env.module.refuse(call, f"what {name} returns is not used", "use its value, or annotate it `-> None`")
+        made: list[Stmt] = []
+        for param, arg in args.items():
+            bound = arg
+            if any(isinstance(part, Read) for part in walk(arg)):
+                unique = self.expressions.fresh(param)
+                made.append(Let(unique, arg, env.module.place(call)))
+                bound = Name(unique, arg.type)
+            inner = inner.bind(param, bound)
+        body = self._sequence(member.node.body, inner, in_loop=in_loop)
+        return [*made, *body], _forget(body, env)
+
+
+def _forget(body: Sequence[Stmt], env: Env) -> Env:
+    """The environment after a body, without facts about what it may have written."""
+    known = env.known
+    for stmt in statements(tuple(body)):
+        if isinstance(stmt, Assign | Fill):
+            known = after_write(known, stmt.var)
+    return attrs.evolve(env, known=known)
+
+
+def _returns(node: ast.stmt) -> bool:
+    return any(isinstance(part, ast.Return) for part in ast.walk(node))
+
+
+def _load(target: ast.expr) -> ast.expr:
+    loaded = ast.parse(ast.unparse(target), mode="eval").body
+    for part in ast.walk(loaded):
+        ast.copy_location(part, target)
+    return loaded

@@ -1,0 +1,249 @@
+"""What a well-formed system keeps, beyond types: independent loops, silent ghosts, a complete initial condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NoReturn
+
+from holdfast.ir.errors import ModelError, Place
+from holdfast.ir.expr import Expr, IfElse, Lit, Name, Read, Wrap, walk
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, statements
+from holdfast.ir.system import Action, Scope, Var
+from holdfast.ir.types import Key, NatType, NumberType
+
+
+def _refuse(at: Place, construct: str, problem: str, remedy: str) -> NoReturn:
+    raise ModelError(at, construct, problem, remedy)
+
+
+def _cell(var: str, keys: Sequence[Expr]) -> str:
+    shown = ", ".join(key.name if isinstance(key, Name) else "..." for key in keys)
+    return f"self.{var}[{shown}]" if keys else f"self.{var}"
+
+
+# Loops --------------------------------------------------------------------------------------------------------
+
+
+def check_loops(body: tuple[Stmt, ...]) -> None:
+    """Refuse a loop whose iterations can see one another.
+
+    Each variable that a loop writes must be written and read, within the loop, only at cells that carry the loop's
+    variable at one and the same position of the key: then different iterations touch different cells.
+    """
+    for stmt in statements(body):
+        if isinstance(stmt, For):
+            _check_loop(stmt)
+
+
+def _check_loop(loop: For) -> None:
+    writes = [stmt for stmt in statements(loop.body) if isinstance(stmt, Assign)]
+    for write in writes:
+        at = {place for place, key in enumerate(write.keys) if _is(key, loop.var)}
+        if not at:
+            _refuse(
+                write.at,
+                f"{_cell(write.var, write.keys)} = ...",
+                f"every iteration of the loop over {loop.var} writes the same cell, so their order matters",
+                f"write only cells whose key contains {loop.var}",
+            )
+        for keys, place in _touched(loop.body, write.var):
+            same = {index for index, key in enumerate(keys) if _is(key, loop.var)}
+            at &= same
+            if not at:
+                _refuse(
+                    place,
+                    _cell(write.var, keys),
+                    f"an iteration of the loop over {loop.var} can see what another one wrote",
+                    f"touch {write.var} in this loop only at cells with {loop.var} at one place of the key",
+                )
+
+
+def _is(key: Expr, name: str) -> bool:
+    return isinstance(key, Name) and key.name == name
+
+
+def _touched(body: tuple[Stmt, ...], var: str) -> Iterable[tuple[tuple[Expr, ...], Place]]:
+    for stmt in statements(body):
+        if isinstance(stmt, Assign) and stmt.var == var:
+            yield stmt.keys, stmt.at
+        for outer in direct_expressions(stmt):
+            for expr in walk(outer):
+                if isinstance(expr, Read) and expr.var == var:
+                    yield expr.keys, stmt.at
+
+
+# Ghosts -------------------------------------------------------------------------------------------------------
+
+
+def check_ghosts(action: Action, variables: Mapping[str, Var]) -> None:
+    """Refuse an action in which a ghost could change what happens to the real state."""
+    _Ghosts(variables).visit(action.body, under=None)
+
+
+class _Ghosts:
+    """Follows what ghosts flow into: locals, branches, and from there writes and guards."""
+
+    def __init__(self, variables: Mapping[str, Var]) -> None:
+        self.variables = variables
+        self.tainted: set[str] = set()
+
+    def visit(self, body: tuple[Stmt, ...], under: str | None) -> None:
+        """Check a body that runs only if the ghost ``under`` says so (None: no ghost decides)."""
+        for stmt in body:
+            source = under or next(filter(None, map(self._ghost_in, direct_expressions(stmt))), None)
+            match stmt:
+                case Let(name=name):
+                    if source:
+                        self.tainted.add(name)
+                case Require():
+                    if source:
+                        _refuse(
+                            stmt.at,
+                            f'require(..., "{stmt.label}")',
+                            f"a guard depends on the ghost {source}",
+                            "ghosts record history for properties: guard with real state",
+                        )
+                case Assign() | Fill():
+                    self._write(stmt, source)
+                case If(then=then, orelse=orelse):
+                    self.visit(then, source)
+                    self.visit(orelse, source)
+                case For(body=inner):
+                    self.visit(inner, under)
+
+    def _ghost_in(self, expr: Expr) -> str | None:
+        """A ghost, or a local that depends on one, that the expression reads."""
+        for part in walk(expr):
+            if isinstance(part, Read) and self.variables[part.var].ghost:
+                return part.var
+            if isinstance(part, Name) and part.name in self.tainted:
+                return part.name
+        return None
+
+    def _write(self, stmt: Assign | Fill, source: str | None) -> None:
+        if not self.variables[stmt.var].ghost:
+            if source:
+                _refuse(
+                    stmt.at,
+                    f"self.{stmt.var} = ...",
+                    f"{stmt.var} would depend on the ghost {source}",
+                    f"declare {stmt.var} as Ghost[...], or compute it from real state",
+                )
+        elif any(isinstance(value.type, NumberType) for value in _results(stmt.value, {})):
+            _refuse(
+                stmt.at,
+                f"self.{stmt.var} = ...",
+                "a computed number may go beyond its bound, and a ghost must not cut a step",
+                "record a relation instead of a counter",
+            )
+
+
+def check_ghost_literals(action: Action, variables: Mapping[str, Var], scopes: Iterable[Scope]) -> None:
+    """Refuse to write a literal to a ghost where a scope has no room for it: that would cut the step as well."""
+    locals_ = {stmt.name: stmt.value for stmt in statements(action.body) if isinstance(stmt, Let)}
+    for stmt in statements(action.body):
+        if isinstance(stmt, Assign | Fill) and variables[stmt.var].ghost:
+            for value in _results(stmt.value, locals_):
+                if isinstance(value, Lit) and isinstance(value.type, NatType) and isinstance(value.value, int):
+                    for scope in scopes:
+                        if value.value > scope.sizes[value.type.name]:
+                            _refuse(
+                                stmt.at,
+                                f"self.{stmt.var} = ...",
+                                f"{value.type}({value.value}) lies beyond the bound of scope {scope.name}, "
+                                "and a ghost must not cut a step",
+                                f"give the scope a larger {value.type}",
+                            )
+
+
+def _results(value: Expr, locals_: Mapping[str, Expr]) -> Iterator[Expr]:
+    """What an expression may turn out to be: its choices and locals resolved."""
+    match value:
+        case Wrap(arg=arg):
+            yield from _results(arg, locals_)
+        case IfElse(then=then, orelse=orelse):
+            yield from _results(then, locals_)
+            yield from _results(orelse, locals_)
+        case Name(name=name) if name in locals_:
+            yield from _results(locals_[name], locals_)
+        case _:
+            yield value
+
+
+# The initial condition ----------------------------------------------------------------------------------------
+
+
+def check_initial(init: Action, variables: Mapping[str, Var], written: set[str]) -> None:
+    """Refuse a variable that the initial condition leaves open, or reads before it is set."""
+    covered: set[str] = set()
+    touched = {stmt.var: stmt.at for stmt in reversed(list(statements(init.body))) if isinstance(stmt, Assign | Fill)}
+    _cover(init.body, variables, covered, {}, touched)
+    for var in variables.values():
+        if var.name in covered:
+            continue
+        if var.name in touched:
+            _refuse(
+                touched[var.name],
+                f"self.{var.name}",
+                "the initial condition sets some of its cells only",
+                f"set all of them first: self.{var.name}.fill(...), or a loop over each of its keys",
+            )
+        if var.name in written:
+            _refuse(
+                var.at,
+                var.name,
+                "no initial condition sets this variable",
+                "set it in an @init method, or take it out of the actions and give it in the scopes",
+            )
+
+
+def _cover(
+    body: tuple[Stmt, ...],
+    variables: Mapping[str, Var],
+    covered: set[str],
+    loops: Mapping[str, Key],
+    touched: Mapping[str, Place],
+) -> None:
+    for stmt in body:
+        for outer in direct_expressions(stmt):
+            for part in walk(outer):
+                if isinstance(part, Read) and part.var in touched and part.var not in covered:
+                    _refuse(
+                        stmt.at,
+                        _cell(part.var, part.keys),
+                        "the initial condition reads it before it is set",
+                        "set it first; the parts' initial conditions run in order of the bases",
+                    )
+        match stmt:
+            case Fill(var=var):
+                covered.add(var)
+            case Assign(var=var, keys=keys):
+                names = [key.name for key in keys if isinstance(key, Name)]
+                distinct = len(set(names)) == len(keys)
+                if distinct and all(loops.get(n) == kind for n, kind in zip(names, variables[var].keys, strict=True)):
+                    covered.add(var)
+            case If(then=then, orelse=orelse):
+                left, right = set(covered), set(covered)
+                _cover(then, variables, left, loops, touched)
+                _cover(orelse, variables, right, loops, touched)
+                # Under a loop, "set in both branches" still covers every cell: each iteration takes one of them.
+                covered |= left & right
+            case For(var=name, domain=domain, body=inner):
+                _cover(inner, variables, covered, {**loops, name: domain}, touched)
+
+
+# Odds and ends ------------------------------------------------------------------------------------------------
+
+
+def check_assumption(name: str, body: Expr, at: Place, variables: Mapping[str, Var]) -> None:
+    """Refuse an axiom that speaks of anything but constants."""
+    for part in walk(body):
+        if isinstance(part, Read) and not variables[part.var].constant:
+            _refuse(
+                at, name, f"an assumption reads {part.var}, which actions change", "assume things of constants only"
+            )
+
+
+def written_variables(actions: Iterable[Action]) -> set[str]:
+    """The variables that some action writes."""
+    return {stmt.var for action in actions for stmt in statements(action.body) if isinstance(stmt, Assign | Fill)}

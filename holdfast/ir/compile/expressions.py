@@ -1,0 +1,368 @@
+"""From Python expressions to typed expressions of the transition system.
+
+An Optional may be used as a plain value only where a test for None has gone before *in the same condition, branch or
+filter*. A test inside an earlier ``require`` does not count: mutation removes rules, and the rest must stay total.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from holdfast.ir.compile.annotations import BUILTINS, key, resolve
+from holdfast.ir.compile.context import Context, Env, StateField
+from holdfast.ir.compile.facts import when_false, when_true
+from holdfast.ir.compile.fitting import choose, comparable, fit, plain_if_known
+from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
+from holdfast.ir.compile.helpers import helper_value
+from holdfast.ir.compile.source import excerpt
+from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Not, Or, Read, Ruled
+from holdfast.ir.marks import MARK
+from holdfast.ir.types import BOOL, NONE, BoolType, EnumType, NatType, NoneType, NumberType, OptionalType, SortType
+
+ORDERS: dict[type[ast.cmpop], CompareOp] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+class Expressions:
+    """Compiles the expressions of one body; ``fresh`` hands out names that are unique within it."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._taken: set[str] = set()
+
+    def fresh(self, name: str) -> str:
+        """A name not used before in this body: ``s``, then ``s_2``, ``s_3``, …"""
+        candidate, number = name, 1
+        while candidate in self._taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._taken.add(candidate)
+        return candidate
+
+    # Conditions -----------------------------------------------------------------------------------------------
+
+    def condition(self, node: ast.expr, env: Env) -> Expr:
+        """A truth value."""
+        found = plain_if_known(self.expression(node, env), env)
+        if found.type != BOOL:
+            remedy = "test it with `is not None`" if isinstance(found.type, OptionalType) else "compare it"
+            env.module.refuse(node, f"a condition is needed, and this is {found.type}", remedy)
+        return found
+
+    def test(self, node: ast.expr, env: Env) -> Expr:
+        """The test of an ``if``: a condition, or a rule with its label."""
+        match node:
+            case ast.Call(func=ast.Name() as func) if self.role(func, env) == "rule":
+                return self._rule(node, env)
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name() as func)) if self.role(func, env) == "rule":
+                env.module.refuse(
+                    node, "a rule cannot be negated", "write `if rule(...): pass` and use the else branch"
+                )
+        return self.condition(node, env)
+
+    def _rule(self, node: ast.Call, env: Env) -> Expr:
+        if node.keywords or not 1 <= len(node.args) <= 2:
+            env.module.refuse(node, "rule takes a label and at most one condition", 'write rule("ST-14", cond)')
+        label = self.label(node.args[0], node, env)
+        return Ruled(label, self.condition(node.args[1], env) if len(node.args) == 2 else TRUE)
+
+    def label(self, node: ast.expr, place: ast.AST, env: Env) -> str:
+        """A rule's label: a rule id with an optional suffix, at one place of the source."""
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            env.module.refuse(node, "a label is a literal", 'write it in quotes: "ST-14"')
+        text = node.value
+        head, _, number = text.partition(".")[0].rpartition("-")
+        if not (head.isalnum() and head.isupper() and number[:1].isdigit() and number.isalnum()):
+            env.module.refuse(node, "a label is a rule id with an optional suffix", 'write it like "CK-01.expired"')
+        if not all(part.replace("_", "").isalnum() and part == part.lower() for part in text.split(".")[1:]):
+            env.module.refuse(node, "a label's suffix is lower case", 'write it like "CK-01.expired"')
+        module, first = self.context.labels.setdefault(text, (env.module, place))
+        if module.place(first) != env.module.place(place):
+            env.module.refuse(
+                place,
+                f"the label {text} stands at {module.place(first)} too",
+                "give one of them a suffix, or share the line in a helper",
+            )
+        return text
+
+    def role(self, node: ast.expr, env: Env) -> object:
+        """What a called name is: ``require``, ``rule``, ``count``, a type's role, or a builtin's name."""
+        match node:
+            case ast.Name(id=name):
+                if name in env.names or name in env.states:
+                    return None
+                if name in env.module.names:
+                    return getattr(env.module.names[name], MARK, None)
+                return name if name in ("all", "any", "sum", "min", "max", "abs") else None
+            case ast.Attribute():
+                return None
+        return None
+
+    # Expressions ----------------------------------------------------------------------------------------------
+
+    def expression(self, node: ast.expr, env: Env) -> Expr:
+        """An expression of any type."""
+        match node:
+            case ast.Constant():
+                return self._constant(node, env)
+            case ast.Name(id=name):
+                return self._name(node, name, env)
+            case ast.Attribute():
+                return self._attribute(node, env)
+            case ast.Subscript():
+                return self._subscript(node, env)
+            case ast.BoolOp(op=op, values=values):
+                return self._connective(isinstance(op, ast.And), values, env)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Not(self.condition(operand, env))
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))) if not isinstance(value, bool):
+                return Lit(-value, NumberType())
+            case ast.Compare():
+                return self._comparison(node, env)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self._if_else(node, test, body, orelse, env)
+            case ast.BinOp():
+                return arithmetic(self, node, env)
+            case ast.Call():
+                return self._call(node, env)
+        return env.module.refuse(node, *_outside(node))
+
+    def _constant(self, node: ast.Constant, env: Env) -> Expr:
+        match node.value:
+            case bool(value):
+                return Lit(value, BOOL)
+            case int(value):
+                return Lit(value, NumberType())
+            case None:
+                return Lit(None, NONE)
+        return env.module.refuse(
+            node, "this constant is outside the language", "use True, False, None, a number or an Enum"
+        )
+
+    def _name(self, node: ast.expr, name: str, env: Env) -> Expr:
+        if name in env.names:
+            return env.names[name]
+        if name in env.states:
+            env.module.refuse(node, "a state is not a value", f"name a field: {name}.field")
+        if name in env.module.names or name in BUILTINS:
+            env.module.refuse(node, "this is not a value of the model", "use a parameter, a local or a field")
+        return env.module.refuse(
+            node,
+            "this name has no value here",
+            "assign it before, on every path that leads here, or take it as a parameter",
+        )
+
+    def _attribute(self, node: ast.Attribute, env: Env) -> Expr:
+        match node.value:
+            case ast.Name(id=state) if state in env.states:
+                field = self._field(node, env)
+                if field.flag is not None:
+                    return Lit(field.flag, BOOL)
+                if field.keys:
+                    env.module.refuse(node, f"{node.attr} is a map", f"name a cell: {state}.{node.attr}[...]")
+                return Read(node.attr, (), field.value, env.states[state])
+            case ast.Attribute() | ast.Name() if _root(node) not in env.names and _root(node) not in env.states:
+                value = resolve(node.value, env.module)
+                if isinstance(value, type):
+                    enum = self.context.types.of_class(value, env.module, node.value)
+                    if isinstance(enum, EnumType):
+                        if node.attr not in enum.members:
+                            env.module.refuse(
+                                node, f"{enum} has no member {node.attr}", f"use one of {', '.join(enum.members)}"
+                            )
+                        return Lit(node.attr, enum)
+        return env.module.refuse(
+            node, "this attribute is outside the language", "use a field of self or a member of an Enum"
+        )
+
+    def _field(self, node: ast.Attribute, env: Env) -> StateField:
+        field = self.context.fields.get(node.attr)
+        if field is None:
+            if node.attr in self.context.members:
+                env.module.refuse(node, f"{node.attr} is a method", f"call it: {ast.unparse(node)}(...)")
+            env.module.refuse(node, f"the model has no field {node.attr}", "declare it in the class: `name: Type`")
+        return field
+
+    def _subscript(self, node: ast.Subscript, env: Env) -> Expr:
+        match node.value:
+            case ast.Attribute(value=ast.Name(id=state)) if state in env.states:
+                name, keys, field = self.cell(node, env)
+                return Read(name, keys, field.value, env.states[state])
+        return env.module.refuse(node, "only a field has cells", "write self.field[key]")
+
+    def cell(self, node: ast.Subscript, env: Env) -> tuple[str, tuple[Expr, ...], StateField]:
+        """The variable and keys that ``self.field[...]`` names."""
+        assert isinstance(node.value, ast.Attribute)
+        field = self._field(node.value, env)
+        if not field.keys:
+            env.module.refuse(node, f"{node.value.attr} is not a map", f"write self.{node.value.attr}")
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(parts) != len(field.keys):
+            wanted = ", ".join(str(kind) for kind in field.keys)
+            env.module.refuse(node, f"{len(parts)} keys are given", f"{node.value.attr} takes [{wanted}]")
+        keys = []
+        for part, kind in zip(parts, field.keys, strict=True):
+            found = fit(self.expression(part, env), kind, part, env, what=f"a key of {node.value.attr}")
+            if isinstance(found.type, NumberType):
+                env.module.refuse(
+                    part, "a key is not computed", f"take a parameter of type {kind} and compare it with the result"
+                )
+            keys.append(found)
+        return node.value.attr, tuple(keys), field
+
+    def _connective(self, conjunction: bool, values: Sequence[ast.expr], env: Env) -> Expr:
+        args: list[Expr] = []
+        for value in values:
+            arg = self.condition(value, env)
+            args.append(arg)
+            env = env.knowing(when_true(arg) if conjunction else when_false(arg))
+        return And(tuple(args)) if conjunction else Or(tuple(args))
+
+    def _if_else(self, node: ast.AST, test: ast.expr, then: ast.expr, orelse: ast.expr, env: Env) -> Expr:
+        cond = self.test(test, env)
+        held, failed = env.knowing(when_true(cond)), env.knowing(when_false(cond))
+        left, right = (
+            plain_if_known(self.expression(then, held), held),
+            plain_if_known(self.expression(orelse, failed), failed),
+        )
+        return choose(cond, left, right, node, env)
+
+    # Comparison -----------------------------------------------------------------------------------------------
+
+    def _comparison(self, node: ast.Compare, env: Env) -> Expr:
+        parts: list[Expr] = []
+        left = node.left
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            part = self._compare(node, left, op, right, env)
+            parts.append(part)
+            env = env.knowing(when_true(part))
+            left = right
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _compare(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, env: Env) -> Expr:
+        if isinstance(op, ast.Is | ast.IsNot):
+            return self._none_test(node, left, op, right, env)
+        if isinstance(op, ast.In | ast.NotIn):
+            if not isinstance(right, ast.Tuple) or not right.elts:
+                env.module.refuse(
+                    node, "`in` needs a tuple of values", "write `x in (A, B)`, or read a Rel: self.rel[x]"
+                )
+            found: Expr = Or(tuple(self._equal(node, left, ast.Eq(), elt, env) for elt in right.elts))
+            return found if isinstance(op, ast.In) else Not(found)
+        return self._equal(node, left, op, right, env)
+
+    def _none_test(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, env: Env) -> Expr:
+        if not (isinstance(right, ast.Constant) and right.value is None):
+            env.module.refuse(node, "`is` compares with None only", "use ==")
+        arg = self.expression(left, env)
+        if not isinstance(arg.type, OptionalType):
+            env.module.refuse(
+                node, f"{excerpt(left)} is {arg.type}, never None", "drop the test, or declare it `| None`"
+            )
+        return IsNone(arg) if isinstance(op, ast.Is) else Not(IsNone(arg))
+
+    def _equal(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, env: Env) -> Expr:
+        sign = ORDERS[type(op)]
+        one, two = self.expression(left, env), self.expression(right, env)
+        if one.type != two.type or sign not in ("==", "!="):
+            # Two Optionals can be compared as they are, whatever is known of one of them.
+            one, two = plain_if_known(one, env), plain_if_known(two, env)
+        if isinstance(one.type, NoneType) or isinstance(two.type, NoneType):
+            env.module.refuse(node, "None is compared with an operator", "write `is None` or `is not None`")
+        for arg, text in ((one, left), (two, right)):
+            if isinstance(arg.type, OptionalType) and (one.type != two.type or sign not in ("==", "!=")):
+                env.module.refuse(
+                    node,
+                    f"{excerpt(text)} may be None here",
+                    f"test it in the same condition or branch: `{excerpt(text)} is not None and ...`",
+                )
+        if sign not in ("==", "!="):
+            for arg, text in ((one, left), (two, right)):
+                if isinstance(arg.type, SortType):
+                    env.module.refuse(
+                        node, f"{arg.type} is interchangeable: it has no order", "use ==, or a Nat beside it"
+                    )
+                if isinstance(arg.type, EnumType | BoolType):
+                    env.module.refuse(node, f"{arg.type} has no order ({excerpt(text)})", "use == or !=")
+        if not comparable(one.type, two.type):
+            env.module.refuse(node, f"{one.type} is compared with {two.type}", "compare values of one type")
+        return Compare(sign, one, two)
+
+    def _call(self, node: ast.Call, env: Env) -> Expr:
+        match node.func:
+            case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
+                return helper_value(self, node, name, env.states[state], env)
+        role = self.role(node.func, env)
+        if isinstance(role, str) and role in HANDLERS:
+            if node.keywords and role not in ("min", "max"):
+                env.module.refuse(node, f"{ast.unparse(node.func)} takes no keyword here", "drop it")
+            return HANDLERS[role](self, node, env)
+        if role == "rule":
+            env.module.refuse(
+                node, "a rule stands only as the whole test of an `if`", 'write `if rule("ST-14", cond):`'
+            )
+        if role == "require":
+            env.module.refuse(node, "require is a statement", "put it on a line of its own")
+        return env.module.refuse(
+            node,
+            "this call is outside the language",
+            "call a helper of the model, all, any, count, sum, min, max, abs, or a number type",
+        )
+
+    def domain(self, node: ast.expr, env: Env) -> SortType | NatType | EnumType:
+        """What a loop or a comprehension runs over."""
+        if _root(node) is None or _root(node) in env.names or _root(node) in env.states:
+            env.module.refuse(node, "a loop runs over a whole type", "write `for x in Sort` and filter with `if`")
+        return key(node, env.module, self.context.types)
+
+
+HANDLERS: dict[str, Callable[[Expressions, ast.Call, Env], Expr]] = {
+    "all": quantified,
+    "any": quantified,
+    "count": count,
+    "sum": total,
+    "min": extremum,
+    "max": extremum,
+    "abs": absolute,
+    "nat": literal,
+    "int": literal,
+}
+
+
+def _root(node: ast.expr) -> str | None:
+    """The name that a dotted name begins with."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _outside(node: ast.expr) -> tuple[str, str]:
+    """The problem and the remedy for a construct that the language lacks."""
+    match node:
+        case ast.Lambda():
+            return "a lambda is outside the language", "write a helper method"
+        case ast.List() | ast.Set() | ast.Dict() | ast.ListComp() | ast.SetComp() | ast.DictComp():
+            return (
+                "collections are outside the language",
+                "use a Map or Rel field: batches are intervals, queues are relations",
+            )
+        case ast.Tuple():
+            return "a tuple is not a value", "use several fields, or a Map with tuple keys"
+        case ast.GeneratorExp():
+            return "a generator stands alone", "pass it to all, any, count, sum, min or max"
+        case ast.JoinedStr() | ast.FormattedValue():
+            return "text is outside the language", "use an Enum"
+        case ast.NamedExpr():
+            return "an assignment inside an expression", "assign a local on a line of its own"
+        case ast.Await() | ast.Yield() | ast.YieldFrom():
+            return "a model does not wait", "write two actions"
+        case ast.Starred():
+            return "an unpacking", "name the values"
+    return "this construct is outside the language", "use comparisons, and, or, not, if-else, all, any, + and -"

@@ -1,0 +1,155 @@
+"""Helpers: methods without a decorator, expanded where they are called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from holdfast.ir.compile.annotations import scalar
+from holdfast.ir.compile.context import Env
+from holdfast.ir.compile.facts import when_false, when_true
+from holdfast.ir.compile.fitting import choose, fit, plain_if_known, unit
+from holdfast.ir.compile.source import Member, excerpt
+from holdfast.ir.expr import Expr
+from holdfast.ir.types import INT, NoneType
+
+if TYPE_CHECKING:
+    from holdfast.ir.compile.expressions import Expressions
+
+
+def helper_env(
+    compiler: Expressions, node: ast.Call, name: str, old: bool, env: Env
+) -> tuple[Member, dict[str, Expr], Env]:
+    """A helper, its arguments by parameter, and the environment of its body without them."""
+    member = compiler.context.members.get(name)
+    if member is None:
+        env.module.refuse(node, f"the model has no method {name}", "define it as a helper")
+    if member.mark is not None:
+        env.module.refuse(node, f"{name} is not a helper", "move the shared lines into a method without a decorator")
+    if name in env.inlined:
+        env.module.refuse(node, f"{name} calls itself", "helpers are expanded in place: write it without recursion")
+    params = parameters(member)
+    given: dict[str, ast.expr] = dict(zip((param.arg for param in params), node.args, strict=False))
+    for word in node.keywords:
+        if word.arg is None or word.arg in given or word.arg not in {param.arg for param in params}:
+            env.module.refuse(node, f"{name} cannot take {word.arg or '**'}", "pass each parameter once")
+        given[word.arg] = word.value
+    if len(node.args) > len(params) or len(given) != len(params):
+        wanted = ", ".join(param.arg for param in params)
+        env.module.refuse(node, f"{name} takes ({wanted})", "pass exactly these")
+    args: dict[str, Expr] = {}
+    for param in params:
+        if param.annotation is None:
+            member.module.refuse(param, "a state is no argument", "call the helper on it: old.helper(...)")
+        kind = scalar(param.annotation, member.module, compiler.context.types)
+        args[param.arg] = fit(
+            compiler.expression(given[param.arg], env), kind, given[param.arg], env, what=f"{name}({param.arg})"
+        )
+    receiver = member.node.args.args[0].arg
+    inner = Env(member.module, {receiver: old}, {}, env.known, (*env.inlined, name))
+    return member, args, inner
+
+
+def helper_value(compiler: Expressions, node: ast.Call, name: str, old: bool, env: Env) -> Expr:
+    """The value of a call to a helper: its body with the arguments in the place of its parameters."""
+    member, args, inner = helper_env(compiler, node, name, old, env)
+    returns = member.node.returns
+    if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
+        env.module.refuse(node, f"{name} returns nothing", "call it on a line of its own, or annotate what it returns")
+    for param, arg in args.items():
+        inner = inner.bind(param, arg)
+    found = value_body(compiler, member.node.body, inner, member.node)
+    if isinstance(returns, ast.Name) and returns.id == "int":
+        if unit(found.type) is None and found.type != INT:
+            member.module.refuse(member.node, f"its result is {found.type}", "annotate it so", f"def {name}")
+        return found
+    kind = scalar(returns, member.module, compiler.context.types)
+    return fit(found, kind, member.node, inner, what=f"the result of {name}")
+
+
+def value_body(compiler: Expressions, body: Sequence[ast.stmt], env: Env, owner: ast.AST) -> Expr:
+    """The value of a body that only computes: locals, ``if`` and ``return``."""
+    for index, stmt in enumerate(body):
+        rest = body[index + 1 :]
+        check_reached(rest, stmt, env)
+        match stmt:
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
+                continue
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                env = _local(stmt, name, compiler.expression(value, env), env)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=note, value=ast.expr() as value):
+                kind = scalar(note, env.module, compiler.context.types)
+                env = _local(stmt, name, fit(compiler.expression(value, env), kind, value, env), env)
+            case ast.Return(value=ast.expr() as value):
+                return plain_if_known(compiler.expression(value, env), env)
+            case ast.If(test=test, body=then, orelse=orelse):
+                cond = compiler.test(test, env)
+                left = value_body(compiler, join_rest(then, rest), env.knowing(when_true(cond)), stmt)
+                right = value_body(compiler, join_rest(orelse, rest), env.knowing(when_false(cond)), stmt)
+                return choose(cond, left, right, stmt, env)
+            case _:
+                env.module.refuse(
+                    stmt,
+                    "this body must compute a value only",
+                    "use locals, if and return; no writes, no require, no loops",
+                )
+    return env.module.refuse(owner, "a path ends without a return", "return a value on every path", _head(owner))
+
+
+def _local(node: ast.stmt, name: str, value: Expr, env: Env) -> Env:
+    if name in env.names:
+        env.module.refuse(node, f"{name} has a value already", "a local is assigned once: use another name")
+    env.check_free(node, name)
+    if isinstance(value.type, NoneType):
+        env.module.refuse(node, f"{name} would only ever be None", "write None where it is used")
+    return env.bind(name, value)
+
+
+def parameters(member: Member) -> list[ast.arg]:
+    """The parameters of a method after the first; each needs an annotation, and nothing fancy is possible."""
+    spec = member.node.args
+    if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.posonlyargs or spec.defaults or not spec.args:
+        member.module.refuse(
+            member.node,
+            "its parameters are not plain",
+            "take self and annotated parameters, without defaults, * or **",
+            f"def {member.name}",
+        )
+    for arg in spec.args[1:]:
+        if arg.annotation is None and arg.arg != "old":
+            member.module.refuse(arg, f"the parameter {arg.arg} has no type", f"write {arg.arg}: Type")
+    return spec.args[1:]
+
+
+def check_returns(member: Member, wanted: str) -> None:
+    """Refuse a method whose result is not annotated as its role asks for."""
+    returns = member.node.returns
+    if returns is None or ast.unparse(returns) != wanted:
+        member.module.refuse(
+            member.node, "its result is not annotated so", f"write `-> {wanted}`", f"def {member.name}"
+        )
+
+
+def join_rest(branch: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """A branch with what follows its ``if``, unless every path through the branch returns."""
+    return list(branch) if _always_returns(branch) else [*branch, *rest]
+
+
+def check_reached(rest: Sequence[ast.stmt], stmt: ast.stmt, env: Env) -> None:
+    """Refuse lines after a statement through which no path goes on."""
+    if rest and _always_returns([stmt]):
+        env.module.refuse(rest[0], "this line is never reached", "delete it")
+
+
+def _always_returns(body: Sequence[ast.stmt]) -> bool:
+    match body[-1:]:
+        case [ast.Return()]:
+            return True
+        case [ast.If(body=then, orelse=orelse)]:
+            return _always_returns(then) and _always_returns(orelse)
+    return False
+
+
+def _head(node: ast.AST) -> str:
+    return f"def {node.name}" if isinstance(node, ast.FunctionDef) else excerpt(node)

@@ -1,0 +1,139 @@
+"""From the methods that state properties to properties of the transition system."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from holdfast.ir.compile.annotations import plain
+from holdfast.ir.compile.context import Context, Env
+from holdfast.ir.compile.expressions import Expressions
+from holdfast.ir.compile.helpers import check_returns, parameters, value_body
+from holdfast.ir.compile.simplify import fold
+from holdfast.ir.compile.source import Member
+from holdfast.ir.compile.triggers import trigger_of
+from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
+from holdfast.ir.marks import PropertyMark
+from holdfast.ir.system import Action, Param, Property
+from holdfast.ir.types import BOOL
+
+RULE_IDS = re.compile(r"[A-Z][A-Z0-9]*-\d+[a-z]?(?:, [A-Z][A-Z0-9]*-\d+[a-z]?)*(?=[.: ])")
+
+
+def compile_property(member: Member, context: Context, actions: tuple[Action, ...]) -> Property:
+    """The property that a marked method states."""
+    mark = member.mark
+    assert isinstance(mark, PropertyMark)
+    expressions = Expressions(context)
+    args, states = _states(member, mark)
+    params: list[Param] = []
+    names: dict[str, Expr] = {}
+    for arg in args:
+        assert arg.annotation is not None
+        kind = plain(arg.annotation, member.module, context.types, f"the parameter {arg.arg}")
+        params.append(Param(expressions.fresh(arg.arg), kind))
+        names[arg.arg] = Name(arg.arg, kind)
+    if mark.of is not None:
+        _check_of(member, mark.of, params, actions)
+    check_returns(member, "tuple[bool, bool]" if mark.kind == "leads_to" else "bool")
+    env = Env(member.module, states, names, frozenset(), (member.name,))
+    if mark.kind == "leads_to":
+        body, goal = _pair(member, expressions, env)
+    else:
+        body, goal = value_body(expressions, member.node.body, env, member.node), None
+        if body.type != BOOL:
+            member.module.refuse(member.node, f"it returns {body.type}", "return a condition", f"def {member.name}")
+    _check_no_rules(member, [body] if goal is None else [body, goal])
+    body = fold(body)
+    trigger: Expr = TRUE
+    if mark.kind in ("invariant", "step", "lemma"):
+        trigger = trigger_of(body)
+    elif mark.kind == "leads_to":
+        trigger = body
+    found = RULE_IDS.match(member.doc)
+    return Property(
+        name=member.name,
+        kind=mark.kind,
+        ids=tuple(found.group().split(", ")) if found else (),
+        doc=member.doc,
+        params=tuple(params),
+        body=body,
+        trigger=trigger,
+        at=member.module.place(member.node),
+        goal=None if goal is None else fold(goal),
+        of=mark.of,
+    )
+
+
+def _states(member: Member, mark: PropertyMark) -> tuple[list[ast.arg], dict[str, bool]]:
+    """The parameters that are no states, and the states by name: whether each is the old one."""
+    args = parameters(member)
+    states = {member.node.args.args[0].arg: False}
+    if mark.kind == "step":
+        if not args or args[0].arg != "old":
+            member.module.refuse(
+                member.node,
+                "a step property compares two states",
+                "take `old` first: def f(self, old: Self)",
+                f"def {member.name}",
+            )
+        states["old"] = True
+        args = args[1:]
+    elif any(arg.arg == "old" for arg in args):
+        member.module.refuse(
+            member.node, "only a step property sees the old state", "make it a @step", f"def {member.name}"
+        )
+    if args and mark.kind != "leads_to" and not (mark.kind == "step" and mark.of):
+        article = "an" if mark.kind[0] in "aeiou" else "a"
+        member.module.refuse(
+            args[0],
+            f"{article} {mark.kind} has no parameters",
+            "quantify: all(... for x in Sort)",
+            f"def {member.name}",
+        )
+    return args, states
+
+
+def _check_of(member: Member, of: str, params: Sequence[Param], actions: tuple[Action, ...]) -> None:
+    action = next((action for action in actions if action.name == of), None)
+    if action is None:
+        names = ", ".join(action.name for action in actions) or "none"
+        member.module.refuse(member.node, f"there is no action {of}", f"the model has: {names}", f"def {member.name}")
+    for param in params:
+        if param not in action.params:
+            shown = ", ".join(f"{known.name}: {known.type}" for known in action.params)
+            member.module.refuse(
+                member.node,
+                f"{of} has no parameter {param.name}: {param.type}",
+                f"it has ({shown})",
+                f"def {member.name}",
+            )
+
+
+def _pair(member: Member, expressions: Expressions, env: Env) -> tuple[Expr, Expr]:
+    match [stmt for stmt in member.node.body if not _is_docstring(stmt)]:
+        case [ast.Return(value=ast.Tuple(elts=[trigger, goal]))]:
+            return expressions.condition(trigger, env), expressions.condition(goal, env)
+    return member.module.refuse(
+        member.node,
+        "a leads_to property returns a trigger and a goal",
+        "write `return trigger, goal`",
+        f"def {member.name}",
+    )
+
+
+def _is_docstring(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+
+
+def _check_no_rules(member: Member, claims: Sequence[Expr]) -> None:
+    """A property judges a system without some of its rules by the same words."""
+    for part in (part for claim in claims for part in walk(claim)):
+        if isinstance(part, Ruled):
+            member.module.refuse(
+                member.node,
+                f"it reads the rule {part.label}, so it would say something else without it",
+                "say what must hold in terms of the state",
+                f"def {member.name}",
+            )

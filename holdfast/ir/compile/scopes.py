@@ -1,0 +1,164 @@
+"""From the scopes an author wrote to scopes the engines use: every size, name and value checked."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from holdfast.ir.compile.annotations import Types
+from holdfast.ir.compile.source import ClassSource, Module
+from holdfast.ir.marks import ScopeMark
+from holdfast.ir.system import Action, Scope, Var
+from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
+
+Value = bool | int | str | None
+
+MOST = 254
+"""The largest size, bound or budget: the explicit engines hold a cell in a byte."""
+
+
+def read_scopes(
+    cls: type, source: ClassSource, types: Types, variables: tuple[Var, ...], actions: tuple[Action, ...]
+) -> dict[str, Scope]:
+    """The scopes of a model, by name, in the order of the source.
+
+    A scope that a part declares for itself does not size what the model adds; such a one is no scope of the model.
+    """
+    sized = {declared for declared, kind in types.known.items() if isinstance(kind, SortType | NatType)}
+    return {
+        name: _Reader(name, module, node, types, variables, actions).read(getattr(cls, name))
+        for name, (module, node) in source.scopes.items()
+        if name in vars(cls) or sized <= set(getattr(cls, name).sizes)
+    }
+
+
+class _Reader:
+    def __init__(
+        self,
+        name: str,
+        module: Module,
+        node: ast.Assign,
+        types: Types,
+        variables: tuple[Var, ...],
+        actions: tuple[Action, ...],
+    ) -> None:
+        self.name, self.module, self.node = name, module, node
+        self.types, self.variables, self.actions = types, variables, actions
+
+    def read(self, mark: ScopeMark) -> Scope:
+        sizes = self._sizes(mark.sizes)
+        return Scope(
+            self.name, sizes, self._budgets(mark.budgets), self._given(mark.given, sizes), self.module.place(self.node)
+        )
+
+    def _refuse(self, construct: str, problem: str, remedy: str) -> NoReturn:
+        self.module.refuse(self.node, problem, remedy, construct=f"scope {self.name}: {construct}")
+
+    def _sizes(self, given: Mapping[type, object]) -> dict[str, int]:
+        sized = {cls: kind for cls, kind in self.types.known.items() if isinstance(kind, SortType | NatType)}
+        sizes: dict[str, int] = {}
+        for cls, size in given.items():
+            shown = getattr(cls, "__name__", repr(cls))
+            if cls not in sized:
+                self._refuse(shown, "the model uses no Sort or Nat of this name", "give sizes to its own sorts only")
+            least = 1 if isinstance(sized[cls], SortType) else 0
+            if not isinstance(size, int) or isinstance(size, bool) or not least <= size <= MOST:
+                self._refuse(f"{shown}: {size!r}", "this is not a size", f"use a number from {least} to {MOST}")
+            sizes[shown] = size
+        for cls, kind in sized.items():
+            if cls not in given:
+                what = "number of elements" if isinstance(kind, SortType) else "greatest value"
+                self._refuse(kind.name, f"its {what} is missing", f"add {kind.name}: ...")
+        return {kind.name: sizes[kind.name] for kind in sized.values()}
+
+    def _budgets(self, given: Mapping[str, object]) -> dict[str, int]:
+        names = [action.name for action in self.actions]
+        budgets: dict[str, int] = {}
+        for name, budget in given.items():
+            if name not in names:
+                self._refuse(
+                    f"budget {name!r}", "the model has no such action", f"it has: {', '.join(names) or 'none'}"
+                )
+            if not isinstance(budget, int) or isinstance(budget, bool) or not 0 <= budget <= MOST:
+                self._refuse(f"budget {name}: {budget!r}", "this is not a budget", f"use a number from 0 to {MOST}")
+            budgets[name] = budget
+        return {name: budgets[name] for name in names if name in budgets}
+
+    # Given constants ------------------------------------------------------------------------------------------
+
+    def _given(self, given: Mapping[str, object], sizes: Mapping[str, int]) -> dict[str, tuple[Value, ...]]:
+        wanted = {var.name: var for var in self.variables if var.given}
+        for name in given:
+            if name not in wanted:
+                self._refuse(
+                    f"given {name!r}", "no constant of this name is left open", "give only fields that no method writes"
+                )
+        values: dict[str, tuple[Value, ...]] = {}
+        for name, var in wanted.items():
+            if name not in given:
+                self._refuse(
+                    name,
+                    "nothing sets this constant",
+                    f"set it in an @init method, or give it here: given={{{name!r}: ...}}",
+                )
+            values[name] = self._values(var, given[name], sizes)
+        return values
+
+    def _values(self, var: Var, given: object, sizes: Mapping[str, int]) -> tuple[Value, ...]:
+        wanted = 1
+        for kind in var.keys:
+            wanted *= _size(kind, sizes)
+        listed: list[Any] = list(given) if var.keys and isinstance(given, tuple | list) else [given]
+        if len(listed) != wanted:
+            self._refuse(
+                f"given {var.name}",
+                f"{len(listed)} values are given for {wanted} cells",
+                "give one for each key, in order",
+            )
+        return tuple(self._value(var, value, var.value, sizes) for value in listed)
+
+    def _value(self, var: Var, value: Any, kind: Scalar, sizes: Mapping[str, int]) -> Value:
+        if isinstance(kind, OptionalType):
+            return None if value is None else self._value(var, value, kind.of, sizes)
+        if isinstance(kind, EnumType):
+            shown = value.name if isinstance(value, enum.Enum) else value
+            if shown in kind.members:
+                return str(shown)
+        elif isinstance(kind, BoolType):
+            if value in (True, False):
+                return bool(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            lo, hi = _bounds(kind, sizes)
+            if lo <= value <= hi:
+                return int(value)
+        self._refuse(f"given {var.name}", f"{value!r} is not a value of {kind}", _values_of(kind, sizes))
+
+
+def _bounds(kind: Plain, sizes: Mapping[str, int]) -> tuple[int, int]:
+    match kind:
+        case SortType(name):
+            return 0, sizes[name] - 1
+        case NatType(name):
+            return 0, sizes[name]
+        case IntType(lo=lo, hi=hi):
+            return lo, hi
+    return 0, 0
+
+
+def _size(kind: Plain, sizes: Mapping[str, int]) -> int:
+    if isinstance(kind, EnumType):
+        return len(kind.members)
+    lo, hi = _bounds(kind, sizes)
+    return hi - lo + 1
+
+
+def _values_of(kind: Plain, sizes: Mapping[str, int]) -> str:
+    if isinstance(kind, EnumType):
+        return f"use one of {', '.join(kind.members)}"
+    if isinstance(kind, BoolType):
+        return "use True or False"
+    lo, hi = _bounds(kind, sizes)
+    what = "an element's index" if isinstance(kind, SortType) else "a number"
+    return f"use {what} from {lo} to {hi}"

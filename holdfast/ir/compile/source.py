@@ -1,0 +1,211 @@
+"""From a model's class to the syntax trees of its members.
+
+CPython has already run the decorators, so a method's role is read from its mark; what it does is read from its source.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NoReturn
+
+import attrs
+
+from holdfast.ir.errors import ModelError, Place
+from holdfast.ir.marks import MARK
+
+
+@attrs.frozen
+class Module:
+    """Where a piece of source stands: its file as messages show it, and what its names mean."""
+
+    file: str
+    names: Mapping[str, Any] = attrs.field(eq=False, repr=False)
+
+    def place(self, node: ast.AST) -> Place:
+        """The position of a node."""
+        return Place(self.file, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
+
+    def refuse(self, node: ast.AST, problem: str, remedy: str, construct: str | None = None) -> NoReturn:
+        """Raise the ModelError for a node; the construct shown is its source text unless given."""
+        raise ModelError(self.place(node), construct or excerpt(node), problem, remedy)
+
+
+@attrs.frozen
+class Member:
+    """A method of a model: its tree, its module, and the mark its decorator left (None for a helper)."""
+
+    name: str
+    node: ast.FunctionDef
+    module: Module
+    mark: object
+
+    @property
+    def doc(self) -> str:
+        """Its docstring, or nothing."""
+        return ast.get_docstring(self.node) or ""
+
+
+@attrs.frozen
+class Field:
+    """An annotated field of a model, with the string literal below it as its description."""
+
+    name: str
+    node: ast.AnnAssign
+    module: Module
+    doc: str
+
+
+@attrs.frozen
+class ClassSource:
+    """The members of a model and its parts, parts first; an overriding member keeps the overridden place."""
+
+    module: Module
+    node: ast.ClassDef
+    fields: Mapping[str, Field]
+    members: Mapping[str, Member]
+    scopes: Mapping[str, tuple[Module, ast.Assign]]
+
+
+def excerpt(node: ast.AST) -> str:
+    """The source text of a node, on one line and cut to a readable length."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_class(cls: type) -> ClassSource:
+    """The syntax trees of a model and of the models it extends."""
+    fields: dict[str, Field] = {}
+    members: dict[str, Member] = {}
+    scopes: dict[str, tuple[Module, ast.Assign]] = {}
+    module, node = _definition(cls)
+    for base in reversed(cls.__mro__):
+        if getattr(base, MARK, None) != "model" and base is not object:
+            module.refuse(node, f"{base.__name__} is not a model", "extend models only", f"class {cls.__name__}")
+        if MARK not in vars(base) and base is not object:
+            _read_body(base, *_definition(base), fields, members, scopes)
+    for name, member in members.items():
+        if name in fields or name in scopes:
+            other = "a field" if name in fields else "a scope"
+            member.module.refuse(
+                member.node, f"{other} has this name too", "give one of them another name", f"method {name}"
+            )
+    for name in fields.keys() & scopes.keys():
+        fields[name].module.refuse(
+            fields[name].node, "a scope has this name too", "give one of them another name", name
+        )
+    return ClassSource(module, node, fields, members, scopes)
+
+
+def _read_body(
+    cls: type,
+    module: Module,
+    node: ast.ClassDef,
+    fields: dict[str, Field],
+    members: dict[str, Member],
+    scopes: dict[str, tuple[Module, ast.Assign]],
+) -> None:
+    own: set[str] = set()
+    for stmt in node.body:
+        if isinstance(stmt, ast.FunctionDef):
+            if stmt.name in own:
+                module.refuse(stmt, "this method is defined twice", "keep one definition", f"method {stmt.name}")
+            own.add(stmt.name)
+    for index, stmt in enumerate(node.body):
+        match stmt:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                following = node.body[index + 1] if index + 1 < len(node.body) else None
+                if name in fields:
+                    module.refuse(stmt, "this field is declared twice", "keep one declaration", name)
+                _check_name(cls, module, stmt, name)
+                fields[name] = Field(name, stmt, module, _string(following) or "")
+            case ast.FunctionDef(name=name):
+                _check_name(cls, module, stmt, name)
+                members[name] = _member(cls, module, stmt)
+            case ast.Assign(targets=[ast.Name(id=name)]) if getattr(getattr(cls, name, None), MARK, None) == "scope":
+                scopes[name] = (module, stmt)
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                pass
+            case _:
+                module.refuse(
+                    stmt,
+                    "a model's class holds annotated fields, methods and scopes only",
+                    "declare state as `name: Type`, and set it in an @init method",
+                )
+
+
+def _check_name(cls: type, module: Module, node: ast.stmt, name: str) -> None:
+    """Refuse the names that mean something to Python or to Model: a method would replace what runs the model."""
+    if name.startswith("__"):
+        module.refuse(node, "two underscores begin names of Python's own", "give it another name", name)
+    for base in cls.__mro__:
+        if MARK in vars(base) and (name in vars(base) or name in inspect.get_annotations(base)):
+            module.refuse(node, f"{base.__name__} itself has this name", "give it another name", name)
+
+
+def _member(cls: type, module: Module, node: ast.FunctionDef) -> Member:
+    function = vars(cls).get(node.name)
+    mark = getattr(function, MARK, None)
+    if not isinstance(function, FunctionType) or (node.decorator_list and mark is None):
+        module.refuse(
+            node.decorator_list[0] if node.decorator_list else node,
+            "this decorator is not one of the language's",
+            "use @init, @action, @variant or a property decorator of holdfast.lang, or none for a helper",
+        )
+    if len(node.decorator_list) > 1:
+        module.refuse(node.decorator_list[1], "a method has one role", "keep one decorator")
+    first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+    if function.__code__.co_firstlineno != first:
+        module.refuse(
+            node,
+            "CPython would run another text than this one",
+            "assign the method nowhere else, and use the decorators of holdfast.lang only",
+            f"method {node.name}",
+        )
+    return Member(node.name, node, module, mark)
+
+
+def _string(stmt: ast.stmt | None) -> str | None:
+    match stmt:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return text
+    return None
+
+
+def _definition(cls: type) -> tuple[Module, ast.ClassDef]:
+    module = sys.modules.get(cls.__module__)
+    path = getattr(module, "__file__", None)
+    if module is None or path is None:
+        raise ModelError(
+            Place("<unknown>", 1), f"class {cls.__name__}", "its source file is unknown", "write it to a file"
+        )
+    where = Module(shown_path(path), vars(module))
+    tree = _tree(path)
+    named = [stmt for stmt in ast.walk(tree) if isinstance(stmt, ast.ClassDef) and stmt.name == cls.__name__]
+    found = [stmt for stmt in named if stmt in tree.body]
+    construct = f"class {cls.__qualname__}"
+    if not found or cls.__qualname__ != cls.__name__:
+        place = where.place(named[0]) if named else Place(where.file, 1)
+        raise ModelError(place, construct, "it is not at the top level of its file", "move it there")
+    if len(found) > 1:
+        where.refuse(found[1], f"line {found[0].lineno} defines this class too", "rename one", construct)
+    if found[0].decorator_list:
+        where.refuse(found[0].decorator_list[0], "a model's class has no decorators", "drop it", construct)
+    return where, found[0]
+
+
+@cache
+def _tree(path: str) -> ast.Module:
+    return ast.parse(Path(path).read_bytes(), path)
+
+
+def shown_path(path: str) -> str:
+    """The path relative to the working directory where it lies below it, else absolute."""
+    relative = os.path.relpath(path)
+    return str(Path(path).resolve()) if relative.startswith("..") else relative

@@ -1,0 +1,52 @@
+"""What the compiler says when a model is outside the language.
+
+Every refusal carries the place (file, line, column), the construct, what is wrong with it and what to write
+instead, so that the message alone is enough to mend the model.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+
+@attrs.frozen
+class Place:
+    """A position in a model's source. Lines and columns count from one."""
+
+    file: str
+    line: int
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class HoldfastError(Exception):
+    """An error that is the user's to mend. Its text is the whole message; no traceback is shown for it."""
+
+    exit_code: ClassVar[int]
+
+
+class ModelError(HoldfastError):
+    """The model is outside the language (exit code 150).
+
+    The facts stand in attributes as well: ``place``, ``construct`` (the source text or name concerned), ``problem``
+    and ``remedy``.
+    """
+
+    exit_code = 150
+
+    def __init__(self, place: Place, construct: str, problem: str, remedy: str) -> None:
+        self.place = place
+        self.construct = construct
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"{place}: {construct}: {problem}; {remedy}")
+
+
+class UsageError(HoldfastError):
+    """A wrong name, option or file was given (exit code 2)."""
+
+    exit_code = 2

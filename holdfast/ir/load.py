@@ -1,0 +1,145 @@
+"""Finding a model by name or path, and importing it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from holdfast.ir.compile.source import shown_path
+from holdfast.ir.errors import ModelError, Place, UsageError
+from holdfast.ir.marks import MARK
+
+
+def load_model(text: str) -> type:
+    """The model class that ``ownership``, ``path/to/file.py`` or either with ``:Class`` names.
+
+    A bare name is looked for in ``models/`` of the working directory, then in the installed ``models`` package.
+    Raises UsageError if there is no such model and ModelError if its file cannot be imported.
+    """
+    name, _, wanted = text.partition(":")
+    if name.endswith(".py") or os.sep in name:
+        module = _import_file(Path(name))
+    else:
+        module = _import_bare(name)
+    return _pick(module, name, wanted)
+
+
+def model_names() -> list[str]:
+    """The bare names that ``load_model`` knows, sorted."""
+    return sorted({name for folder in model_folders() for name in names_in(folder)})
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of the models in one folder, sorted; a model's lemmas (``..._proof.py``) are none of their own."""
+    stems = [path.stem for path in folder.glob("*.py")]
+    return sorted(stem for stem in stems if not stem.startswith("_") and not stem.endswith("_proof"))
+
+
+def model_folders() -> list[Path]:
+    """Where bare names are looked for: ``models/`` of the working directory, then the installed package."""
+    folders = [Path.cwd() / "models"]
+    spec = importlib.util.find_spec("models")
+    if spec is not None and spec.submodule_search_locations:
+        folders += [Path(place) for place in spec.submodule_search_locations]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def _import_bare(name: str) -> ModuleType:
+    for folder in model_folders():
+        path = folder / f"{name}.py"
+        if name.isidentifier() and path.is_file():
+            return _import_file(path)
+    near = difflib.get_close_matches(name, model_names(), n=3, cutoff=0.5)
+    if Path(f"{name}.py").is_file():
+        near.insert(0, f"{name}.py")
+    hint = f"did you mean {', '.join(near)}?" if near else "`holdfast models` lists what there is; a path ends in .py"
+    raise UsageError(f"there is no model {name!r}; {hint}")
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(
+            f"there is no model file {path}; give a path to a .py file, or a name that `holdfast models` lists"
+        )
+    path = path.resolve()
+    root, parts = path.parent, [path.stem]
+    while (root / "__init__.py").is_file():
+        parts.insert(0, root.name)
+        root = root.parent
+    full = ".".join(parts) if len(parts) > 1 else f"_model_{path.stem}"
+    known = sys.modules.get(full)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        module = importlib.import_module(full) if len(parts) > 1 else _import_alone(full, path)
+    except ModelError:
+        raise
+    except SyntaxError as error:
+        place = Place(shown_path(error.filename or str(path)), error.lineno or 1, error.offset or 1)
+        raise ModelError(place, (error.text or path.name).strip(), error.msg, "mend the syntax") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a model is the user's program, and theirs to mend
+        raise _import_error(error, path) from None
+    if Path(module.__file__ or "").resolve() != path:
+        raise UsageError(f"{path} is hidden by {module.__file__}, which is imported as {full} too; rename its folder")
+    return module
+
+
+def _import_alone(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _import_error(error: Exception | SystemExit, path: Path) -> ModelError:
+    """The error at the innermost line of the model's own folder."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(str(path.parent))
+    ]
+    file, line = (frames[-1].filename, frames[-1].lineno or 1) if frames else (str(path), 1)
+    source = frames[-1].line if frames and frames[-1].line else path.name
+    text = str(error).splitlines()[0] if str(error) else "no message"
+    return ModelError(
+        Place(shown_path(file), line), source, f"{type(error).__name__}: {text}", "mend what fails on import"
+    )
+
+
+def _pick(module: ModuleType, name: str, wanted: str) -> type:
+    classes = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and getattr(value, MARK, None) == "model"
+        and MARK not in vars(value)
+        and value.__module__ == module.__name__
+    ]
+    if wanted:
+        for cls in classes:
+            if cls.__name__ == wanted:
+                return cls
+        raise UsageError(
+            f"{name} has no model {wanted!r}; it has: {', '.join(cls.__name__ for cls in classes) or 'none'}"
+        )
+    leaves = [cls for cls in classes if not any(other is not cls and issubclass(other, cls) for other in classes)]
+    if len(leaves) == 1:
+        return leaves[0]
+    if not leaves:
+        raise UsageError(f"{name} defines no model; write a class of holdfast.lang.Model")
+    raise UsageError(
+        f"{name} defines several models; name one: {', '.join(f'{name}:{cls.__name__}' for cls in leaves)}"
+    )

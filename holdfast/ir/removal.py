@@ -1,0 +1,74 @@
+"""Systems without some of their rules: what ``--without`` and mutation check."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+import attrs
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.expr import FALSE, Expr, Ruled, rebuild
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
+from holdfast.ir.system import Action, System
+
+
+def remove_rules(system: System, wanted: Sequence[str]) -> System:
+    """The system without the rules ``LABEL`` (everywhere) and ``LABEL@action`` (in one action).
+
+    A require is dropped; a labelled condition or effect becomes False. Raises UsageError for a rule that is not there.
+    """
+    for text in wanted:
+        _check(system, text)
+    changed = {action.name: _without(action, wanted) for action in (system.init, *system.actions)}
+    return attrs.evolve(
+        system,
+        init=changed[system.init.name],
+        actions=tuple(changed[action.name] for action in system.actions),
+        removed=tuple(dict.fromkeys((*system.removed, *wanted))),
+    )
+
+
+def _check(system: System, text: str) -> None:
+    label, _, action = text.partition("@")
+    labels = [rule.label for rule in system.rules]
+    if label not in labels:
+        near = difflib.get_close_matches(label, labels, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(labels) or 'none'}"
+        raise UsageError(f"{system.name} has no rule {label!r}; {hint}")
+    served = system.rule(label).actions
+    if "@" in text and action not in served:
+        raise UsageError(f"rule {label} does not stand in an action {action!r}; it serves: {', '.join(served)}")
+
+
+def _without(action: Action, wanted: Sequence[str]) -> Action:
+    labels = {
+        label for label, _, where in (text.partition("@") for text in wanted) if not where or where == action.name
+    }
+    return attrs.evolve(action, body=_body(action.body, labels)) if labels else action
+
+
+def _body(body: tuple[Stmt, ...], labels: set[str]) -> tuple[Stmt, ...]:
+    kept: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case Require():
+                if stmt.label not in labels:
+                    kept.append(attrs.evolve(stmt, cond=_expr(stmt.cond, labels)))
+            case Assign():
+                keys = tuple(_expr(key, labels) for key in stmt.keys)
+                kept.append(attrs.evolve(stmt, keys=keys, value=_expr(stmt.value, labels)))
+            case Fill() | Let():
+                kept.append(attrs.evolve(stmt, value=_expr(stmt.value, labels)))
+            case If():
+                then, orelse = _body(stmt.then, labels), _body(stmt.orelse, labels)
+                kept.append(attrs.evolve(stmt, test=_expr(stmt.test, labels), then=then, orelse=orelse))
+            case For():
+                kept.append(attrs.evolve(stmt, body=_body(stmt.body, labels)))
+    return tuple(kept)
+
+
+def _expr(expr: Expr, labels: set[str]) -> Expr:
+    if isinstance(expr, Ruled) and expr.label in labels:
+        return FALSE
+    return rebuild(expr, lambda part: _expr(part, labels))

@@ -1,0 +1,111 @@
+"""Statements of the transition system: the body of an initial condition or an action.
+
+A body runs top to bottom on a copy of the state, and later statements see earlier writes. There is no early return:
+the compiler turns ``return`` into nested branches. A loop's iterations are independent (the compiler checks that),
+so a loop means the same in order and at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from holdfast.ir.errors import Place
+from holdfast.ir.expr import Expr, walk
+from holdfast.ir.types import Key
+
+
+@attrs.frozen
+class Require:
+    """If ``cond`` is false the action is refused and there is no transition. Never inside a loop."""
+
+    cond: Expr
+    label: str
+    error: str | None
+    at: Place
+
+
+@attrs.frozen
+class Assign:
+    """Write one cell. A value beyond the cell's bound cuts the transition."""
+
+    var: str
+    keys: tuple[Expr, ...]
+    value: Expr
+    at: Place
+
+
+@attrs.frozen
+class Fill:
+    """Write every cell of a variable with one value."""
+
+    var: str
+    value: Expr
+    at: Place
+
+
+@attrs.frozen
+class Let:
+    """Name a value; the name is assigned once."""
+
+    name: str
+    value: Expr
+    at: Place
+
+
+@attrs.frozen
+class If:
+    """Run ``then`` or ``orelse``. ``test`` may be ``Ruled``; a labelled effect has ``Ruled(label, True)``."""
+
+    test: Expr
+    then: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+    at: Place
+
+
+@attrs.frozen
+class For:
+    """Run ``body`` for every element of ``domain``."""
+
+    var: str
+    domain: Key
+    body: tuple[Stmt, ...]
+    at: Place
+
+
+Stmt = Require | Assign | Fill | Let | If | For
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """All statements of a body, outermost first, in order."""
+    for stmt in body:
+        yield stmt
+        match stmt:
+            case If(then=then, orelse=orelse):
+                yield from statements(then)
+                yield from statements(orelse)
+            case For(body=inner):
+                yield from statements(inner)
+
+
+def direct_expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that stand in the statement itself, not in statements nested in it."""
+    match stmt:
+        case Require(cond=cond):
+            return (cond,)
+        case Assign(keys=keys, value=value):
+            return (*keys, value)
+        case Fill(value=value) | Let(value=value):
+            return (value,)
+        case If(test=test):
+            return (test,)
+        case For():
+            return ()
+
+
+def expressions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
+    """Every expression of a body and all their parts."""
+    for stmt in statements(body):
+        for expr in direct_expressions(stmt):
+            yield from walk(expr)

@@ -1,0 +1,52 @@
+"""What the author of a model imports.
+
+from holdfast.lang import Map, Model, Nat, Rel, Scope, Sort, action, init, invariant, require, rule, witness
+"""
+
+from __future__ import annotations
+
+from holdfast.lang.decorators import (
+    Scope,
+    action,
+    assume,
+    final,
+    init,
+    invariant,
+    leads_to,
+    lemma,
+    step,
+    variant,
+    witness,
+)
+from holdfast.lang.maps import Cut, Map, Rel
+from holdfast.lang.model import Flag, Ghost, Model
+from holdfast.lang.rules import Refused, count, require, rule
+from holdfast.lang.sorts import Int, Nat, Sort, universe
+
+__all__ = [
+    "Cut",
+    "Flag",
+    "Ghost",
+    "Int",
+    "Map",
+    "Model",
+    "Nat",
+    "Refused",
+    "Rel",
+    "Scope",
+    "Sort",
+    "action",
+    "assume",
+    "count",
+    "final",
+    "init",
+    "invariant",
+    "leads_to",
+    "lemma",
+    "require",
+    "rule",
+    "step",
+    "universe",
+    "variant",
+    "witness",
+]

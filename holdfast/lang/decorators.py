@@ -1,0 +1,105 @@
+"""The decorators that say what a method of a model is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, overload
+
+from holdfast.ir.marks import MARK, ActionMark, InitMark, PropertyMark, ScopeMark, VariantMark
+
+F = TypeVar("F", bound=Callable[..., Any])
+Predicate = TypeVar("Predicate", bound=Callable[..., bool])
+Pair = TypeVar("Pair", bound=Callable[..., tuple[bool, bool]])
+
+
+def _mark(function: F, mark: object) -> F:
+    setattr(function, MARK, mark)
+    return function
+
+
+def init(method: F) -> F:
+    """An initial condition. Its parameters are choices; with several parts, theirs run first, in order of the bases."""
+    return _mark(method, InitMark())
+
+
+@overload
+def action(method: F, /) -> F: ...
+@overload
+def action(
+    *, fair: Literal["weak", "strong"] | None = None, per: tuple[str, ...] = (), idempotent: str | None = None
+) -> Callable[[F], F]: ...
+def action(
+    method: F | None = None,
+    /,
+    *,
+    fair: Literal["weak", "strong"] | None = None,
+    per: tuple[str, ...] = (),
+    idempotent: str | None = None,
+) -> F | Callable[[F], F]:
+    """A step of the protocol or its environment.
+
+    ``fair`` with ``per`` states fairness for each value of the parameters named; ``idempotent`` names the property
+    that repeating the action at once, with equal arguments, succeeds and changes nothing.
+    """
+    mark = ActionMark(fair, per, idempotent)
+    return _mark(method, mark) if method is not None else lambda method: _mark(method, mark)
+
+
+def variant(name: str, *, replaces: str) -> Callable[[F], F]:
+    """A method that takes the place of the action ``replaces`` when the variant ``name`` is chosen."""
+    return lambda method: _mark(method, VariantMark(name, replaces))
+
+
+def invariant(method: Predicate) -> Predicate:
+    """What holds in every state. Its docstring begins with the rule id and says it in one plain sentence."""
+    return _mark(method, PropertyMark("invariant"))
+
+
+def lemma(method: Predicate) -> Predicate:
+    """An auxiliary invariant, stated for the sake of proofs."""
+    return _mark(method, PropertyMark("lemma"))
+
+
+@overload
+def step(method: Predicate, /) -> Predicate: ...
+@overload
+def step(*, of: str) -> Callable[[Predicate], Predicate]: ...
+def step(method: Predicate | None = None, /, *, of: str | None = None) -> Predicate | Callable[[Predicate], Predicate]:
+    """What holds of every step, as ``method(self, old)``; with ``of``, of that action's steps and its parameters."""
+    mark = PropertyMark("step", of)
+    return _mark(method, mark) if method is not None else lambda method: _mark(method, mark)
+
+
+def leads_to(method: Pair) -> Pair:
+    """``return trigger, goal``: whenever the trigger holds, the goal holds then or later. Checked per parameters."""
+    return _mark(method, PropertyMark("leads_to"))
+
+
+def witness(method: Predicate) -> Predicate:
+    """A state that must be reachable, so that the model is not vacuous."""
+    return _mark(method, PropertyMark("witness"))
+
+
+def assume(method: Predicate) -> Predicate:
+    """An axiom over the constants."""
+    return _mark(method, PropertyMark("assume"))
+
+
+def final(method: Predicate) -> Predicate:
+    """States that may end a run. Where a model names some, any other state without a step is a deadlock."""
+    return _mark(method, PropertyMark("final"))
+
+
+def Scope(  # noqa: N802 - it reads as the declaration of a scope
+    sizes: Mapping[type, int],
+    *,
+    budgets: Mapping[str, int] | None = None,
+    given: Mapping[str, object] | None = None,
+) -> ScopeMark:
+    """A finite size for the model, as a class attribute: ``tiny = Scope({Node: 2, Epoch: 3}, budgets={"crash": 1})``.
+
+    ``sizes`` gives the number of elements of each Sort and the greatest value of each Nat; ``budgets`` how often an
+    action may happen in one run; ``given`` the values of constants that no initial condition sets, in the order of
+    their keys: ``{"node_of": (0, 0, 1)}``.
+    """
+    return ScopeMark(dict(sizes), dict(budgets or {}), dict(given or {}))

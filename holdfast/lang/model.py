@@ -1,0 +1,217 @@
+"""The base class of models: one instance is one state, and its methods run as they are written.
+
+This is the second executor of a model's text, beside the compiler: it learns the fields from Python's own reading of
+the annotations and shares no code with the lowerings.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from holdfast.ir.marks import MARK, ActionMark, InitMark, ScopeMark, VariantMark
+from holdfast.lang.maps import Cut, Map, Rel, _Cells
+from holdfast.lang.rules import Refused, without
+from holdfast.lang.sorts import Int, Nat, Sort, size_in_force, universe
+
+T = TypeVar("T")
+
+Ghost = Annotated[T, "ghost"]
+"""``Ghost[...]`` marks a field that records history: only properties, lemmas and other ghosts may read it."""
+
+Flag = Annotated[bool, "flag"]
+"""A compile-time constant: True in the variant of the same name, False otherwise."""
+
+
+class Model:
+    """A protocol: annotated fields are the state; decorated methods are actions and properties.
+
+    ``Model.at("tiny")`` gives an instance in its initial state, ready to be stepped by hand.
+    """
+
+    _kinds: ClassVar[dict[str, Any]]
+    _sizes: Mapping[type, int]
+    _without: frozenset[str]
+    _variants: frozenset[str]
+
+    @classmethod
+    def at(
+        cls, scope: str | ScopeMark = "tiny", *, variants: tuple[str, ...] = (), removed: tuple[str, ...] = ()
+    ) -> Self:
+        """A state in the given scope, its fields unset but for flags and given constants; see ``start``."""
+        mark = getattr(cls, scope) if isinstance(scope, str) else scope
+        self = cls.__new__(cls)
+        self._sizes = mark.sizes
+        self._without = frozenset(removed)
+        self._variants = frozenset(variants)
+        with universe(mark.sizes):
+            for name, hint in _fields(cls).items():
+                if get_origin(hint) in (Map, Rel):
+                    self.__dict__[name] = _cells(hint)
+                elif _is_flag(hint):
+                    self.__dict__[name] = name in variants
+            for name, values in mark.given.items():
+                self._give(name, values)
+        return self
+
+    def _give(self, name: str, values: object) -> None:
+        field = self.__dict__.get(name)
+        if isinstance(field, _Cells):
+            kind = _value_kind(_fields(type(self))[name])
+            for key, value in zip(list(field._cells), values, strict=True):  # type: ignore[call-overload]
+                field[key] = _element(kind, value)
+        else:
+            setattr(self, name, _element(_plain(_fields(type(self))[name]), values))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            hint = _fields(type(self)).get(name)
+            if hint is None:
+                raise AttributeError(f"{type(self).__name__} declares no field {name}")
+            _admit(_plain(hint))(value)
+        self.__dict__[name] = value
+
+    @contextmanager
+    def _running(self, action: str) -> Iterator[None]:
+        with universe(self._sizes), without(self._without, action):
+            yield
+
+    def copy(self) -> Self:
+        """An equal state that can be changed apart."""
+        twin = type(self).__new__(type(self))
+        for name, value in self.__dict__.items():
+            if isinstance(value, _Cells):
+                cells: _Cells = value.__class__.__new__(value.__class__)
+                cells._cells, cells._admit = dict(value._cells), value._admit
+                twin.__dict__[name] = cells
+            else:
+                twin.__dict__[name] = value
+        return twin
+
+    def start(self, **choices: Any) -> Self:
+        """The initial state for the given choices of the initial conditions' parameters."""
+        twin = self.copy()
+        with twin._running("init"):
+            for method in _methods(type(self), InitMark):
+                method(twin, **{name: choices[name] for name in _parameters(method)})
+        return twin
+
+    def take(self, action: str, **args: Any) -> Self:
+        """The state after the action; raises ``Refused`` or ``Cut``. This state is left as it is."""
+        twin = self.copy()
+        with twin._running(action):
+            twin._method(action)(twin, **args)
+        return twin
+
+    def refusal(self, action: str, **args: Any) -> tuple[str, Enum | None] | None:
+        """The label and error of the first rule that refuses the action here, or None if it is possible."""
+        try:
+            self.take(action, **args)
+        except Refused as refused:
+            return refused.label, refused.error
+        except Cut:
+            return None
+        return None
+
+    def holds(self, prop: str, **args: Any) -> Any:
+        """The value of a property in this state; a step property takes ``old``."""
+        with self._running(""):
+            return getattr(self, prop)(**args)
+
+    def _method(self, action: str) -> Callable[..., None]:
+        for method in _methods(type(self), VariantMark):
+            mark = getattr(method, MARK)
+            if mark.replaces == action and mark.name in self._variants:
+                return method
+        found: Callable[..., None] | None = getattr(type(self), action, None)
+        if found is None or not isinstance(getattr(found, MARK, None), ActionMark):
+            raise AttributeError(f"{type(self).__name__} has no action {action}")
+        return found
+
+
+setattr(Model, MARK, "model")
+
+
+def _fields(cls: type) -> dict[str, Any]:
+    """The annotated fields of a model, parts first."""
+    known = cls.__dict__.get("_kinds")
+    if known is None:
+        known = {
+            name: hint
+            for name, hint in get_type_hints(cls, include_extras=True).items()
+            if not name.startswith("_") and get_origin(hint) is not ClassVar
+        }
+        known = {name: _strip_ghost(hint) for name, hint in known.items()}
+        cls._kinds = known  # type: ignore[attr-defined]
+    return known
+
+
+def _methods(cls: type, kind: type) -> list[Callable[..., None]]:
+    """The methods with a mark of that kind, parts first, an overriding one in the place of the overridden."""
+    names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
+    methods = (getattr(cls, name, None) for name in names)
+    return [method for method in methods if method is not None and isinstance(getattr(method, MARK, None), kind)]
+
+
+def _parameters(method: Callable[..., None]) -> tuple[str, ...]:
+    code = method.__code__
+    return code.co_varnames[1 : code.co_argcount]
+
+
+def _strip_ghost(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated and "ghost" in get_args(hint)[1:] else hint
+
+
+def _is_flag(hint: Any) -> bool:
+    return get_origin(hint) is Annotated and "flag" in get_args(hint)[1:]
+
+
+def _plain(hint: Any) -> Any:
+    return get_args(hint)[0] if _is_flag(hint) else hint
+
+
+def _value_kind(hint: Any) -> Any:
+    return bool if get_origin(hint) is Rel else get_args(hint)[1]
+
+
+def _cells(hint: Any) -> _Cells:
+    args = get_args(hint)
+    if get_origin(hint) is Rel:
+        keys = args
+    else:
+        keys = get_args(args[0]) if get_origin(args[0]) is tuple else (args[0],)
+    return get_origin(hint)(itertools.product(*keys), _admit(_value_kind(hint)))  # type: ignore[no-any-return]
+
+
+def _admit(kind: Any) -> Callable[[Any], None]:
+    """A check of values against the bounds of their type; it reads the bound when it runs."""
+    optional = get_origin(kind) in (UnionType, Union)
+    plain = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
+    if not (isinstance(plain, type) and issubclass(plain, Nat)):
+        return lambda value: None
+
+    def admit(value: Any) -> None:
+        if value is None:
+            return
+        lo, hi = (plain.lo, plain.hi) if issubclass(plain, Int) else (0, size_in_force(plain))
+        if not lo <= value <= hi:
+            raise Cut(plain.__name__)
+
+    return admit
+
+
+def _element(kind: Any, value: Any) -> Any:
+    """A value of a scope's ``given`` as the model's type: an element index, a number, a truth value, an Enum name."""
+    optional = get_origin(kind) in (UnionType, Union)
+    plain = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
+    if value is None:
+        return None
+    if issubclass(plain, Sort):
+        return plain.element(value)
+    if issubclass(plain, Enum):
+        return value if isinstance(value, Enum) else plain[value]
+    return plain(value)

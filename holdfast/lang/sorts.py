@@ -1,0 +1,140 @@
+"""The value types of a model: Sort, Nat and Int, as CPython executes them.
+
+How many elements a type has is a matter of the scope. ``universe`` puts the sizes in force, so that
+``for s in Stream`` has something to run over; nothing else here depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
+
+from holdfast.ir.marks import MARK
+
+_sizes: ContextVar[Mapping[type, int] | None] = ContextVar("holdfast_universe", default=None)
+
+T = TypeVar("T")
+
+
+@contextmanager
+def universe(sizes: Mapping[type, int]) -> Iterator[None]:
+    """Within this context a Sort has ``sizes[sort]`` elements and a Nat runs from 0 to ``sizes[nat]``."""
+    token = _sizes.set(sizes)
+    try:
+        yield
+    finally:
+        _sizes.reset(token)
+
+
+def size_in_force(cls: type) -> int:
+    """The size of a Sort, or the greatest value of a Nat, in the universe in force."""
+    sizes = _sizes.get()
+    if sizes is None or cls not in sizes:
+        raise RuntimeError(f"{cls.__name__} has no size here: run the model through a scope, or inside universe(...)")
+    return sizes[cls]
+
+
+class _Domain(type):
+    """A class whose elements can be run over."""
+
+    def __iter__(cls: type[T]) -> Iterator[T]:
+        return iter(cls.elements())  # type: ignore[attr-defined]
+
+
+class Sort(metaclass=_Domain):
+    """Interchangeable things: nodes, streams, processes. Only ``==`` and ``!=`` tell elements apart.
+
+    ``class Node(Sort): ...`` declares one. In messages its elements are called ``n1``, ``n2``, …; another name is
+    given by ``class Proc(Sort, prefix="proc")``.
+    """
+
+    __slots__ = ("index",)
+    prefix: ClassVar[str] = ""
+    _known: ClassVar[list[Any]]
+
+    def __init_subclass__(cls, prefix: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.prefix = prefix or cls.__name__[0].lower()
+        cls._known = []
+
+    index: int
+
+    def __new__(cls, index: int) -> Self:
+        """The element with that index, counted from zero: always the same object, so that ``==`` is identity."""
+        while len(cls._known) <= index:
+            element = super().__new__(cls)
+            element.index = len(cls._known)
+            cls._known.append(element)
+        known: Self = cls._known[index]
+        return known
+
+    @classmethod
+    def element(cls, index: int) -> Self:
+        """The element with that index."""
+        return cls(index)
+
+    @classmethod
+    def elements(cls) -> list[Self]:
+        """All elements in the universe in force."""
+        return [cls.element(index) for index in range(size_in_force(cls))]
+
+    def __repr__(self) -> str:
+        return f"{self.prefix}{self.index + 1}"
+
+    def _no_order(self, _other: object) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} is interchangeable: its elements have no order")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _no_order
+
+
+class Nat(int, metaclass=_Domain):
+    """A total order with a least element: epochs, offsets. ``class Epoch(Nat): ...`` declares one.
+
+    ``Epoch(0)`` is the least.
+    Arithmetic keeps the type; a result that goes beyond the bound cuts the transition when it is assigned.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def elements(cls) -> list[Self]:
+        """All values in the universe in force."""
+        return [cls(value) for value in range(size_in_force(cls) + 1)]
+
+    def __add__(self, other: int) -> Self:
+        return type(self)(int(self) + int(other))
+
+    def __sub__(self, other: int) -> Self:
+        return type(self)(int(self) - int(other))
+
+    def __mul__(self, other: int) -> Self:
+        return type(self)(int(self) * int(other))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return str(int(self))
+
+
+class Int(Nat):
+    """Integers in fixed bounds: ``class Gap(Int, lo=-2, hi=2): ...``."""
+
+    __slots__ = ()
+    lo: ClassVar[int] = 0
+    hi: ClassVar[int] = 0
+
+    def __init_subclass__(cls, lo: int = 0, hi: int = 0, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.lo, cls.hi = lo, hi
+
+    @classmethod
+    def elements(cls) -> list[Self]:
+        """All values from ``lo`` to ``hi``."""
+        return [cls(value) for value in range(cls.lo, cls.hi + 1)]
+
+
+for _cls, _role in ((Sort, "sort"), (Nat, "nat"), (Int, "int")):
+    setattr(_cls, MARK, _role)
