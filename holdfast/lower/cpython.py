@@ -1,0 +1,190 @@
+"""CPython as an executor: the model's class runs as it is written, on the same states as the interpreter.
+
+This is the oracle that the lowerings are compared with. It shares the layout of states with them, and the lists of
+actions, parameters and properties; what an action does and what a property says comes from the class alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from enum import Enum
+from types import FunctionType
+from typing import Any, get_args, get_type_hints
+
+from holdfast.ir.errors import ModelError
+from holdfast.ir.marks import MARK, ScopeMark
+from holdfast.ir.system import Action, Param, Property, Scope, System
+from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
+from holdfast.lang.maps import Cut as LangCut
+from holdfast.lang.maps import Map, Rel
+from holdfast.lang.model import Model
+from holdfast.lang.rules import Refused as LangRefused
+from holdfast.lower.interpreter import Args
+from holdfast.lower.layout import Layout, classes_of_scopes
+from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
+
+
+class CPython:
+    """Answers the interpreter's questions by running the model; all ghosts are kept."""
+
+    def __init__(self, system: System, scope: Scope) -> None:
+        self.system = system
+        self.scope = scope
+        self.layout = Layout(system, scope)
+        self._classes = _classes_of(system.python)
+        model: type[Model] = system.python
+        self._unset = model.at(self._mark(), variants=system.chosen, removed=system.removed)
+
+    def _mark(self) -> ScopeMark:
+        """The scope as an author would write it."""
+        given: dict[str, object] = {
+            name: values if self.system.var(name).keys else values[0] for name, values in self.scope.given.items()
+        }
+        return ScopeMark(
+            {cls: self.scope.sizes[name] for name, cls in classes_of_scopes(self.system.python).items()},
+            self.scope.budgets,
+            given,
+        )
+
+    # States and steps -----------------------------------------------------------------------------------------
+
+    def initial(self) -> list[bytes]:
+        """The initial states, each once, sorted; raises ModelError as the interpreter does."""
+        found = set()
+        init = self.system.init
+        for args in self._arguments(init):
+            try:
+                found.add(self._state(self._unset.start(**self._named(init.params, args)), self.layout.blank()))
+            except LangCut as cut:
+                raise ModelError(
+                    init.at, "init", f"a bound exceeded at the start: {cut}", "enlarge the scope"
+                ) from None
+            except LangRefused:
+                continue
+        if not found:
+            raise ModelError(init.at, "init", "there is no initial state", "loosen its requires, or enlarge the scope")
+        return sorted(found)
+
+    def successors(self, state: bytes) -> list[list[tuple[bytes, Args]]]:
+        """For each action, in order, every step that is taken."""
+        return [
+            [
+                (outcome.state, args)
+                for args in self._arguments(action)
+                if isinstance(outcome := self.step(state, action.name, args), Taken)
+            ]
+            for action in self.system.actions
+        ]
+
+    def step(self, state: bytes, action: str, args: Args) -> Outcome:
+        """What becomes of one action with given arguments."""
+        found = self.system.action(action)
+        try:
+            after = self._instance(state).take(action, **self._named(found.params, args))
+        except LangRefused as refused:
+            error = refused.error.name if refused.error is not None else None
+            return Refused(refused.label, error, self.system.rule(refused.label).at)
+        except LangCut as cut:
+            return Cut(cut.bound)
+        return self._charged(self._state(after, state), action)
+
+    def _charged(self, state: bytes, action: str) -> Outcome:
+        cell = self.layout.budget(action)
+        if cell is None:
+            return Taken(state)
+        if not state[cell]:
+            return Cut("budget")
+        return Taken(state[:cell] + bytes([state[cell] - 1]) + state[cell + 1 :])
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
+        """Whether a property of states holds; of a leads_to, whether its trigger does."""
+        found = self._instance(state).holds(prop.name, **self._named(prop.params, args))
+        return bool(found[0] if prop.kind == "leads_to" else found)
+
+    def goal(self, prop: Property, state: bytes, args: Args = ()) -> bool:
+        """Whether the goal of a leads_to holds."""
+        return bool(self._instance(state).holds(prop.name, **self._named(prop.params, args))[1])
+
+    def holds_step(self, prop: Property, old: bytes, new: bytes, args: Args = ()) -> bool:
+        """Whether a step property holds of the step; ``args`` are those of the action that it is a property of."""
+        params = self.system.action(prop.of).params if prop.of is not None else ()
+        named = self._named(params, args) if prop.of is not None else {}
+        chosen = {param.name: named[param.name] for param in prop.params}
+        return bool(self._instance(new).holds(prop.name, old=self._instance(old), **chosen))
+
+    # Between bytes and instances ------------------------------------------------------------------------------
+
+    def _arguments(self, action: Action) -> Iterator[Args]:
+        return itertools.product(*(range(self.layout.codes(param.type)) for param in action.params))
+
+    def _named(self, params: tuple[Param, ...], args: Args) -> dict[str, Any]:
+        return {param.name: self._value(param.type, code) for param, code in zip(params, args, strict=True)}
+
+    def _instance(self, state: bytes) -> Model:
+        """The state as an instance of the model."""
+        made = self._unset.copy()
+        for field in self.layout.fields:
+            if field.hidden:
+                continue
+            values = [self._value(field.type, code) for code in state[field.offset : field.offset + field.count]]
+            cells = made.__dict__.get(field.name)
+            if isinstance(cells, Map | Rel):
+                cells._cells = dict(zip(cells._cells, values, strict=True))
+            else:
+                made.__dict__[field.name] = values[0]
+        return made
+
+    def _state(self, instance: Model, before: bytes) -> bytes:
+        """An instance as a state; the budgets, which it does not have, as they were before."""
+        codes = bytearray(before)
+        for field in self.layout.fields:
+            if not field.hidden:
+                held = instance.__dict__[field.name]
+                values = list(held._cells.values()) if isinstance(held, Map | Rel) else [held]
+                codes[field.offset : field.offset + field.count] = (self._code(field.type, value) for value in values)
+        return bytes(codes)
+
+    def _value(self, kind: Scalar, code: int) -> Any:
+        match kind:
+            case BoolType():
+                return bool(code)
+            case EnumType(name, members):
+                return self._classes[name][members[code]]
+            case SortType(name):
+                return self._classes[name].element(code)
+            case NatType(name):
+                return self._classes[name](code)
+            case IntType(name, lo):
+                return self._classes[name](lo + code)
+            case OptionalType(of):
+                return None if code == 0 else self._value(of, code - 1)
+
+    def _code(self, kind: Scalar, value: Any) -> int:
+        match kind:
+            case OptionalType(of):
+                return 0 if value is None else 1 + self._code(of, value)
+            case EnumType(members=members):
+                return members.index(value.name)
+            case SortType():
+                return int(value.index)
+            case IntType(lo=lo):
+                return int(value) - lo
+            case BoolType() | NatType():
+                return int(value)
+
+
+def _classes_of(model: type) -> dict[str, Any]:
+    """The Sorts, Nats, Ints and Enums that the model's fields, actions and properties mention, by name."""
+    values = [value for base in model.__mro__ for value in vars(base).values()]
+    methods = [value for value in values if isinstance(value, FunctionType) and hasattr(value, MARK)]
+    hints = [hint for owner in (model, *methods) for hint in get_type_hints(owner, include_extras=True).values()]
+    found: dict[str, Any] = {}
+    while hints:
+        hint = hints.pop()
+        hints += get_args(hint)
+        if isinstance(hint, type) and (issubclass(hint, Enum) or hasattr(hint, MARK)):
+            found[hint.__name__] = hint
+    return found

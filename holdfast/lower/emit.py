@@ -1,0 +1,259 @@
+"""From the bodies of actions to Python functions, for one scope.
+
+A body reads the state from ``s``. Before its first write the state is copied to ``c``, and from there on both reads
+and writes go to ``c``: later statements see earlier writes, and ``s`` stays as it was. Loops are written out, so a
+refusal or a cut deep inside one leaves the whole instance with one jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holdfast.ir.errors import Place
+from holdfast.ir.expr import Name, Ruled, negate
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, expressions, statements
+from holdfast.ir.system import Action, Param
+from holdfast.ir.types import OptionalType, Scalar
+from holdfast.lower.expressions import Expressions, origin
+from holdfast.lower.layout import Layout
+from holdfast.lower.prune import prune
+from holdfast.lower.sinks import Sink
+from holdfast.lower.terms import FALSE, TRUE, Term, literal, subtract, term, truth
+
+
+class Emitter(Expressions):
+    """Writes the function of one action. A subclass may replace any method, so that a test can plant a fault."""
+
+    def __init__(self, layout: Layout, what: str, sink: Sink) -> None:
+        super().__init__(layout, what)
+        self.sink = sink
+        self.lines: list[str] = []
+        self.depth = 0
+        self.leave = "return out"
+        """The statement that ends the instance at hand without a result."""
+
+    # Functions ------------------------------------------------------------------------------------------------
+
+    def every_instance(self, name: str, action: Action) -> str:
+        """A function from a state to all results of the action.
+
+        A parameter's loop opens just before the first statement that needs it, so a rule over few parameters
+        spares all combinations of the others. All loops are open before the first write.
+        """
+        waiting = list(action.params)
+        with self.function(f"{name}(s)"):
+            self.line("out = []")
+            for stmt in prune(action.body, self.layout.dropped):
+                needed = waiting if writes(stmt) else [param for param in waiting if mentions(stmt, param)]
+                for param in list(needed):
+                    self.choice(param)
+                    waiting.remove(param)
+                if not self.statement(stmt):
+                    break
+            else:
+                for param in waiting:
+                    self.choice(param)
+                self.complete(action)
+            self.depth = 1
+            self.line("return out")
+        return self.source()
+
+    def one_instance(self, name: str, action: Action) -> str:
+        """A function from a state and arguments to the one result of the action."""
+        with self.function(f"{name}(s, args)"):
+            for position, param in enumerate(action.params):
+                self.line(f"{code_name(param)} = args[{position}]")
+                self.parameter(param, code_name(param))
+            if self.block(prune(action.body, self.layout.dropped)):
+                self.complete(action)
+        return self.source()
+
+    def source(self) -> str:
+        """The text written so far."""
+        return "\n".join(self.lines) + "\n"
+
+    @contextmanager
+    def function(self, head: str) -> Iterator[None]:
+        """The frame of a function."""
+        self.line(f"def {head}:")
+        self.depth += 1
+        yield
+        self.depth = 0
+
+    def line(self, text: str) -> None:
+        """Write one line."""
+        self.lines.append("    " * self.depth + text)
+
+    def choice(self, param: Param) -> None:
+        """Open a loop over the values of a parameter; what follows stands inside it."""
+        self.line(f"for {code_name(param)} in {tuple(range(self.layout.codes(param.type)))}:")
+        self.depth += 1
+        self.leave = "continue"
+        self.parameter(param, code_name(param))
+
+    def complete(self, action: Action) -> None:
+        """The end of a body that no rule refused: charge the budget and give the result."""
+        cell = self.layout.budget(action.name)
+        if cell is not None:
+            if self.state == "s":
+                self.copy()
+            with self.when(truth(f"not c[{cell}]")):
+                self.cut("budget", None)
+            self.line(f"c[{cell}] -= 1")
+        args = " ".join(f"{code_name(param)}," for param in action.params)
+        for text in self.sink.taken("bytes(c)" if self.state == "c" else "s", f"({args})"):
+            self.line(text)
+
+    # Statements: each answers whether the instance may go on after it -----------------------------------------
+
+    def block(self, body: tuple[Stmt, ...]) -> bool:
+        """Statements in order; those after a sure end are never reached, and may make no sense."""
+        return all(self.statement(stmt) for stmt in body)
+
+    def statement(self, stmt: Stmt) -> bool:
+        """One statement."""
+        self.count()
+        if self.state == "s" and writes(stmt):
+            self.copy()
+        match stmt:
+            case Require():
+                return self.require(stmt)
+            case Assign():
+                return self.assign(stmt)
+            case Fill():
+                return self.fill(stmt)
+            case Let():
+                return self.let(stmt)
+            case If():
+                return self.branch(stmt)
+            case For():
+                return self.loop(stmt)
+
+    def copy(self) -> None:
+        """From here on, read and write a copy of the state."""
+        self.line("c = bytearray(s)")
+        self.state = "c"
+
+    def require(self, stmt: Require) -> bool:
+        """Refuse the instance unless the condition holds."""
+        failed = self.expr(negate(stmt.cond))
+        if failed == FALSE:
+            return True
+        with self.when(failed):
+            for text in self.sink.refuse(stmt, self.leave):
+                self.line(text)
+        return not failed.constant
+
+    def assign(self, stmt: Assign) -> bool:
+        """Write one cell."""
+        code = self.admitted(self.expr(stmt.value), self.layout.field(stmt.var).type, stmt.at)
+        if code is not None:
+            self.line(f"c[{self.cell(stmt.var, stmt.keys).text}] = {code.text}")
+        return code is not None
+
+    def fill(self, stmt: Fill) -> bool:
+        """Write every cell of a variable."""
+        field = self.layout.field(stmt.var)
+        code = self.admitted(self.expr(stmt.value), field.type, stmt.at)
+        if code is not None:
+            self.line(f"c[{field.offset}:{field.offset + field.count}] = bytes(({code.text},)) * {field.count}")
+        return code is not None
+
+    def admitted(self, value: Term, kind: Scalar, at: Place) -> Term | None:
+        """The code to store for a value, after a check where it may be out of bounds; None if it surely is."""
+        code = subtract(value, literal(origin(kind)))
+        last = self.layout.codes(kind) - 1
+        if code.lo >= 0 and code.hi <= last:
+            return code
+        plain = kind.of if isinstance(kind, OptionalType) else kind
+        if code.hi < 0 or code.lo > last:
+            self.cut(str(plain), at)
+            return None
+        code = self.local("v", code)
+        beyond = f"{code.text} > {last}" if code.lo >= 0 else f"not 0 <= {code.text} <= {last}"
+        with self.when(truth(beyond)):
+            self.cut(str(plain), at)
+        return term(code.text, max(code.lo, 0), min(code.hi, last))
+
+    def cut(self, bound: str, at: Place | None) -> None:
+        """End the instance, for it goes beyond a bound."""
+        for text in self.sink.cut(bound, at, self.leave):
+            self.line(text)
+
+    def let(self, stmt: Let) -> bool:
+        """Name a value; in a loop that is written out, each turn has a name of its own."""
+        value = self.expr(stmt.value)
+        self.names[stmt.name] = value if value.constant else self.local(stmt.name, value)
+        return True
+
+    def local(self, stem: str, value: Term) -> Term:
+        """A value kept under a fresh Python name."""
+        name = self.scratch(stem)
+        self.line(f"{name} = {value.text}")
+        return Term(name, value.lo, value.hi)
+
+    def branch(self, stmt: If) -> bool:
+        """Run one of two bodies."""
+        marks = self.sink.decisive(stmt.test.label) if isinstance(stmt.test, Ruled) else []
+        test = self.expr(stmt.test.arg if isinstance(stmt.test, Ruled) else stmt.test)
+        if test.constant:
+            if not test.lo:
+                return self.block(stmt.orelse)
+            for text in marks:
+                self.line(text)
+            return self.block(stmt.then)
+        with self.when(test):
+            for text in marks:
+                self.line(text)
+            then_goes_on = self.block(stmt.then)
+        orelse_goes_on = True
+        if stmt.orelse:
+            self.line("else:")
+            with self.indented():
+                orelse_goes_on = self.block(stmt.orelse)
+        return then_goes_on or orelse_goes_on
+
+    def ruled(self, label: str, cond: Term) -> Term:
+        """A labelled condition inside an expression: where it holds, a second conjunct notes it."""
+        note = self.sink.note(label)
+        return cond if cond == FALSE or note is None else truth(f"({cond.text} and {note})")
+
+    def loop(self, stmt: For) -> bool:
+        """Run a body for every element of a domain."""
+        return all(self.block(stmt.body) for _ in self.elements(stmt.var, stmt.domain))
+
+    @contextmanager
+    def when(self, test: Term) -> Iterator[None]:
+        """An ``if``, unless the test surely holds."""
+        if test == TRUE:
+            yield
+            return
+        self.line(f"if {test.text}:")
+        with self.indented():
+            yield
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """A block, which Python wants not to be empty."""
+        start = len(self.lines)
+        self.depth += 1
+        yield
+        if len(self.lines) == start:
+            self.line("pass")
+        self.depth -= 1
+
+
+def code_name(param: Param) -> str:
+    """The Python name of a parameter's code; the underscore keeps it apart from all other names."""
+    return f"{param.name}_"
+
+
+def writes(stmt: Stmt) -> bool:
+    """Whether a statement may change the state."""
+    return any(isinstance(part, Assign | Fill) for part in statements((stmt,)))
+
+
+def mentions(stmt: Stmt, param: Param) -> bool:
+    """Whether a statement names a parameter. (A local that was computed from it opened its loop then.)"""
+    return any(isinstance(part, Name) and part.name == param.name for part in expressions((stmt,)))

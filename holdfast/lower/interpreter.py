@@ -1,0 +1,197 @@
+"""The interpreter: a system's actions and properties as Python functions over the states of one scope."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from holdfast.ir.errors import ModelError, UsageError
+from holdfast.ir.expr import Read, walk
+from holdfast.ir.system import Action, Property, Scope, System
+from holdfast.lower.emit import Emitter
+from holdfast.lower.layout import Layout
+from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
+from holdfast.lower.predicates import condition, first_failing, parameters, predicate
+from holdfast.lower.sinks import Every, One, Sink
+from holdfast.lower.statistics import Statistics
+from holdfast.lower.terms import Term
+
+Args = tuple[int, ...]
+"""The codes of an action's or property's arguments, in the order of its parameters."""
+
+Successors = Callable[[bytes], list[tuple[bytes, Args]]]
+
+
+class Interpreter:
+    """Answers what a system can do, and what holds, in the states of one scope.
+
+    ``ghosts`` are the ghost fields to keep (all by default); ``properties`` those that ``invariants`` and ``steps``
+    cover (by default every one that reads kept fields only). Raises UsageError where the scope does not fit: too many
+    values for a byte, a literal key beyond a bound, or an action or property too large when its loops are written out.
+    """
+
+    successors: tuple[Successors, ...]
+    """For each action, in order: from a state to every step (new state, arguments), self-loops included."""
+
+    def __init__(
+        self,
+        system: System,
+        scope: Scope,
+        *,
+        ghosts: frozenset[str] | None = None,
+        properties: Sequence[Property] | None = None,
+        emitter: type[Emitter] = Emitter,
+    ) -> None:
+        self.system = system
+        self.scope = scope
+        self.layout = Layout(system, scope, ghosts)
+        self.statistics = Statistics()
+        self.sources: dict[str, str] = {}
+        """The generated functions' texts, by name, for whoever wants to look."""
+        self._emitter = emitter
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._outcomes: list[Refused | Cut] = []
+        self._globals: dict[str, Any] = {
+            "HIT": self.statistics.hits,
+            "CUT": self.statistics.cut_counts,
+            "OUTCOME": self._outcomes,
+            "Taken": Taken,
+        }
+        self._actions = {action.name: action for action in (system.init, *system.actions)}
+        self.successors = tuple(self._every(action) for action in system.actions)
+
+        wanted = [prop for prop in system.properties if self._readable(prop)] if properties is None else properties
+        self.checked = tuple(prop for prop in wanted if prop.kind in ("invariant", "lemma"))
+        """What ``invariants`` looks at, in that order."""
+        self.checked_steps = tuple(prop for prop in wanted if prop.kind == "step")
+        """What ``steps`` looks at, in that order."""
+        self.invariants: Callable[[bytes], int] = self._define(
+            "invariants", first_failing("invariants", [self._condition(prop) for prop in self.checked])
+        )
+        """From a state to the index in ``checked`` of the first that fails, or -1 if all hold."""
+        self.steps: tuple[Callable[[bytes, bytes, Args], int], ...] = tuple(
+            self._steps_of(action) for action in system.actions
+        )
+        """For each action: from *new* state, *old* state and its arguments to the index in ``checked_steps``, or -1."""
+
+    # States and steps -----------------------------------------------------------------------------------------
+
+    def initial(self) -> list[bytes]:
+        """The initial states, each once, sorted.
+
+        Raises ModelError if one assigns beyond a bound of the scope, or if there is none.
+        """
+        init = self.system.init
+        found = self._every(init)(self.layout.blank())
+        if any(action == init.name for action, _ in self.statistics.cuts):
+            self._refuse_start()
+        if not found:
+            raise ModelError(
+                init.at,
+                "init",
+                f"no choice of its parameters gives an initial state in scope {self.scope.name}",
+                "loosen its requires, or enlarge the scope",
+            )
+        return sorted({state for state, _ in found})
+
+    def _refuse_start(self) -> None:
+        init = self.system.init
+        for args in itertools.product(*(range(self.layout.codes(param.type)) for param in init.params)):
+            outcome = self.step(self.layout.blank(), init.name, args)
+            if isinstance(outcome, Cut):
+                raise ModelError(
+                    outcome.at or init.at,
+                    "init",
+                    f"a bound exceeded at the start: the value lies beyond {outcome.bound} in scope {self.scope.name}",
+                    f"assign a smaller value, or enlarge {outcome.bound}",
+                )
+
+    def step(self, state: bytes, action: str, args: Args) -> Outcome:
+        """What becomes of one action with given arguments."""
+        found = self._actions.get(action)
+        if found is None:
+            raise UsageError(f"{self.system.name} has no action {action}; it has {', '.join(list(self._actions)[1:])}")
+        assert len(args) == len(found.params), (action, args)
+        name = f"step_{action}"
+        function = self._functions.get(name) or self._define(
+            name, self._writer(f"action {action}", One(self._outcomes)).one_instance(name, found)
+        )
+        outcome: Outcome = function(state, args)
+        return outcome
+
+    def _every(self, action: Action) -> Successors:
+        name = f"every_{action.name}"
+        sink = Every(action.name, self.statistics)
+        found: Successors = self._define(name, self._writer(f"action {action.name}", sink).every_instance(name, action))
+        return found
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
+        """Whether a property of states holds; of a leads_to, whether its trigger does. ``args`` are its own."""
+        return self._property(prop, "body")(state, state, args)
+
+    def goal(self, prop: Property, state: bytes, args: Args = ()) -> bool:
+        """Whether the goal of a leads_to holds."""
+        return self._property(prop, "goal")(state, state, args)
+
+    def holds_step(self, prop: Property, old: bytes, new: bytes, args: Args = ()) -> bool:
+        """Whether a step property holds of the step; ``args`` are those of the action that it is a property of."""
+        return self._property(prop, "body")(new, old, args)
+
+    def triggered(self, prop: Property, state: bytes, args: Args = (), old: bytes | None = None) -> bool:
+        """Whether a property says anything here: the antecedent of an implication, a filter that lets something pass.
+
+        ``args`` are as for ``holds`` or ``holds_step``; a step property wants the state before the step as ``old``.
+        A property whose trigger is true nowhere is vacuous.
+        """
+        return self._property(prop, "trigger")(state, state if old is None else old, args)
+
+    def _property(self, prop: Property, part: Literal["body", "goal", "trigger"]) -> Callable[..., bool]:
+        name = f"{part}_{prop.name}"
+        found = self._functions.get(name)
+        if found is None:
+            expr = {"body": prop.body, "goal": prop.goal, "trigger": prop.trigger}[part]
+            assert expr is not None, f"{prop.name} has no {part}"
+            source = predicate(
+                self._writer(f"property {prop.title}"), name, expr, parameters(prop, self._action_of(prop))
+            )
+            found = self._define(name, source)
+        return found
+
+    def _condition(self, prop: Property) -> Term:
+        return condition(self._writer(f"property {prop.title}"), prop.body, parameters(prop, self._action_of(prop)))
+
+    def _steps_of(self, action: Action) -> Callable[[bytes, bytes, Args], int]:
+        """A property of another action's steps says nothing about this one's."""
+        name = f"steps_{action.name}"
+        conditions = [self._condition(prop) if prop.of in (None, action.name) else None for prop in self.checked_steps]
+        found: Callable[[bytes, bytes, Args], int] = self._define(name, first_failing(name, conditions))
+        return found
+
+    def _action_of(self, prop: Property) -> Action | None:
+        return None if prop.of is None else self._actions[prop.of]
+
+    def _readable(self, prop: Property) -> bool:
+        return not any(isinstance(part, Read) and part.var in self.layout.dropped for part in walk(prop.body))
+
+    # Functions ------------------------------------------------------------------------------------------------
+
+    def _writer(self, what: str, sink: Sink | None = None) -> Emitter:
+        return self._emitter(self.layout, what, sink or One(self._outcomes))
+
+    def _define(self, name: str, source: str) -> Any:
+        if name not in self._functions:
+            self.sources[name] = source
+            try:
+                code = compile(source, f"<{self.system.name}.{name} at {self.scope.name}>", "exec")
+            except (SyntaxError, RecursionError, MemoryError) as error:
+                # The source is well formed, so it can only be that Python's own limits on nesting are passed.
+                raise UsageError(
+                    f"{self.system.name}: the function {name} nests too deeply in scope {self.scope.name} ({error}); "
+                    "use a smaller scope, or fewer branches within one another"
+                ) from None
+            exec(code, self._globals)  # noqa: S102 - the source is written here, from checked expressions
+            self._functions[name] = self._globals[name]
+        return self._functions[name]

@@ -1,0 +1,286 @@
+"""How a state of one scope is laid out in bytes: one byte a cell.
+
+The cells stand in the order of the system's variables, each variable's cells in row-major order of its keys; then one
+hidden cell for each budget, in the order of the actions, which holds how often the action may still happen. Constants
+that the scope gives are no cells. States compare as bytes.
+
+A cell holds the *code* of its value: a bool 0 or 1; an Enum member, a Sort's element or a Nat itself; an Int its
+distance from ``lo``; an Optional 0 for None and one more than the code of any other value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+
+import attrs
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.marks import ScopeMark
+from holdfast.ir.system import Action, Scope, System
+from holdfast.ir.types import BoolType, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
+
+MOST_CODES = 255
+
+Value = bool | int | str | None
+"""A decoded value: a truth value, a number, the name of an Enum member or of an element (``n1``), or None."""
+
+
+@attrs.frozen
+class Field:
+    """The cells of one variable, or of one budget: those from ``offset`` on, ``sizes`` of them along each key."""
+
+    name: str
+    keys: tuple[Key, ...]
+    sizes: tuple[int, ...]
+    type: Scalar
+    codes: int
+    offset: int
+    ghost: bool = False
+    hidden: bool = False
+    """Whether this is a budget, which the model cannot see."""
+
+    @property
+    def count(self) -> int:
+        """How many cells there are."""
+        return prod(self.sizes)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How far apart the cells of neighbouring values of each key lie."""
+        return tuple(prod(self.sizes[position + 1 :]) for position in range(len(self.sizes)))
+
+    @property
+    def indices(self) -> list[tuple[int, ...]]:
+        """The codes of the keys of each cell, in order."""
+        return list(itertools.product(*(range(size) for size in self.sizes)))
+
+    @property
+    def bits(self) -> int:
+        """How many bits all its cells need."""
+        return self.count * (self.codes - 1).bit_length()
+
+
+@attrs.frozen
+class Cell:
+    """One cell: its field, the names of its keys, and its own name, such as ``owner[s1]``."""
+
+    field: Field
+    keys: tuple[Value, ...]
+    name: str
+
+
+class Layout:
+    """The layout of a system's states in a scope.
+
+    ``ghosts`` are the ghost fields to keep (all by default). Raises UsageError if a type has more codes than a byte
+    holds, or if the scope does not fit the system.
+    """
+
+    def __init__(self, system: System, scope: Scope, ghosts: frozenset[str] | None = None) -> None:
+        self.system = system
+        self.scope = scope
+        self.elements = _element_names(system, scope)
+        self.dropped = frozenset(
+            v.name for v in system.variables if v.ghost and ghosts is not None and v.name not in ghosts
+        )
+        self.given = {var.name: self._given(var.name) for var in system.variables if var.given}
+        self.fields = self._fields()
+        self.width = sum(field.count for field in self.fields)
+        self._by_name = {field.name: field for field in self.fields}
+
+    def _fields(self) -> tuple[Field, ...]:
+        fields: list[Field] = []
+        offset = 0
+        for var in self.system.variables:
+            if not var.given and var.name not in self.dropped:
+                codes = self.codes(var.value)
+                if codes > MOST_CODES:
+                    raise UsageError(
+                        f"scope {self.scope.name}: {var.name} holds {var.value}, which has {codes} values; "
+                        f"a cell has room for {MOST_CODES}: choose a smaller scope"
+                    )
+                sizes = tuple(self.scope.size(key) for key in var.keys)
+                fields.append(Field(var.name, var.keys, sizes, var.value, codes, offset, var.ghost))
+                offset += fields[-1].count
+        for action in self.system.actions:
+            if action.name in self.scope.budgets:
+                codes = self.scope.budgets[action.name] + 1
+                if codes > MOST_CODES:
+                    raise UsageError(
+                        f"scope {self.scope.name}: the budget of {action.name} is {codes - 1}; "
+                        f"{MOST_CODES - 1} is the most there is room for"
+                    )
+                fields.append(Field(budget(action.name), (), (), NatType("budget"), codes, offset, hidden=True))
+                offset += 1
+        return tuple(fields)
+
+    # Types ----------------------------------------------------------------------------------------------------
+
+    def codes(self, kind: Scalar) -> int:
+        """How many values a type has in this scope."""
+        match kind:
+            case BoolType():
+                return 2
+            case IntType(lo=lo, hi=hi):
+                return hi - lo + 1
+            case OptionalType(of):
+                return 1 + self.codes(of)
+            case _:
+                return self.scope.size(kind)
+
+    def decode_value(self, kind: Scalar, code: int) -> Value:
+        """The value that a code stands for."""
+        match kind:
+            case BoolType():
+                return bool(code)
+            case EnumType(members=members):
+                return members[code]
+            case SortType(name):
+                return self.elements[name][code]
+            case NatType():
+                return code
+            case IntType(lo=lo):
+                return lo + code
+            case OptionalType(of):
+                return None if code == 0 else self.decode_value(of, code - 1)
+
+    def encode_value(self, kind: Scalar, value: Value) -> int:
+        """The code of a value; raises UsageError if the type has no such value in this scope."""
+        if isinstance(kind, OptionalType):
+            return 0 if value is None else 1 + self.encode_value(kind.of, value)
+        for code in range(self.codes(kind)):
+            found = self.decode_value(kind, code)
+            if found == value and isinstance(found, bool) == isinstance(value, bool):
+                return code
+        raise UsageError(f"{value!r} is not a value of {kind} in scope {self.scope.name}: {self._choices(kind)}")
+
+    def _choices(self, kind: Plain) -> str:
+        codes = self.codes(kind)
+        if isinstance(kind, NatType | IntType):
+            return f"use {self.decode_value(kind, 0)} to {self.decode_value(kind, codes - 1)}"
+        return f"use one of {', '.join(str(self.decode_value(kind, code)) for code in range(codes))}"
+
+    def _given(self, name: str) -> tuple[int, ...]:
+        """The codes of a constant that the scope gives."""
+        var = self.system.var(name)
+        if name not in self.scope.given:
+            raise UsageError(f"scope {self.scope.name} gives no value for {name}: add it to the scope's given")
+        values = self.scope.given[name]
+        cells = prod(self.scope.size(key) for key in var.keys)
+        if len(values) != cells:
+            raise UsageError(f"scope {self.scope.name} gives {len(values)} values for {name}, which has {cells} cells")
+        plain = var.value.of if isinstance(var.value, OptionalType) else var.value
+        # A scope writes an element as its index, counted from zero.
+        named = self.elements[plain.name] if isinstance(plain, SortType) else ()
+        try:
+            return tuple(
+                self.encode_value(var.value, named[value] if named and isinstance(value, int) and value >= 0 else value)
+                for value in values
+            )
+        except (IndexError, UsageError):
+            last = len(named) - 1
+            remedy = f"elements of {plain} are 0 to {last}" if named else self._choices(plain)
+            raise UsageError(f"scope {self.scope.name} gives {name} the values {values}: {remedy}") from None
+
+    # States ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell, in the order of a state's bytes."""
+        found = []
+        for field in self.fields:
+            for index in field.indices:
+                keys = tuple(self.decode_value(key, code) for key, code in zip(field.keys, index, strict=True))
+                name = f"{field.name}[{', '.join(map(str, keys))}]" if keys else field.name
+                found.append(Cell(field, keys, name))
+        return tuple(found)
+
+    def field(self, name: str) -> Field:
+        """The field of that name."""
+        return self._by_name[name]
+
+    def budget(self, action: str) -> int | None:
+        """The cell that holds how often the action may still happen, or None if it has no budget."""
+        field = self._by_name.get(budget(action))
+        return None if field is None else field.offset
+
+    def blank(self) -> bytes:
+        """Every cell 0, every budget full: what an initial condition starts from."""
+        return bytes(field.codes - 1 if field.hidden else 0 for field in self.fields for _ in range(field.count))
+
+    def decode(self, state: bytes) -> dict[str, Value]:
+        """The value of every cell, by the cell's name."""
+        return {
+            cell.name: self.decode_value(cell.field.type, code) for cell, code in zip(self.cells, state, strict=True)
+        }
+
+    def encode(self, values: Mapping[str, Value]) -> bytes:
+        """The state with these values; raises UsageError for a cell that is missing, unknown or out of range."""
+        names = {cell.name for cell in self.cells}
+        for name in (*values, *names):
+            if name not in names or name not in values:
+                known = "is missing" if name in names else "is not a cell"
+                raise UsageError(f"a state of scope {self.scope.name}: {name} {known}")
+        return bytes(self._encode_cell(cell, values[cell.name]) for cell in self.cells)
+
+    def _encode_cell(self, cell: Cell, value: Value) -> int:
+        if not cell.field.hidden:
+            return self.encode_value(cell.field.type, value)
+        if isinstance(value, int) and 0 <= value < cell.field.codes:
+            return value
+        raise UsageError(f"{cell.name} is {value!r}: use 0 to {cell.field.codes - 1}")
+
+    def decode_args(self, action: Action, args: tuple[int, ...]) -> dict[str, Value]:
+        """The values of an action's arguments, by the parameter's name."""
+        return {
+            param.name: self.decode_value(param.type, code) for param, code in zip(action.params, args, strict=True)
+        }
+
+    def encode_args(self, action: Action, values: Mapping[str, Value]) -> tuple[int, ...]:
+        """The codes of an action's arguments; raises UsageError for one that is missing, unknown or out of range."""
+        wanted = [param.name for param in action.params]
+        if set(values) != set(wanted):
+            raise UsageError(f"{action.name} takes ({', '.join(wanted)}), and ({', '.join(values)}) is given")
+        return tuple(self.encode_value(param.type, values[param.name]) for param in action.params)
+
+    # Figures --------------------------------------------------------------------------------------------------
+
+    @property
+    def bits(self) -> int:
+        """How many bits a state needs."""
+        return sum(field.bits for field in self.fields)
+
+    def widest(self, count: int = 3) -> list[tuple[str, int]]:
+        """The fields that need the most bits, with the bits of each; the first of equals is the first of the model."""
+        ranked = sorted(self.fields, key=lambda field: -field.bits)
+        return [(field.name, field.bits) for field in ranked[:count]]
+
+
+def budget(action: str) -> str:
+    """The name of the hidden field that holds an action's budget."""
+    return f"budget({action})"
+
+
+def classes_of_scopes(model: type) -> dict[str, type]:
+    """The Sorts and Nats of a model by name, as its scopes mention them."""
+    marks = [mark for base in reversed(model.__mro__) for mark in vars(base).values() if isinstance(mark, ScopeMark)]
+    return {cls.__name__: cls for mark in marks for cls in mark.sizes}
+
+
+def _element_names(system: System, scope: Scope) -> dict[str, tuple[str, ...]]:
+    """How the elements of each Sort are called: ``n1``, ``n2``; by the whole name where two Sorts share a prefix."""
+    classes = classes_of_scopes(system.python)
+    prefixes = {
+        sort.name: getattr(classes.get(sort.name), "prefix", "") or sort.name[0].lower() for sort in system.sorts
+    }
+    shared = {prefix for prefix, times in Counter(prefixes.values()).items() if times > 1}
+    return {
+        name: tuple(
+            f"{name.lower() if prefix in shared else prefix}{number + 1}" for number in range(scope.sizes[name])
+        )
+        for name, prefix in prefixes.items()
+    }

@@ -1,0 +1,44 @@
+"""From properties to Python functions of a state ``s``, the state ``o`` before the step, and arguments ``args``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.ir.expr import Expr
+from holdfast.ir.system import Action, Param, Property
+from holdfast.lower.expressions import Expressions
+from holdfast.lower.terms import Term
+
+
+def parameters(prop: Property, of: Action | None) -> list[tuple[Param, int]]:
+    """The parameters of a property, each with its position among the arguments.
+
+    A step property of an action is given the arguments of that action, and picks its parameters by name.
+    """
+    if of is None:
+        return [(param, position) for position, param in enumerate(prop.params)]
+    positions = {param.name: position for position, param in enumerate(of.params)}
+    return [(param, positions[param.name]) for param in prop.params]
+
+
+def predicate(writer: Expressions, name: str, body: Expr, params: Sequence[tuple[Param, int]]) -> str:
+    """A function that answers whether ``body`` holds, as True or False."""
+    cond = condition(writer, body, params)
+    value = str(bool(cond.lo)) if cond.constant else f"True if {cond.text} else False"
+    return f"def {name}(s, o, args):\n    return {value}\n"
+
+
+def first_failing(name: str, conditions: Sequence[Term | None]) -> str:
+    """A function that answers the index of the first condition that fails, or -1; None is for one that says nothing."""
+    lines = [f"def {name}(s, o=None, args=()):"]
+    for index, cond in enumerate(conditions):
+        if cond is not None and not (cond.constant and cond.lo):
+            lines.append(f"    if not {cond.text}: return {index}")
+    return "\n".join([*lines, "    return -1", ""])
+
+
+def condition(writer: Expressions, body: Expr, params: Sequence[tuple[Param, int]]) -> Term:
+    """A property's body as a term over ``s``, ``o`` and ``args``."""
+    for param, position in params:
+        writer.parameter(param, f"args[{position}]")
+    return writer.expr(body)

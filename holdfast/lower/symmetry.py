@@ -1,0 +1,160 @@
+"""Symmetry: the elements of a Sort are interchangeable, so states that differ by a renaming behave alike.
+
+A renaming permutes the elements of every Sort. Those that leave the constants of the scope as they are form the group;
+of an orbit, all states that renamings make of one, the least stands for all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from math import factorial, prod
+from operator import itemgetter
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.types import Key, OptionalType, Scalar, SortType
+from holdfast.lower.layout import Layout
+
+MOST_RENAMINGS = 50_000
+"""How many renamings are tried. Far fewer already make a state cost more than symmetry saves."""
+
+Renaming = Mapping[str, tuple[int, ...]]
+"""For each Sort, what becomes of each of its elements."""
+
+Pick = Callable[[bytes], tuple[int, ...]]
+
+
+class Symmetry:
+    """The group of a layout.
+
+    A renamed state is made of bytes of the state itself, for cells that hold no element, and of copies of it in which
+    every byte has been translated as if it were an element of one Sort, for the cells that hold those. The copies
+    depend on less than the whole renaming, so renamings that share them share the work.
+    """
+
+    order: int
+    """How many renamings there are."""
+    trivial: bool
+    """Whether every state is alone in its orbit."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.renamings = tuple(self._fixing_the_given())
+        self.order = len(self.renamings)
+        self._classes = self._value_classes()
+        self._plans = [(self._tables(renaming), self._sources(renaming)) for renaming in self.renamings]
+        # Renamings of elements that no state mentions have no effect, and the same plan.
+        self.trivial = len(set(self._plans)) == 1
+        self._shared: dict[tuple[bytes, ...], list[Pick]] = {}
+        for tables, sources in dict.fromkeys(self._plans):
+            self._shared.setdefault(tables, []).append(_picker(sources))
+
+    def canonical(self, state: bytes) -> bytes:
+        """The least state of the orbit."""
+        return state if self.trivial else bytes(min(self._images(state)))
+
+    def orbit_size(self, state: bytes) -> int:
+        """How many states the orbit has."""
+        return len(set(self._images(state)))
+
+    def permute(self, state: bytes, g: int) -> bytes:
+        """The state under the renaming with that number; number 0 changes nothing."""
+        tables, sources = self._plans[g]
+        return bytes(_picker(sources)(_widened(state, tables)))
+
+    def moves(self) -> list[list[tuple[int, bytes | None]]]:
+        """For each renaming that has an effect of its own: where each cell of the renamed state comes from.
+
+        That is a cell, and the table that translates its code (None: as it is). The first renaming changes nothing.
+        """
+        width = self.layout.width
+        return [
+            [(source % width, tables[source // width - 1] if source >= width else None) for source in sources]
+            for tables, sources in dict.fromkeys(self._plans)
+        ]
+
+    def _images(self, state: bytes) -> list[tuple[int, ...]]:
+        images: list[tuple[int, ...]] = []
+        for tables, picks in self._shared.items():
+            wide = _widened(state, tables)
+            images += [pick(wide) for pick in picks]
+        return images
+
+    # The group ------------------------------------------------------------------------------------------------
+
+    def _fixing_the_given(self) -> Iterator[Renaming]:
+        sizes = {sort.name: self.layout.scope.sizes[sort.name] for sort in self.layout.system.sorts}
+        if prod(factorial(size) for size in sizes.values()) > MOST_RENAMINGS:
+            raise UsageError(
+                f"scope {self.layout.scope.name} has more than {MOST_RENAMINGS:,} renamings of its elements "
+                f"({', '.join(f'{size} of {name}' for name, size in sizes.items())}); "
+                "use a smaller scope, or search without symmetry"
+            )
+        for images in itertools.product(*(itertools.permutations(range(size)) for size in sizes.values())):
+            renaming = dict(zip(sizes, images, strict=True))
+            if all(self._fixes(name, renaming) for name in self.layout.given):
+                yield renaming
+
+    def _fixes(self, name: str, renaming: Renaming) -> bool:
+        """Whether a given constant stays what it is."""
+        var, values = self.layout.system.var(name), self.layout.given[name]
+        indices = itertools.product(*(range(self.layout.scope.size(key)) for key in var.keys))
+        cells = dict(zip(indices, values, strict=True))
+        return all(
+            cells[_renamed_key(var.keys, index, renaming)] == _renamed_value(var.value, code, renaming)
+            for index, code in cells.items()
+        )
+
+    # Renamed states -------------------------------------------------------------------------------------------
+
+    def _value_classes(self) -> tuple[Scalar, ...]:
+        """The kinds of elements that cells hold: a Sort, or a Sort or None."""
+        return tuple(dict.fromkeys(field.type for field in self.layout.fields if _holds_elements(field.type)))
+
+    def _tables(self, renaming: Renaming) -> tuple[bytes, ...]:
+        """For each class of values, the table that translates every code that its cells can hold."""
+        return tuple(
+            bytes(
+                _renamed_value(kind, code, renaming) if code < self.layout.codes(kind) else code for code in range(256)
+            )
+            for kind in self._classes
+        )
+
+    def _sources(self, renaming: Renaming) -> tuple[int, ...]:
+        """Which bytes of a widened state the renamed state consists of."""
+        sources = [0] * self.layout.width
+        for field in self.layout.fields:
+            copy = 1 + self._classes.index(field.type) if field.type in self._classes else 0
+            cells = {index: field.offset + position for position, index in enumerate(field.indices)}
+            for index, cell in cells.items():
+                sources[cells[_renamed_key(field.keys, index, renaming)]] = copy * self.layout.width + cell
+        return tuple(sources)
+
+
+def _widened(state: bytes, tables: tuple[bytes, ...]) -> bytes:
+    """The state, followed by its translation under each table."""
+    return b"".join([state, *(state.translate(table) for table in tables)])
+
+
+def _picker(sources: tuple[int, ...]) -> Pick:
+    """A function that picks these bytes."""
+    if len(sources) == 1:  # With a single index, itemgetter gives no tuple.
+        return lambda wide: (wide[sources[0]],)
+    return itemgetter(*sources)
+
+
+def _renamed_key(kinds: tuple[Key, ...], index: tuple[int, ...], renaming: Renaming) -> tuple[int, ...]:
+    return tuple(_renamed_value(kind, code, renaming) for kind, code in zip(kinds, index, strict=True))
+
+
+def _renamed_value(kind: Scalar, code: int, renaming: Renaming) -> int:
+    match kind:
+        case SortType(name):
+            return renaming[name][code]
+        case OptionalType(of):
+            return 1 + _renamed_value(of, code - 1, renaming) if code else 0
+    return code
+
+
+def _holds_elements(kind: Scalar) -> bool:
+    return isinstance(kind.of if isinstance(kind, OptionalType) else kind, SortType)

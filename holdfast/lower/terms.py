@@ -1,0 +1,111 @@
+"""Pieces of generated Python expressions, with the range of numbers they can give.
+
+Every expression gives an int (a condition may give a bool, which is one). A plain value stands as its code, except
+that an Int stands as the number itself. An Optional stands as its cell's code: 0 for None, else one more than the
+code of the value. A computed number may lie below every code, as in ``self.last[s] = e - 1``; such a value is not
+raised by one, so that it stays apart from None and negative: see ``wrapped``.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class Term:
+    """Source text that stands for one number between ``lo`` and ``hi``, safe to embed as it is."""
+
+    text: str
+    lo: int
+    hi: int
+
+    @property
+    def constant(self) -> bool:
+        """Whether only one number is possible; its text need not say which, ``lo`` does."""
+        return self.lo == self.hi
+
+
+def literal(value: int) -> Term:
+    """A number known now."""
+    return Term(str(int(value)) if value >= 0 else f"({value})", int(value), int(value))
+
+
+def term(text: str, lo: int, hi: int) -> Term:
+    """A term, as a literal if only one number is possible."""
+    return literal(lo) if lo == hi else Term(text, lo, hi)
+
+
+def truth(text: str) -> Term:
+    """A condition."""
+    return Term(text, 0, 1)
+
+
+ZERO = FALSE = literal(0)
+ONE = TRUE = literal(1)
+
+
+def add(one: Term, two: Term) -> Term:
+    """The sum."""
+    if ZERO in (one, two):
+        return one if two == ZERO else two
+    text = f"{one.text} - {-two.lo}" if two.constant and two.lo < 0 else f"{one.text} + {two.text}"
+    return term(f"({text})", one.lo + two.lo, one.hi + two.hi)
+
+
+def total(parts: list[Term]) -> Term:
+    """The sum of many; its text does not nest, because Python reads only so many brackets within one another."""
+    parts = [part for part in parts if part != ZERO]
+    if len(parts) <= 1:
+        return parts[0] if parts else ZERO
+    text = f"({' + '.join(part.text for part in parts)})"
+    return term(text, sum(part.lo for part in parts), sum(part.hi for part in parts))
+
+
+def subtract(one: Term, two: Term) -> Term:
+    """The difference."""
+    if two.constant:
+        return add(one, literal(-two.lo))
+    return term(f"({one.text} - {two.text})", one.lo - two.hi, one.hi - two.lo)
+
+
+def multiply(one: Term, two: Term) -> Term:
+    """The product."""
+    if ONE in (one, two):
+        return one if two == ONE else two
+    ends = [a * b for a in (one.lo, one.hi) for b in (two.lo, two.hi)]
+    return term(f"({one.text} * {two.text})", min(ends), max(ends))
+
+
+def least(terms: list[Term]) -> Term:
+    """The minimum."""
+    text = f"min({', '.join(part.text for part in terms)})"
+    return terms[0] if len(terms) == 1 else term(text, min(t.lo for t in terms), min(t.hi for t in terms))
+
+
+def greatest(terms: list[Term]) -> Term:
+    """The maximum."""
+    text = f"max({', '.join(part.text for part in terms)})"
+    return terms[0] if len(terms) == 1 else term(text, max(t.lo for t in terms), max(t.hi for t in terms))
+
+
+def magnitude(one: Term) -> Term:
+    """The absolute value."""
+    if one.lo >= 0:
+        return one
+    return term(f"abs({one.text})", max(0, -one.hi), max(-one.lo, one.hi))
+
+
+def wrapped(value: Term, scratch: str) -> Term:
+    """The Optional of a value that counts from 0; ``scratch`` is a free name for values that may lie below 0."""
+    if value.lo >= 0:
+        return add(value, ONE)
+    lo, hi = (end + (end >= 0) for end in (value.lo, value.hi))
+    return term(f"(({scratch} := {value.text}) + ({scratch} >= 0))", lo, hi)
+
+
+def unwrapped(optional: Term, scratch: str) -> Term:
+    """The value of an Optional, counting from 0: the opposite of ``wrapped``. None stands for nothing here."""
+    if optional.lo >= 0:
+        return term(f"({optional.text} - 1)", max(0, optional.lo - 1), max(0, optional.hi - 1))
+    lo, hi = (end - (end > 0) for end in (optional.lo, optional.hi))
+    return term(f"(({scratch} := {optional.text}) - ({scratch} > 0))", lo, hi)

@@ -1,0 +1,205 @@
+"""A test of the differential tests: faults planted in the interpreter, each of which the comparison must notice."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.ir.errors import Place
+from holdfast.ir.expr import TRUE, Expr, Fold, Quantified, Read
+from holdfast.ir.stmt import Fill, For, If, Require, Stmt
+from holdfast.ir.system import Action, System
+from holdfast.ir.types import Key, OptionalType, Plain, Scalar, SortType
+from holdfast.lower.cpython import CPython
+from holdfast.lower.emit import Emitter
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.terms import Term, add, literal
+
+
+class NoFault(Emitter):
+    """The emitter as it is."""
+
+
+class ForgetsTheFrame(Emitter):
+    """Cells that are not written lose their values."""
+
+    def copy(self) -> None:
+        super().copy()
+        self.lines[-1] = self.lines[-1].replace("bytearray(s)", "bytearray(len(s))")
+
+
+class ReadsBeforeWrites(Emitter):
+    """Later statements do not see earlier writes."""
+
+    def read(self, node: Read) -> Term:
+        state, self.state = self.state, "s"
+        found = super().read(node)
+        self.state = state
+        return found
+
+
+class WrapsNothing(Emitter):
+    """An Optional of the first element is stored as None."""
+
+    def wrap(self, value: Term, optional: OptionalType) -> Term:
+        return add(super().wrap(value, optional), literal(-1))
+
+
+class UnwrapsTooMuch(Emitter):
+    """The code of an Optional number is taken for its value."""
+
+    def unwrap(self, optional: Term, of: Plain) -> Term:
+        return add(super().unwrap(optional, of), literal(0 if isinstance(of, SortType) else 1))
+
+
+class StrictOrder(Emitter):
+    """``>`` for ``>=``."""
+
+    def compare(self, op: str, left: Term, right: Term) -> Term:
+        return super().compare(">" if op == ">=" else op, left, right)
+
+
+class LooseOrder(Emitter):
+    """``<=`` for ``<``."""
+
+    def compare(self, op: str, left: Term, right: Term) -> Term:
+        return super().compare("<=" if op == "<" else op, left, right)
+
+
+class NoEarlyReturn(Emitter):
+    """What follows a ``return`` is run all the same."""
+
+    def branch(self, stmt: If) -> bool:
+        return super().branch(If(stmt.test, stmt.then, (), stmt.at)) and self.block(stmt.orelse)
+
+
+class DanglingElse(Emitter):
+    """An ``else`` inside a branch is lost."""
+
+    inside = False
+
+    def branch(self, stmt: If) -> bool:
+        if self.inside:
+            return super().branch(If(stmt.test, stmt.then, (), stmt.at))
+        self.inside = True
+        goes_on = super().branch(stmt)
+        self.inside = False
+        return goes_on
+
+
+class ShortLoop(Emitter):
+    """A loop forgets the last element."""
+
+    def loop(self, stmt: For) -> bool:
+        for code in range(self.layout.scope.size(stmt.domain) - 1):
+            self.names[stmt.var] = literal(code)
+            self.block(stmt.body)
+        return True
+
+
+class LocalsAtTheEnd(Emitter):
+    """A loop runs statement by statement instead of element by element, so each turn sees the last turn's locals."""
+
+    def loop(self, stmt: For) -> bool:
+        return all(self.statement(part) for part in stmt.body for _ in self.elements(stmt.var, stmt.domain))
+
+
+class SwappedRules(Emitter):
+    """The last rule that fails is reported instead of the first."""
+
+    def block(self, body: tuple[Stmt, ...]) -> bool:
+        rules = [stmt for stmt in body if isinstance(stmt, Require)]
+        swapped = iter(reversed(rules))
+        return super().block(tuple(next(swapped) if isinstance(stmt, Require) else stmt for stmt in body))
+
+
+class NoLowerBound(Emitter):
+    """A value below its type is stored as the least."""
+
+    def admitted(self, value: Term, kind: Scalar, at: Place) -> Term | None:
+        code = super().admitted(value, kind, at)
+        self.lines = [line.replace("if not 0 <= ", "if not -9 <= ") for line in self.lines]
+        return code and Term(f"max({code.text}, 0)", code.lo, code.hi)
+
+
+class FreeBudget(Emitter):
+    """A budget is checked and never charged."""
+
+    def complete(self, action: Action) -> None:
+        super().complete(action)
+        self.lines = [line for line in self.lines if not line.endswith("-= 1")]
+
+
+class TransposedKeys(Emitter):
+    """A map with two keys is read and written column by column."""
+
+    def index(self, var: str, kinds: tuple[Key, ...], keys: tuple[Expr, ...]) -> Term:
+        return super().index(var, kinds[::-1], keys[::-1])
+
+
+class DroppedFilter(Emitter):
+    """A fold runs over all elements."""
+
+    def fold(self, node: Fold) -> Term:
+        return super().fold(Fold(node.kind, node.var, node.domain, TRUE, node.value, node.default, node.type))
+
+
+class SomeForAll(Emitter):
+    """``any`` for ``all``."""
+
+    def quantified(self, node: Quantified) -> Term:
+        return super().quantified(Quantified("any", node.var, node.domain, node.body))
+
+
+class HalfFill(Emitter):
+    """A fill leaves the last cell."""
+
+    def fill(self, stmt: Fill) -> bool:
+        last = self.layout.field(stmt.var).offset + self.layout.field(stmt.var).count - 1
+        self.line(f"kept = c[{last}]")
+        goes_on = super().fill(stmt)
+        self.line(f"c[{last}] = kept")
+        return goes_on
+
+
+class OldIsNew(Emitter):
+    """A step property reads the new state as the old one."""
+
+    def read(self, node: Read) -> Term:
+        return super().read(Read(node.var, node.keys, node.type))
+
+
+FAULTS = [fault for fault in Emitter.__subclasses__() if fault.__module__ == __name__ and fault is not NoFault]
+
+
+def differences(system: System, emitter: type[Emitter]) -> Iterator[str]:
+    """Where the interpreter with that emitter and CPython say different things, on seeded random states."""
+    scope = system.scopes["tiny"]
+    interpreter, cpython = Interpreter(system, scope, emitter=emitter), CPython(system, scope)
+    layout, chance = interpreter.layout, random.Random(7)
+    states = [bytes(chance.randrange(cell.field.codes) for cell in layout.cells) for _ in range(60)]
+    for old, state in itertools.pairwise(states):
+        for action in system.actions:
+            for args in itertools.product(*(range(layout.codes(param.type)) for param in action.params)):
+                if interpreter.step(state, action.name, args) != cpython.step(state, action.name, args):
+                    yield f"{action.name}{args} at {layout.decode(state)}"
+        for prop in system.of_kind("invariant", "lemma", "witness"):
+            if interpreter.holds(prop, state) != cpython.holds(prop, state):
+                yield f"{prop.name} at {layout.decode(state)}"
+        for prop in system.of_kind("step"):
+            if prop.of is None and interpreter.holds_step(prop, old, state) != cpython.holds_step(prop, old, state):
+                yield f"{prop.name} from {layout.decode(old)} to {layout.decode(state)}"
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_planted_fault_is_caught(gauges: System, fault: type[Emitter]) -> None:
+    """The comparison with CPython notices the fault."""
+    assert next(differences(gauges, fault), None) is not None
+
+
+def test_without_a_fault_nothing_differs(gauges: System) -> None:
+    """The same comparison finds nothing in the emitter as it is."""
+    assert list(differences(gauges, NoFault)) == []
