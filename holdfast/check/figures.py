@@ -1,0 +1,79 @@
+"""The figures of a search: what it counted, and why a green answer is green."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from holdfast.check.budget import Meter, resident_bytes
+from holdfast.check.result import ActionFigures, Figures, RuleFigures, Timing
+from holdfast.check.select import Selection, idempotence
+from holdfast.lower.interpreter import Interpreter
+
+
+@attrs.define
+class Counters:
+    """What a search counts as it goes; see ``Figures`` for the meaning. ``taken`` and ``repeats`` are by action."""
+
+    taken: list[int]
+    repeats: list[int]
+    generated: int = 0
+    initial: int = 0
+    depth: int = 0
+    max_queue: int = 0
+    waiting: int = 0
+    unshown_repeats: int = 0
+    cut_ends: int = 0
+
+
+def figures(machine: Interpreter, selection: Selection, counters: Counters, distinct: int, group_order: int) -> Figures:
+    """The figures so far, with what the interpreter noted since the search began."""
+    system, layout, statistics = machine.system, machine.layout, machine.statistics
+    cuts = sorted(statistics.cuts.items())
+    decisive = statistics.decisive
+    return Figures(
+        distinct=distinct,
+        generated=counters.generated,
+        depth=counters.depth,
+        initial=counters.initial,
+        max_queue=counters.max_queue,
+        waiting=counters.waiting,
+        group_order=group_order,
+        bits=layout.bits,
+        widest=tuple(layout.widest()),
+        actions=tuple(
+            ActionFigures(action.name, taken, tuple((bound, cut) for (name, bound), cut in cuts if name == action.name))
+            for action, taken in zip(system.actions, counters.taken, strict=True)
+        ),
+        undecisive=tuple(
+            RuleFigures(rule.label, rule.kind, rule.at)
+            for rule in system.rules
+            if rule.label not in decisive and rule.label not in system.removed
+        ),
+        evaluated=tuple(_evaluated(machine, selection, counters, distinct)),
+        dropped_ghosts=tuple(var.name for var in system.variables if var.name in layout.dropped),
+        unshown_repeats=counters.unshown_repeats,
+        cut_ends=counters.cut_ends,
+    )
+
+
+def _evaluated(
+    machine: Interpreter, selection: Selection, counters: Counters, distinct: int
+) -> Sequence[tuple[str, int]]:
+    """Of how many states, steps or repetitions each property was asked, in the order of the source."""
+    actions = machine.system.actions
+    counted: list[tuple[str, int]] = []
+    for prop in selection.of_kind("invariant", "lemma", "step"):
+        steps = (n for action, n in zip(actions, counters.taken, strict=True) if prop.of in (None, action.name))
+        counted.append((prop.name, sum(steps) if prop.kind == "step" else distinct))
+    for action, repeats in zip(actions, counters.repeats, strict=True):
+        if action in selection.idempotent:
+            counted.append((idempotence(action).name, repeats))
+    return counted
+
+
+def timing(meter: Meter, distinct: int) -> Timing:
+    """How long it took, and how much memory the process occupies now."""
+    seconds = meter.seconds
+    return Timing(seconds, distinct / seconds if seconds else 0.0, resident_bytes())

@@ -1,0 +1,115 @@
+"""Export the state graph of a small scope, to look at it: as DOT or as GraphML.
+
+The graph is of states themselves, without symmetry, so that each edge is a step that the model can take. Nodes are
+numbered in the order in which a breadth-first search meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import Scope, System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.trace.text import is_blank
+
+LIMIT = 5_000
+"""How many states are drawn at most. No one can read more, and few programs can lay them out."""
+
+SUFFIXES = (".dot", ".graphml")
+
+
+def export_graph(system: System, scope: Scope, path: Path, *, limit: int = LIMIT) -> None:
+    """Write the graph of all reachable states to ``path``, in the format that its suffix names.
+
+    Raises UsageError for another suffix, for more than ``limit`` states, and if the file cannot be written.
+    """
+    check_suffix(path)
+    graph = state_graph(system, scope, limit=limit)
+    lines = _dot(graph) if path.suffix == ".dot" else nx.generate_graphml(graph)
+    try:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; choose another file") from error
+
+
+def check_suffix(path: Path) -> None:
+    """Raise UsageError unless the suffix names a format: to be asked before a long check, not after."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path}: the suffix names no format for graphs; use {' or '.join(SUFFIXES)}")
+
+
+def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> nx.MultiDiGraph[int]:
+    """The graph of all reachable states: a node a state, an edge a step.
+
+    A node has ``label``, the cells that are not False, None or 0; ``initial``; and ``violates``, the invariants and
+    lemmas that fail there, and on an edge the step properties that this step violates. An edge has ``label``, the
+    action with its arguments. Raises UsageError for more than ``limit`` states.
+    """
+    machine = Interpreter(system, scope)
+    starts = machine.initial()
+    numbers = {state: number for number, state in enumerate(starts)}
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(name=f"{system.name}, scope {scope.name}")
+    waiting = list(starts)
+    for state in waiting:
+        if len(numbers) > limit:
+            raise UsageError(
+                f"{system.name} has more than {limit:,} states in scope {scope.name}, too many to draw; "
+                "choose a smaller scope"
+            )
+        violated = [prop.name for prop in machine.checked if not machine.holds(prop, state)]
+        graph.add_node(
+            numbers[state], label=_label(machine, state), initial=state in starts, violates=", ".join(violated)
+        )
+        for index, action in enumerate(system.actions):
+            for new, args in sorted(machine.successors[index](state)):
+                if new not in numbers:
+                    numbers[new] = len(numbers)
+                    waiting.append(new)
+                named = machine.layout.decode_args(action, args)
+                broken = [
+                    prop.name
+                    for prop in machine.checked_steps
+                    if prop.of in (None, action.name) and not machine.holds_step(prop, state, new, args)
+                ]
+                graph.add_edge(
+                    numbers[state],
+                    numbers[new],
+                    label=f"{action.name}({', '.join(f'{name}={value}' for name, value in named.items())})",
+                    violates=", ".join(broken),
+                )
+    return graph
+
+
+def _label(machine: Interpreter, state: bytes) -> str:
+    cells = zip(machine.layout.cells, machine.layout.decode(state).values(), strict=True)
+    shown = [
+        cell.name if value is True else f"{cell.name} = {value}"
+        for cell, value in cells
+        if not is_blank(cell, value) and not cell.field.hidden
+    ]
+    return "\n".join(shown) or "all False, None or 0"
+
+
+def _dot(graph: nx.MultiDiGraph[int]) -> Iterator[str]:
+    """The graph in Graphviz's language: initial states are filled, what violates something is red."""
+    yield f"digraph {_quoted(graph.name)} {{"
+    yield "  node [shape=box];"
+    for number, node in graph.nodes(data=True):
+        style = ', style=filled, fillcolor="lightgrey"' if node["initial"] else ""
+        yield f"  {number} [label={_quoted(node['label'])}{style}{_colour(node['violates'])}];"
+    for source, target, edge in graph.edges(data=True):
+        yield f"  {source} -> {target} [label={_quoted(edge['label'])}{_colour(edge['violates'])}];"
+    yield "}"
+
+
+def _colour(violates: str) -> str:
+    return f', color="red", tooltip={_quoted(violates)}' if violates else ""
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,193 @@
+"""What an engine answers: a verdict, the figures behind it, and the runs that show it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import attrs
+
+from holdfast.ir.errors import Place
+from holdfast.trace.trace import Claim, Step, Trace
+
+Verdict = Literal["exhausted", "violated", "out_of_budget"]
+
+HOLDS, UNSHOWN, DEADLOCK, VIOLATED, OUT_OF_BUDGET = 0, 10, 11, 12, 20
+"""Exit codes; those of TLC where it has one."""
+
+VIOLATION = "violation"
+"""What ``Result.ended_by`` says where the first violation ended a check."""
+
+
+@attrs.frozen
+class ActionFigures:
+    """How often an action was taken (from distinct states; steps that change nothing count) and cut, by bound."""
+
+    name: str
+    taken: int
+    cuts: tuple[tuple[str, int], ...]
+
+
+@attrs.frozen
+class RuleFigures:
+    """A rule that never decided anything: a require that refused nothing, a condition that was never true."""
+
+    label: str
+    kind: Literal["require", "condition", "effect"]
+    at: Place
+
+
+@attrs.frozen
+class WitnessFigures:
+    """A state that must be reachable, with a shortest run to it, or None where none was found."""
+
+    claim: Claim
+    trace: Trace | None
+
+
+@attrs.frozen
+class Figures:
+    """How much was checked. They depend on the model, the scope and the options alone, except after an interruption
+    or a limit of time or memory.
+
+    ``distinct`` counts the states found, ``initial`` those that a run may start in: under symmetry one for each orbit
+    of a group of ``group_order`` permutations (1: no symmetry). ``generated`` counts steps taken and initial states.
+    ``depth`` is the number of steps of the longest shortest run; TLC counts the states of it, one more. ``max_queue``
+    is the most states that waited to be expanded, ``waiting`` those that still do. ``evaluated`` says of how many
+    states or steps each property was asked; ``unshown_repeats`` counts the steps of idempotent actions whose
+    repetition a bound cut; ``cut_ends`` the states without a step that are no deadlock, because a bound cut a step.
+    """
+
+    distinct: int
+    generated: int
+    depth: int
+    initial: int
+    max_queue: int
+    waiting: int
+    group_order: int
+    bits: int
+    widest: tuple[tuple[str, int], ...]
+    actions: tuple[ActionFigures, ...]
+    undecisive: tuple[RuleFigures, ...]
+    evaluated: tuple[tuple[str, int], ...]
+    dropped_ghosts: tuple[str, ...]
+    unshown_repeats: int = 0
+    cut_ends: int = 0
+
+    @property
+    def never_taken(self) -> tuple[str, ...]:
+        """The actions that no state allowed."""
+        return tuple(action.name for action in self.actions if not action.taken)
+
+
+@attrs.frozen
+class Timing:
+    """What depends on the machine and the hour; nothing else in a result does."""
+
+    seconds: float
+    states_per_second: float
+    memory_bytes: int
+
+
+@attrs.frozen
+class Result:
+    """The answer of one engine about one model in one scope.
+
+    ``ended_by`` says what ended a check early: a limit, ``interrupted``, or ``violation``; None where nothing did.
+    ``findings`` are runs that violate something, ``vacuous`` the properties whose premise was never met (so far, if the
+    check ended early). ``notes`` are sentences for the reader.
+    """
+
+    engine: str
+    model: str
+    target: str
+    scope: str
+    variants: tuple[str, ...]
+    removed: tuple[str, ...]
+    fingerprint: str
+    verdict: Verdict
+    ended_by: str | None
+    figures: Figures
+    findings: tuple[Trace, ...]
+    witnesses: tuple[WitnessFigures, ...]
+    vacuous: tuple[Claim, ...]
+    notes: tuple[str, ...]
+    timing: Timing = attrs.field(eq=False)
+
+    @property
+    def missing(self) -> tuple[Claim, ...]:
+        """The witnesses that were not reached."""
+        return tuple(witness.claim for witness in self.witnesses if witness.trace is None)
+
+    @property
+    def exit_code(self) -> int:
+        """12 violated, 11 if by deadlocks alone; 20 without an answer; 10 if something was never shown; else 0."""
+        if self.findings:
+            return DEADLOCK if all(trace.claim.kind == "deadlock" for trace in self.findings) else VIOLATED
+        if self.verdict != "exhausted":
+            return OUT_OF_BUDGET
+        return UNSHOWN if self.missing or self.vacuous else HOLDS
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """The result as JSON values, equal for equal results but for ``timing``."""
+    return {
+        "engine": result.engine,
+        "model": result.model,
+        "target": result.target,
+        "scope": result.scope,
+        "variants": list(result.variants),
+        "without": list(result.removed),
+        "fingerprint": result.fingerprint,
+        "verdict": result.verdict,
+        "exit_code": result.exit_code,
+        "ended_by": result.ended_by,
+        "figures": _figures(result.figures),
+        "findings": [_trace(trace) for trace in result.findings],
+        "witnesses": [
+            _claim(witness.claim) | {"run": None if witness.trace is None else _trace(witness.trace)}
+            for witness in result.witnesses
+        ],
+        "vacuous": [_claim(claim) for claim in result.vacuous],
+        "notes": list(result.notes),
+        "timing": attrs.asdict(result.timing),
+    }
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    return {
+        "distinct": figures.distinct,
+        "generated": figures.generated,
+        "depth": figures.depth,
+        "initial": figures.initial,
+        "max_queue": figures.max_queue,
+        "waiting": figures.waiting,
+        "group_order": figures.group_order,
+        "bits": figures.bits,
+        "widest": [{"field": name, "bits": bits} for name, bits in figures.widest],
+        "actions": [{"name": a.name, "taken": a.taken, "cuts": dict(a.cuts)} for a in figures.actions],
+        "never_taken": list(figures.never_taken),
+        "undecisive_rules": [{"label": r.label, "kind": r.kind, "at": str(r.at)} for r in figures.undecisive],
+        "evaluated": dict(figures.evaluated),
+        "dropped_ghosts": list(figures.dropped_ghosts),
+        "unshown_repeats": figures.unshown_repeats,
+        "cut_ends": figures.cut_ends,
+    }
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {"name": claim.name, "kind": claim.kind, "ids": list(claim.ids), "sentence": claim.sentence}
+
+
+def _trace(trace: Trace) -> dict[str, Any]:
+    return {
+        "claim": _claim(trace.claim) | {"where": dict(trace.claim.where)},
+        "length": trace.length,
+        "command": trace.command,
+        "steps": [_step(trace, step) for step in trace.steps],
+    }
+
+
+def _step(trace: Trace, step: Step) -> dict[str, Any]:
+    state = {cell.name: value for cell, value in zip(trace.cells, step.values, strict=True)}
+    again = {"repeat": True, "refused": step.refused} if step.repeat else {}
+    return {"action": step.action, "args": dict(step.args), "state": state} | again

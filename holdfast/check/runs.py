@@ -1,0 +1,122 @@
+"""From what a search found to the run that shows it, the same whatever the search stored and in which order.
+
+The search remembers for each state where it came from: a path of orbits. The run is rebuilt from concrete states along
+that path, since renamed states are no successors of one another: from the least initial state, and then each time the
+least successor (state, action, arguments) in the next orbit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import attrs
+
+from holdfast.check.where import where_it_fails
+from holdfast.ir.system import Property
+from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.outcome import Refused, Taken
+from holdfast.trace.trace import Claim, Origin, Step, Trace
+
+Edge = tuple[bytes, int, Args]
+"""A step as it competes with others: the new state, the index of the action, the arguments."""
+
+Fits = Callable[[bytes, Edge], bool]
+"""Whether the step from a state shows what was found."""
+
+
+@attrs.frozen
+class Found:
+    """What there is to show: a claim, and where it shows.
+
+    ``last`` is the state in which it does, ``before`` the stored state it was found from (None for an initial
+    state); where a step shows it, ``fits`` tells which. ``depth`` is the number of steps, and ``rank`` orders what is
+    found of one claim at one depth.
+    """
+
+    claim: Claim
+    prop: Property | None
+    depth: int
+    rank: tuple[bytes, ...]
+    before: bytes | None
+    last: bytes
+    fits: Fits | None = None
+
+
+def keep_least(best: dict[str, Found], new: Found) -> None:
+    """Keep, of each claim, what has the shorter run, or the lesser rank."""
+    known = best.get(new.claim.name)
+    if known is None or (new.depth, new.rank) < (known.depth, known.rank):
+        best[new.claim.name] = new
+
+
+def repeat_differs(machine: Interpreter, state: bytes, outcome: object) -> bool:
+    """Whether the repetition of a step that led to ``state`` shows that the action is not idempotent.
+
+    Ghosts may record that it took place, and it may use up its budget: neither is a change of the protocol. A
+    repetition that a bound of the scope cuts shows nothing.
+    """
+    if not isinstance(outcome, Taken):
+        return isinstance(outcome, Refused)
+    return outcome.state != state and any(
+        outcome.state[field.offset : field.offset + field.count] != state[field.offset : field.offset + field.count]
+        for field in machine.layout.fields
+        if not field.ghost and not field.hidden
+    )
+
+
+@attrs.frozen
+class Runs:
+    """Rebuilds runs: from the initial states, and the stored states with their parents."""
+
+    machine: Interpreter
+    canonical: Callable[[bytes], bytes]
+    starts: Sequence[bytes]
+    parents: Mapping[bytes, bytes | None]
+    origin: Origin
+
+    def trace(self, found: Found) -> Trace:
+        """The run that shows what was found."""
+        orbits = [self.canonical(state) for state in self._path(found)]
+        before = state = min(start for start in self.starts if self.canonical(start) == orbits[0])
+        steps = [self.origin.start(state)]
+        index = 0
+        args: Args = ()
+        for position, orbit in enumerate(orbits[1:], start=2):
+            fits = found.fits if position == len(orbits) else None
+            before, (state, index, args) = state, self._least(state, orbit, fits)
+            steps.append(self.origin.step(self._name(index), args, state))
+        if found.claim.kind == "idempotent":
+            steps.append(self._repeated(state, self._name(index), args))
+        claim = found.claim
+        if found.prop is not None and claim.kind != "witness":
+            claim = attrs.evolve(claim, where=where_it_fails(self.machine, found.prop, before, state, args))
+        return self.origin.trace(claim, steps)
+
+    def _path(self, found: Found) -> list[bytes]:
+        """The stored states from the start to what was found."""
+        path, state = [found.last], found.before
+        while state is not None:
+            path.append(state)
+            state = self.parents[state]
+        return path[::-1]
+
+    def _least(self, state: bytes, orbit: bytes, fits: Fits | None) -> Edge:
+        edges = (edge for edge in self._edges(state) if self.canonical(edge[0]) == orbit)
+        return min(edge for edge in edges if fits is None or fits(state, edge))
+
+    def _edges(self, state: bytes) -> Iterator[Edge]:
+        for index, successors in enumerate(self.machine.successors):
+            for new, args in successors(state):
+                yield new, index, args
+
+    def _name(self, index: int) -> str:
+        return self.machine.system.actions[index].name
+
+    def _repeated(self, state: bytes, action: str, args: Args) -> Step:
+        """The entry that shows what becomes of a step that is taken again."""
+        outcome = self.machine.step(state, action, args)
+        if isinstance(outcome, Taken):
+            return self.origin.step(action, args, outcome.state, repeat=True)
+        assert isinstance(outcome, Refused), "a repetition that was cut shows nothing"
+        refused = outcome.label if outcome.error is None else f"{outcome.label} ({outcome.error})"
+        return self.origin.step(action, args, state, repeat=True, refused=refused)

@@ -1,0 +1,93 @@
+"""What a check is asked: the properties by name or rule id, idempotence and deadlock, and the ghosts these need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import attrs
+
+from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.system import Action, Property, System
+from holdfast.trace.trace import Claim, first_paragraph
+
+DEADLOCK = "deadlock"
+"""The name of the property that no state is stuck, checked where a model names final states."""
+
+SEARCHED = ("invariant", "lemma", "step", "witness")
+"""The kinds of property that a search of states and steps decides, if asked."""
+
+ALWAYS = ("assume", "final")
+"""The kinds that a search needs whatever it is asked."""
+
+
+@attrs.frozen
+class Selection:
+    """What one check decides: ``properties`` in the order of the source, the actions whose idempotence is asked for,
+    and whether deadlocks are; with the ghosts that all this depends on.
+    """
+
+    properties: tuple[Property, ...]
+    idempotent: tuple[Action, ...]
+    deadlock: bool
+    ghosts: frozenset[str]
+
+    def of_kind(self, *kinds: str) -> tuple[Property, ...]:
+        """The selected properties of these kinds."""
+        return tuple(prop for prop in self.properties if prop.kind in kinds)
+
+
+def select(system: System, names: Sequence[str] | None) -> Selection:
+    """What the names ask for; None is everything.
+
+    A name is that of a property, a rule id that properties or idempotent actions cite, or ``deadlock``. Raises
+    UsageError for a name that the model does not know, and for a property that a search cannot decide.
+    """
+    finals = next(system.of_kind("final"), None) is not None
+    if names is not None:
+        for name in names:
+            _check(system, name, finals)
+
+    def asked(*spellings: str) -> bool:
+        return names is None or any(spelling in names for spelling in spellings)
+
+    properties = tuple(
+        prop
+        for prop in system.properties
+        if prop.kind in ALWAYS or (prop.kind in SEARCHED and asked(prop.name, *prop.ids))
+    )
+    return Selection(
+        properties,
+        tuple(action for action in system.actions if action.idempotent is not None and asked(action.idempotent)),
+        finals and asked(DEADLOCK),
+        ghosts_read(system, properties),
+    )
+
+
+def _check(system: System, name: str, finals: bool) -> None:
+    """Raise UsageError unless the name asks for something that a search decides."""
+    known: dict[str, bool] = {DEADLOCK: True} if finals else {}
+    for prop in system.properties:
+        for spelling in (prop.name, *prop.ids):
+            known[spelling] = known.get(spelling, False) or prop.kind in SEARCHED
+    known |= {action.idempotent: True for action in system.actions if action.idempotent is not None}
+    if name not in known:
+        near = get_close_matches(name, known)
+        hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(sorted(known))}"
+        raise UsageError(f"{system.name} has no property {name!r}; {hint}")
+    if not known[name]:
+        kind = next(prop.kind for prop in system.properties if name in (prop.name, *prop.ids))
+        raise UsageError(f"{name!r} is of kind {kind}, which a search does not decide; choose another property")
+
+
+def idempotence(action: Action) -> Claim:
+    """The claim that an action is idempotent."""
+    assert action.idempotent is not None
+    ids = (action.idempotent,)
+    return Claim(f"{action.name}_idempotent", "idempotent", ids, first_paragraph(action.doc), action.at)
+
+
+def deadlock_claim(at: Place) -> Claim:
+    """The claim that every state has a step, or is final."""
+    return Claim(DEADLOCK, "deadlock", (), "Every state has a step, unless a @final names it.", at)

@@ -1,0 +1,1 @@
+"""Runs of a model: kept whole, shown to people, written to files."""

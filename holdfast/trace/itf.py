@@ -1,0 +1,203 @@
+"""Write a trace as ITF (Informal Trace Format), which Apalache, Quint and itf-py read.
+
+Every integer is a ``#bigint``, a map is a list of pairs, a relation is the set of its tuples, an element is a string
+such as ``n1_OF_NODE``. The action and its arguments stand in the variables ``mbt::actionTaken`` and
+``mbt::nondetPicks`` and again in each state's ``#meta``, so that readers of either kind find them. Constants that the
+scope gives are the trace's parameters. The file holds no time and no machine's name: equal traces are equal bytes.
+
+An Optional can be written in two ways. As a set of at most one element, which every reader takes; or as the variant
+that Quint writes (``Some`` of the value, ``None`` of the empty tuple), which itf-py 0.5 cannot read, because it turns
+the tag into the name of a Python class.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
+from holdfast.lower.layout import Cell, Value
+from holdfast.trace.text import count
+from holdfast.trace.trace import Step, Trace
+
+Optionals = Literal["set", "variant"]
+
+ACTION = "mbt::actionTaken"
+PICKS = "mbt::nondetPicks"
+
+
+def write_itf(trace: Trace, path: Path, *, optionals: Optionals = "set") -> None:
+    """Write the trace to ``path``; raises UsageError if that fails."""
+    try:
+        path.write_text(itf_text(trace, optionals=optionals), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; choose another file") from error
+
+
+def itf_text(trace: Trace, *, optionals: Optionals = "set") -> str:
+    """The contents of the file."""
+    return json.dumps(itf_object(trace, optionals=optionals), indent=1) + "\n"
+
+
+def itf_object(trace: Trace, *, optionals: Optionals = "set") -> dict[str, Any]:
+    """The trace as the JSON object of an ITF file."""
+    return _Writer(trace, optionals).trace_object()
+
+
+class _Writer:
+    def __init__(self, trace: Trace, optionals: Optionals) -> None:
+        self.trace = trace
+        self.optionals = optionals
+        self.picks = _pick_names(trace)
+        self.states = [step for step in trace.steps if step.refused is None]
+
+    def trace_object(self) -> dict[str, Any]:
+        constants = _fields(cell for cell, _ in self.trace.constants)
+        variables = _fields(cell for cell in self.trace.cells if not cell.field.hidden)
+        types = {name: self.field_type(cells[0]) for name, cells in (constants | variables).items()}
+        return {
+            "#meta": self.meta(types | {ACTION: "Str", PICKS: self.picks_type()}),
+            "params": list(constants),
+            "vars": [*variables, ACTION, PICKS],
+            "states": [self.state(index, step) for index, step in enumerate(self.states)],
+        }
+
+    def meta(self, types: dict[str, str]) -> dict[str, Any]:
+        trace, claim = self.trace, self.trace.claim
+        shown = "reaches" if claim.kind == "witness" else "violates"
+        refused = next((step.refused for step in trace.steps if step.refused is not None), None)
+        again = f"; {trace.steps[-1].action} again, with equal arguments, is refused by {refused}" if refused else ""
+        return {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "varTypes": types,
+            "source": trace.target,
+            "status": "ok" if claim.kind == "witness" else "violation",
+            "description": f"{trace.command}: a run of {count(trace.length, 'step')} that {shown} {claim.title}{again}",
+            "model": trace.model,
+            "scope": trace.scope,
+            "variants": list(trace.variants),
+            "without": list(trace.removed),
+            "seed": trace.seed,
+            "fingerprint": trace.fingerprint,
+            "command": trace.command,
+        }
+
+    def state(self, index: int, step: Step) -> dict[str, Any]:
+        values = dict(zip((cell.name for cell in self.trace.cells), step.values, strict=True))
+        shown = _fields(cell for cell in self.trace.cells if not cell.field.hidden)
+        state: dict[str, Any] = {"#meta": {"index": index, "action": step.action, "args": self.args(step)}}
+        if index == 0:
+            given = {cell.name: value for cell, value in self.trace.constants}
+            for name, cells in _fields(cell for cell, _ in self.trace.constants).items():
+                state[name] = self.field(cells, [given[cell.name] for cell in cells])
+        for name, cells in shown.items():
+            state[name] = self.field(cells, [values[cell.name] for cell in cells])
+        return state | {ACTION: step.action, PICKS: self.picked(step)}
+
+    # Values ---------------------------------------------------------------------------------------------------
+
+    def field(self, cells: list[Cell], values: list[Value]) -> Any:
+        """A variable: a scalar, a relation as the set of its tuples, or a map. Cells come in order of their keys."""
+        field = cells[0].field
+        if not field.keys:
+            return self.scalar(field.type, values[0])
+        keys = [_tuple([self.scalar(*part) for part in zip(field.keys, cell.keys, strict=True)]) for cell in cells]
+        if isinstance(field.type, BoolType):
+            return {"#set": [key for key, value in zip(keys, values, strict=True) if value]}
+        return {"#map": [[key, self.scalar(field.type, value)] for key, value in zip(keys, values, strict=True)]}
+
+    def scalar(self, kind: Scalar, value: Value) -> Any:
+        match kind:
+            case OptionalType(of):
+                return self.option(None if value is None else self.scalar(of, value))
+            case SortType(name):
+                return f"{value}_OF_{_upper(name)}"
+            case NatType() | IntType():
+                return {"#bigint": str(value)}
+            case BoolType() | EnumType():
+                return value
+
+    def option(self, value: Any) -> Any:
+        """A value that has been written already, or None, as an Optional."""
+        if self.optionals == "set":
+            return {"#set": [] if value is None else [value]}
+        return {"tag": "None", "value": {"#tup": []}} if value is None else {"tag": "Some", "value": value}
+
+    def args(self, step: Step) -> dict[str, Any]:
+        params = next((sig.params for sig in self.trace.signatures if sig.action == step.action), ())
+        kinds = {param.name: param.type for param in params}
+        return {name: self.scalar(kinds[name], value) for name, value in step.args}
+
+    def picked(self, step: Step) -> dict[str, Any]:
+        """Every parameter of every action, None where this step's action has no such parameter."""
+        args = self.args(step)
+        mine = {pick: args[param] for (action, param), (pick, _) in self.picks.items() if action == step.action}
+        return {pick: self.option(mine.get(pick)) for pick, _ in self.picks.values()}
+
+    # Types ----------------------------------------------------------------------------------------------------
+
+    def field_type(self, cell: Cell) -> str:
+        field = cell.field
+        if not field.keys:
+            return self.scalar_type(field.type)
+        keys = [self.scalar_type(key) for key in field.keys]
+        key = keys[0] if len(keys) == 1 else f"<<{', '.join(keys)}>>"
+        return f"Set({key})" if isinstance(field.type, BoolType) else f"{key} -> {self.scalar_type(field.type)}"
+
+    def scalar_type(self, kind: Scalar) -> str:
+        match kind:
+            case OptionalType(of):
+                return self.option_type(self.scalar_type(of))
+            case SortType(name):
+                return _upper(name)
+            case NatType() | IntType():
+                return "Int"
+            case BoolType():
+                return "Bool"
+            case EnumType():
+                return "Str"
+
+    def option_type(self, of: str) -> str:
+        return f"Set({of})" if self.optionals == "set" else f"Some({of}) | None(UNIT)"
+
+    def picks_type(self) -> str:
+        fields = {pick: self.option_type(self.scalar_type(kind)) for pick, kind in self.picks.values()}
+        return f"{{ {', '.join(f'{pick}: {kind}' for pick, kind in fields.items())} }}" if fields else "{}"
+
+
+def _tuple(parts: list[Any]) -> Any:
+    """A key: one part stands for itself."""
+    return parts[0] if len(parts) == 1 else {"#tup": parts}
+
+
+def _upper(name: str) -> str:
+    """The name of a sort as an uninterpreted type: ``LogStream`` is ``LOG_STREAM``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
+
+
+def _fields(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The cells by variable, in order."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.field.name, []).append(cell)
+    return found
+
+
+def _pick_names(trace: Trace) -> dict[tuple[str, str], tuple[str, Plain]]:
+    """For each action and parameter: its field in the record of picks, and its type.
+
+    Parameters of one name and type share a field; where types differ, the action's name goes before.
+    """
+    params = [(signature.action, param) for signature in trace.signatures for param in signature.params]
+    kinds: dict[str, set[str]] = {}
+    for _, param in params:
+        kinds.setdefault(param.name, set()).add(str(param.type))
+    return {
+        (action, param.name): (param.name if len(kinds[param.name]) == 1 else f"{action}_{param.name}", param.type)
+        for action, param in params
+    }

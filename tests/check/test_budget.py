@@ -1,0 +1,209 @@
+"""Budgets: how they are written, when they end a search, and what is left of it then."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
+from holdfast.check.search import search
+from holdfast.check.summary import render_result
+from holdfast.ir.errors import UsageError
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.lower.interpreter import Interpreter
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        ("30s", Budget(seconds=30)),
+        ("1.5min", Budget(seconds=90)),
+        ("2h", Budget(seconds=7200)),
+        ("1e6states", Budget(states=1_000_000)),
+        ("500 states", Budget(states=500)),
+        ("2GB", Budget(memory_bytes=2_000_000_000)),
+        ("512MiB", Budget(memory_bytes=512 * 2**20)),
+        ("30s,1e6states,2GB", Budget(30, 1_000_000, 2_000_000_000)),
+        (" 2GB , 30s ", Budget(30, None, 2_000_000_000)),
+    ],
+)
+def test_parse(text: str, budget: Budget) -> None:
+    """A budget is read as limits in any order, each a number with a unit."""
+    assert budget == Budget.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "''"),
+        ("30", "'30'"),
+        ("30x", "'30x'"),
+        ("-3s", "'-3s'"),
+        ("0s", "'0s'"),
+        ("0.5states", "'0.5states'"),
+        ("1e999s", "'1e999s'"),
+        ("30s,,2GB", "''"),
+        ("1gb", "'1gb'"),
+        ("nan s", "'nan s'"),
+        ("30s,10s", "'10s' sets the time twice"),
+    ],
+)
+def test_parse_refuses(text: str, part: str) -> None:
+    """Anything else is refused, with the part that is wrong."""
+    with pytest.raises(UsageError) as refused:
+        Budget.parse(text)
+
+    assert f"budget {text!r}: {part}" in str(refused.value)
+
+
+def clock_of(*readings: float) -> Callable[[], float]:
+    """A clock that shows these times in turn."""
+    times: Iterator[float] = iter(readings)
+    return lambda: next(times)
+
+
+def ticks(meter: Meter, number: int) -> list[bool]:
+    """What the meter answers to so many ticks."""
+    return [meter.tick(3, 40, 100, 7) for _ in range(number)]
+
+
+def test_time_is_watched() -> None:
+    """Once the clock is beyond the limit, the meter is spent and names the limit."""
+    meter = Meter(Budget(seconds=10), clock=clock_of(0, 9, 11), memory=lambda: 0)
+
+    answers = ticks(meter, 64 + 32)
+
+    assert not answers[0]
+    assert answers[-1]
+    assert meter.spent == "time: more than 10 s"
+
+
+def test_memory_is_watched() -> None:
+    """Once the process occupies more than the limit, the meter is spent and names the limit."""
+    meter = Meter(Budget(memory_bytes=5_000_000), clock=lambda: 0.0, memory=lambda: 5_000_001)
+
+    assert ticks(meter, 64)[-1]
+    assert meter.spent == "memory: more than 5 MB"
+
+
+def test_progress_is_reported() -> None:
+    """Progress comes at most four times a second, with the rate and what is left of the budget."""
+    seen: list[Progress] = []
+    meter = Meter(
+        Budget(seconds=10, states=100, memory_bytes=50), seen.append, clock=clock_of(0, 0.2, 2, 2.1), memory=lambda: 20
+    )
+
+    ticks(meter, 64 + 32 + 16)
+
+    assert [Progress(3, 40, 100, 7, 20.0, 20, 2, Budget(8, 60, 30))] == seen
+
+
+def test_states_end_a_search(table: System) -> None:
+    """A search that meets more states than its limit has no answer, exit code 20, and says how far it came."""
+    result = search(table, table.scopes["default"], budget=Budget(states=20))
+
+    assert (result.verdict, result.exit_code, result.ended_by) == ("out_of_budget", 20, "states: more than 20")
+    assert 20 < result.figures.distinct < 30
+    assert result.figures.waiting > 0
+    assert "no answer (states: more than 20)" in render_result(result)
+
+
+def test_a_limit_that_is_just_met(table: System) -> None:
+    """As many states as the limit allows are explored to the end."""
+    whole = search(table, table.scopes["tiny"])
+
+    assert whole == search(table, table.scopes["tiny"], budget=Budget(states=whole.figures.distinct))
+
+
+@pytest.mark.parametrize(("budget", "limit"), [(Budget(seconds=1e-9), "time"), (Budget(memory_bytes=1), "memory")])
+def test_time_and_memory_end_a_search(table: System, budget: Budget, limit: str) -> None:
+    """Time and memory end a search in the same way."""
+    result = search(table, table.scopes["default"], budget=budget, symmetry=False)
+
+    assert (result.verdict, result.exit_code) == ("out_of_budget", 20)
+    assert str(result.ended_by).startswith(limit)
+
+
+def test_a_violation_survives_the_limit(table: System) -> None:
+    """A violation that was found before a limit ended the search is reported as one."""
+    broken = remove_rules(table, ["ST-14"])
+
+    result = search(broken, broken.scopes["default"], budget=Budget(states=20), keep_going=True)
+
+    assert (result.verdict, result.exit_code, result.ended_by) == ("violated", 12, "states: more than 20")
+    assert result.findings
+    assert any("other runs as short may exist" in note for note in result.notes)
+
+
+class Interrupting(Interpreter):
+    """An interpreter that receives Ctrl-C when the first action has been tried in so many states."""
+
+    after = 10
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        first, *others = self.successors
+        tried = 0
+
+        def interrupted(state: bytes) -> list[tuple[bytes, tuple[int, ...]]]:
+            nonlocal tried
+            tried += 1
+            if tried == self.after:
+                signal.raise_signal(signal.SIGINT)
+            return first(state)
+
+        self.successors = (interrupted, *others)
+
+
+def test_ctrl_c_ends_a_search(table: System) -> None:
+    """After Ctrl-C the state at hand is finished, and the answer is partial, exit code 20."""
+    result = search(table, table.scopes["default"], interpreter=Interrupting)
+    whole = search(table, table.scopes["default"])
+
+    assert (result.verdict, result.exit_code, result.ended_by) == ("out_of_budget", 20, INTERRUPTED)
+    assert 10 < result.figures.distinct < whole.figures.distinct
+    assert result.figures.waiting > 0
+
+
+def test_ctrl_c_loses_no_violation(table: System) -> None:
+    """A violation found before Ctrl-C is reported, with its run."""
+    broken = remove_rules(table, ["ST-14"])
+
+    result = search(broken, broken.scopes["default"], interpreter=Interrupting, keep_going=True)
+
+    assert (result.exit_code, result.ended_by) == (12, INTERRUPTED)
+    assert result.findings[0].claim.name == "one_handle"
+
+
+def test_a_second_ctrl_c_interrupts() -> None:
+    """Whoever presses Ctrl-C again is not kept waiting, and afterwards the usual handler is back."""
+    before = signal.getsignal(signal.SIGINT)
+    meter = Meter(Budget())
+
+    with interruptible(meter):
+        signal.raise_signal(signal.SIGINT)
+        assert meter.spent == INTERRUPTED
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_background_job_can_be_interrupted() -> None:
+    """Where a shell had SIGINT ignored, it ends the check all the same, and is ignored again afterwards."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    meter = Meter(Budget())
+
+    try:
+        with interruptible(meter):
+            signal.raise_signal(signal.SIGINT)
+        after = signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert meter.spent == INTERRUPTED
+    assert after == signal.SIG_IGN

@@ -1,0 +1,69 @@
+"""Which ghosts are kept: those that properties depend on, directly or through others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.system import System
+
+BODY = """
+    n: N
+    read: Ghost[Rel[N]]
+    source: Ghost[Rel[N]]
+    guard: Ghost[bool]
+    through: Ghost[bool]
+    apart: Ghost[bool]
+    tiny = Scope({N: 2})
+    @init
+    def begin(self) -> None:
+        self.n = N(0)
+        self.read.fill(False)
+        self.source.fill(False)
+        self.guard = False
+        self.through = False
+        self.apart = False
+    @action
+    def record(self, n: N) -> None:
+        known = self.through
+        if self.guard:
+            for m in N:
+                self.read[m] = self.source[m] and known
+        self.apart = self.read[n]
+    @action
+    def learn(self, n: N) -> None:
+        self.n = n
+        self.source[n] = True
+        self.guard = True
+        self.through = True
+    @invariant
+    def reads(self) -> bool:
+        return all(not self.read[n] or n <= self.n for n in N)
+    @invariant
+    def reads_source(self) -> bool:
+        return not any(self.source[n] and n > N(2) for n in N)
+    @step
+    def reads_nothing(self, old: Self) -> bool:
+        return old.n <= N(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "needed"),
+    [
+        (["reads"], {"read", "source", "guard", "through"}),
+        (["reads_source"], {"source"}),
+        (["reads_nothing"], set()),
+        ([], set()),
+        (["reads_source", "reads_nothing", "reads"], {"read", "source", "guard", "through"}),
+    ],
+)
+def test_ghosts_behind_properties(compiled: Callable[[str], System], names: list[str], needed: set[str]) -> None:
+    """A ghost is needed if a property reads it, or if it decides whether or what a needed one is given."""
+    system = compiled(BODY)
+
+    found = ghosts_read(system, [prop for prop in system.properties if prop.name in names])
+
+    assert needed == found

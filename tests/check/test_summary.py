@@ -1,0 +1,91 @@
+"""Results as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.check.budget import Budget
+from holdfast.check.search import search
+from holdfast.check.summary import render_result, render_summary
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+
+GREEN = """\
+Table, scope tiny: exhausted, nothing violated
+
+  states          9 distinct, 15 generated, 1 initial, at most 3 waiting
+  depth           4 steps (5 states, as TLC counts)
+  symmetry        each state stands for all that 2 renamings make of it
+  state           17 bits; widest: used 6, handle 4, owner 2
+  actions         open 6, close 8
+  evaluated       9 times: one_handle, holder_opened_last; 14 times: epochs_grow; 6 times:
+                  closed_before; 4 times: close_idempotent
+  witnesses       handed_over after 3 steps
+  cut             nothing: no step went beyond a bound of the scope
+  dropped         ghosts that nothing here reads: unread"""
+
+
+def test_why_it_is_green(table: System) -> None:
+    """A check that holds says how much it covered, what was asked how often, and what was reached."""
+    assert render_summary(search(table, table.scopes["tiny"])) == GREEN
+
+
+def test_a_violation_has_no_counts(table: System) -> None:
+    """After a check that ended at a violation the text is the run and one line; no count speaks of a part."""
+    broken = remove_rules(table, ["ST-14"])
+
+    text = render_result(search(broken, broken.scopes["tiny"], target="table"))
+
+    assert text.startswith("one_handle: violated after 2 steps\n")
+    assert text.endswith("\n\nTable, scope tiny, without ST-14: violated after 2 steps: one_handle (INV-01)")
+    assert "distinct" not in text
+
+
+def test_what_is_amiss_without_a_violation(compiled: Callable[[str], System]) -> None:
+    """A witness that was not reached, a property that said nothing and a bound that cut are named."""
+    system = compiled(
+        """
+    n: N
+    tiny = Scope({N: 2})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+    @action
+    def never(self) -> None:
+        require(self.n > N(2), "A-1")
+        require(self.n > N(1), "A-2")
+        self.n = N(0)
+    @invariant
+    def silent(self) -> bool:
+        return all(n < N(1) for n in N if self.n > N(2))
+    @witness
+    def far(self) -> bool:
+        return self.n > N(2)
+    """
+    )
+
+    lines = render_summary(search(system, system.scopes["tiny"])).splitlines()
+
+    assert lines[0] == "Written, scope tiny: exhausted, nothing violated, but not reached: far, vacuous: silent"
+    for line in (
+        "  never taken     never",
+        "  never decisive  A-2",
+        "  never said      silent",
+        "  not reached     far",
+        "  cut             up by N 1",
+    ):
+        assert line in lines
+
+
+def test_no_answer_is_not_green(table: System) -> None:
+    """A check that a limit ended never says that something holds: it names the limit and what was left."""
+    text = render_summary(search(table, table.scopes["default"], budget=Budget(states=20)))
+
+    assert text.startswith(
+        "Table, scope default: no answer (states: more than 20); nothing violated in what was searched"
+    )
+    assert " left\n" in text
+    assert "exhausted" not in text
