@@ -1,0 +1,102 @@
+"""The command ``holdfast``: its verbs, and the one place where an error becomes a line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cyclopts import App, CycloptsError, Parameter
+from cyclopts.exceptions import UnusedCliTokensError
+
+from holdfast import __version__
+from holdfast.cli.check import check
+from holdfast.cli.models import models
+from holdfast.cli.new import new
+from holdfast.cli.output import note
+from holdfast.cli.verify import verify
+from holdfast.ir.errors import HoldfastError, ModelError
+
+INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
+
+HELP = """Check ownership protocols written as plain Python models.
+
+Start with `holdfast new mylock` and `holdfast check mylock.py`; `holdfast models` lists the models that come along."""
+
+CODES = """Exit codes:
+    0  holds
+   10  a witness is not reached, or a property is vacuous
+   11  deadlock
+   12  violated
+   20  no answer within the budget, or interrupted
+  150  the model is outside the language
+    2  a wrong argument or file
+    1  an outcome other than the pinned one, or a fault of holdfast"""
+
+app = App(
+    name="holdfast",
+    help=HELP,
+    help_epilogue=CODES,
+    help_format="plaintext",
+    version=__version__,
+    version_flags=["--version"],
+    default_parameter=Parameter(show_default=False),
+    exit_on_error=False,
+    print_error=False,
+    suppress_keyboard_interrupt=False,
+    result_action="return_value",
+)
+for verb in (models, check, new, verify):
+    app.command(verb)
+
+
+def run() -> NoReturn:
+    """What the installed command calls."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows its code instead of ending the run.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and answer its exit code. Whatever is wrong ends as one line on standard error."""
+    try:
+        code = app(list(argv))
+    except CycloptsError as error:
+        return _end(USAGE, f"{_usage(error)} (see `{_command(argv)} --help`)")
+    except HoldfastError as error:
+        return _end(error.exit_code, str(error))
+    except KeyboardInterrupt:
+        return _end(INCONCLUSIVE, "interrupted before there was anything to report")
+    except RecursionError:
+        return _end(ModelError.exit_code, "an expression of the model is nested too deeply; split it into helpers")
+    except MemoryError:
+        return _end(INCONCLUSIVE, "out of memory; choose a smaller scope, or set a limit such as --budget 2GB")
+    except Exception as error:  # noqa: BLE001 - a fault of ours is one line too
+        if os.environ.get("HOLDFAST_DEBUG") == "1":
+            traceback.print_exc()
+        return _end(
+            INTERNAL,
+            f"internal error: {type(error).__name__}: {error}; please report it (HOLDFAST_DEBUG=1 shows where)",
+        )
+    return code or 0
+
+
+def _end(code: int, problem: str) -> int:
+    note(f"holdfast: {' '.join(problem.split())}")
+    return code
+
+
+def _usage(error: CycloptsError) -> str:
+    """What is wrong with the arguments, as a clause."""
+    if isinstance(error, UnusedCliTokensError):
+        return f"unexpected argument {' '.join(error.unused_tokens or [])!r}"
+    text = str(error).strip().removesuffix(".")
+    return text[:1].lower() + text[1:]
+
+
+def _command(argv: Sequence[str]) -> str:
+    """The command as far as it was understood."""
+    return f"holdfast {argv[0]}" if argv and argv[0] in app else "holdfast"

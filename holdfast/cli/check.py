@@ -1,0 +1,179 @@
+"""``holdfast check``: is a bad state reachable within these bounds?"""
+
+from __future__ import annotations
+
+import json as json_format
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from holdfast.check.budget import Budget, Progress
+from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
+from holdfast.check.search import search
+from holdfast.check.summary import render_result
+from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import Scope, System
+from holdfast.trace.itf import itf_text
+
+USUAL = ("tiny", "default")
+"""The scopes that are searched, one after the other, where none is named."""
+
+GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
+"""Exit codes, the gravest first: of several scopes the gravest counts."""
+
+Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
+Switch = Annotated[bool, Parameter(negative="")]
+Expectation = Literal["holds", "violated"]
+
+
+def check(
+    model: str,
+    /,
+    *,
+    scope: str | None = None,
+    variant: Names = (),
+    without: Names = (),
+    property: Names = (),  # noqa: A002 - the option's name
+    expect: Annotated[Expectation, Parameter(show_choices=False)] = "holds",
+    keep_going: Switch = False,
+    symmetry: bool = True,
+    budget: str | None = None,
+    json: Switch = False,
+    itf: Path | None = None,
+    graph: Path | None = None,
+) -> int:
+    """Search every state that a model can reach, and show the shortest run to a violation.
+
+    Parameters
+    ----------
+    model
+        A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
+    scope
+        The scope to search; otherwise tiny and then default.
+    variant
+        Choose a named variant of the model. May be repeated.
+    without
+        Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
+    property
+        Check this property only, by its name or rule id. May be repeated.
+    expect
+        holds or violated; with violated the command ends 0 if something is violated, and 10 if nothing is.
+    keep_going
+        Search on after a violation, and show the shortest run to each violated property.
+    symmetry
+        Take states that differ only in the names of interchangeable elements for one (the default), or do not.
+    budget
+        Stop at a limit of time, states or memory: 30s,1e6states,2GB.
+    json
+        Print the result as JSON, one line for each scope, and nothing else.
+    itf
+        Write the first violating run to this file, in the Informal Trace Format.
+    graph
+        Write the state graph of the first scope to this file: .dot or .graphml.
+    """
+    limits = Budget() if budget is None else Budget.parse(budget)
+    system = remove_rules(compile_model(load_model(model), variants=variant), without)
+    scopes = _scopes(system, scope)
+    # What would fail after a long search fails before it.
+    if itf is not None:
+        check_writable(itf)
+    if graph is not None:
+        _draw(system, scopes[0], graph)
+    results: list[Result] = []
+    for each in scopes:
+        with Ticker() as ticker:
+            result = search(
+                system,
+                each,
+                properties=property or None,
+                symmetry=symmetry,
+                keep_going=keep_going,
+                budget=limits,
+                progress=partial(_tick, ticker),
+                target=model,
+            )
+        results.append(result)
+        _report(result, json)
+        if result.exit_code == OUT_OF_BUDGET or (result.findings and not keep_going):
+            # Larger scopes cannot answer better: the run found is shorter to read, and a limit stays a limit.
+            if len(results) < len(scopes) and not json:
+                say(f"Not searched: scope {', '.join(left.name for left in scopes[len(results) :])}.")
+            break
+    if itf is not None:
+        _write_itf(results, itf)
+    return _exit_code(results, expect, json)
+
+
+def _scopes(system: System, name: str | None) -> list[Scope]:
+    """The scopes to search, in order."""
+    if name is not None:
+        return [system.scope(name)]
+    usual = [system.scopes[each] for each in USUAL if each in system.scopes]
+    if not usual:
+        if not system.scopes:
+            raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
+        raise UsageError(f"{system.name} has no scope tiny or default; choose --scope {' or '.join(system.scopes)}")
+    return usual
+
+
+def _draw(system: System, scope: Scope, path: Path) -> None:
+    # Importing networkx takes longer than all the rest together, and few commands draw.
+    from holdfast.check.graph import check_suffix, export_graph  # noqa: PLC0415
+
+    check_suffix(path)
+    check_writable(path)
+    export_graph(system, scope, path)
+
+
+def _tick(ticker: Ticker, now: Progress) -> None:
+    parts = [
+        f"depth {now.depth}",
+        f"{now.distinct:,} states",
+        f"{now.rate:,.0f} a second",
+        f"{now.queue:,} waiting",
+        f"{now.memory_bytes / 1e6:,.0f} MB",
+        f"{now.seconds:.0f} s",
+    ]
+    left = now.left
+    parts += [] if left.seconds is None else [f"{left.seconds:.0f} s left"]
+    parts += [] if left.states is None else [f"{left.states:,} states left"]
+    parts += [] if left.memory_bytes is None else [f"{left.memory_bytes / 1e6:,.0f} MB left"]
+    ticker.show(", ".join(parts))
+
+
+def _report(result: Result, as_json: bool) -> None:
+    """Print a result. What depends on the machine or on symmetry stays out of the text of a violation."""
+    if as_json:
+        say(json_format.dumps(to_json(result)))
+        return
+    say(f"{render_result(result)}\n")
+    timing = result.timing
+    note(
+        f"{result.scope}: {result.figures.distinct:,} states in {timing.seconds:.1f} s, "
+        f"{timing.states_per_second:,.0f} a second, {timing.memory_bytes / 1e6:,.0f} MB"
+    )
+
+
+def _write_itf(results: list[Result], path: Path) -> None:
+    found = next((trace for result in results for trace in result.findings), None)
+    if found is None:
+        note(f"holdfast: nothing is violated, so {path} is not written")
+    else:
+        write(path, itf_text(found))
+
+
+def _exit_code(results: list[Result], expect: Expectation, as_json: bool) -> int:
+    """The gravest of the results, or, where a violation was wanted, whether there is one."""
+    code = min((result.exit_code for result in results), key=GRAVITY.index)
+    if expect == "holds" or code == OUT_OF_BUDGET:
+        return code
+    if code in (VIOLATED, DEADLOCK):
+        return HOLDS
+    (note if as_json else say)("A violation was expected, and nothing is violated.")
+    return UNSHOWN

@@ -1,0 +1,1 @@
+"""The protocols, one model a file."""

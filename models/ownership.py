@@ -1,0 +1,300 @@
+"""Who may write a stream: the controller under an arbitrary environment, with honest handles above it.
+
+The model describes the controller's stream table and node epochs (`parts/`: streams.md 2, 3, 5, 6, legacy rules) and,
+above it, what every process believes. An action is a request that reaches the controller (`register` is
+getOpeningStreams) or a step of a process: `reserve` stands for the PUT of the WAL reservation, `append` for the PUT of
+a WAL object and the GET of the reservation after it. Messages need no state: a stale or repeated request is just
+another call, at any time and any number of times. An answer is heard at once or never.
+
+(a) `register`, `open`, `trim`, `delete` and `commit` come from any process, with any epoch and any offsets. What the
+    controller owes alone (INV-01 of `open` and `trim`, INV-03 to INV-07, INV-10, INV-15) relies on nothing else.
+(b) That an offset is acked once, and that nothing acked is lost, relies besides on what an honest process does: the
+    rules labelled CL, FO, PT, RC and WL. They bind it in what it believes and acks, and in closing a lease of its own
+    node: such a close must have been sent, but may be late and repeated, for `close_sent` never shrinks. All of them
+    are needed, save CL-07, without which there are only more steps that change nothing.
+
+Left out: creation (streams exist at the start), objects, and so their contents and the repetition of a commit (CS-03),
+ST-18, fast close, locks, compaction, the controller's own failover, a worker that is late for the reservation.
+
+Where this differs from streams.md 19. G-25: neither INV-03 nor INV-06 breaks without CS-26, since the next open seals
+the range wherever the end then is; only `stands_still_when_closed` tells, as for ST-41 (G-18). CK-01.unknown protects
+no invariant. CK-02.missing, CK-02.no_range, ST-20 and CS-27 only choose between two errors. CS-01, CS-20 and CS-21 are
+exemptions, so that their loss is one of liveness (G-10, G-28, G-29).
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from holdfast.lang import Flag, Ghost, Map, Rel, Scope, action, init, invariant, require, rule, step, witness
+from models.parts.nodes import Node, NodeEpoch, NodeTable, Proc
+from models.parts.streams import Epoch, Offset, Stream, StreamTable
+
+
+class Ownership(NodeTable, StreamTable):
+    """The controller, and what every process believes."""
+
+    reopen_same_epoch: Flag
+    """PT-04 as built: after a failed open everything is closed and opened again with an unchanged epoch (AM-20)."""
+
+    reserved: Rel[Proc]
+    """The reservation object of p's node names p (WL-01)."""
+    handle: Map[tuple[Proc, Stream], Epoch]
+    """The epoch of p's open handle; 0 if it has none."""
+    next_offset: Map[tuple[Proc, Stream], Offset]
+    """Where the open handle appends next, which is its confirm offset too; 0 without a handle."""
+    close_sent: Map[tuple[Proc, Stream], Epoch]
+    """The newest epoch p has ever sent a close for; an older one is refused anyway, epochs being monotone."""
+    acked_by: Ghost[Map[tuple[Stream, Offset], Proc | None]]
+    """Who was last acked for an offset."""
+
+    tiny = Scope(
+        {Node: 2, Proc: 4, Stream: 1, NodeEpoch: 1, Epoch: 2, Offset: 2},
+        given={"node_of": (0, 0, 1, 1), "incarnation": (1, 1, 1, 1), "failover": (False, True, False, True)},
+    )
+    default = Scope(
+        {Node: 2, Proc: 4, Stream: 1, NodeEpoch: 2, Epoch: 2, Offset: 2},
+        given={"node_of": (0, 0, 0, 1), "incarnation": (1, 1, 2, 1), "failover": (False, True, False, False)},
+    )
+    large = Scope(
+        {Node: 2, Proc: 6, Stream: 1, NodeEpoch: 2, Epoch: 2, Offset: 2},
+        given={
+            "node_of": (0, 0, 0, 1, 1, 1),
+            "incarnation": (1, 1, 2, 1, 1, 2),
+            "failover": (False, True, False, False, True, False),
+        },
+    )
+
+    @init
+    def start_processes(self) -> None:
+        """No handle is open. Where a node is registered, its first process holds the reservation."""
+        for p in Proc:
+            self.reserved[p] = self.incarnation[p] == self.node_epoch[self.node_of[p]] and not self.failover[p]
+        self.handle.fill(Epoch(0))
+        self.next_offset.fill(Offset(0))
+        self.close_sent.fill(Epoch(0))
+        self.acked_by.fill(None)
+
+    def owns(self, p: Proc, s: Stream, e: Epoch) -> bool:
+        """Whether the current range of s is on p's node and has epoch e: CK-02 would pass."""
+        return self.owned_by(s, self.node_of[p]) and self.epoch[s] == e
+
+    def can_ack(self, p: Proc, s: Stream) -> bool:
+        """Whether p would ack an append to s now."""
+        return self.handle[p, s] > Epoch(0) and self.reserved[p]
+
+    # Processes ------------------------------------------------------------------------------------------------
+
+    @action
+    def reserve(self, p: Proc) -> None:
+        """A process or worker starts: it takes its node's WAL reservation, unless a newer one holds it."""
+        holders_before = all(self.starts_before(q, p) for q in Proc if self.reserved[q] and self.are_peers(q, p))
+        require(holders_before, "FO-06.newer")
+        for q in Proc:
+            if self.are_peers(q, p):
+                self.reserved[q] = False
+        self.reserved[p] = True
+
+    @action
+    def append(self, p: Proc, s: Stream) -> None:
+        """One record is acked: it is durable in the WAL, and the reservation names p after that."""
+        require(self.handle[p, s] > Epoch(0), "CL-02")
+        require(self.reserved[p], "WL-05")
+        self.acked_by[s, self.next_offset[p, s]] = p
+        self.next_offset[p, s] = self.next_offset[p, s] + 1
+
+    @action
+    def send_close(self, p: Proc, s: Stream) -> None:
+        """An owner closes: the handle first (CL-07), and the controller is asked once all it acked is uploaded."""
+        require(self.handle[p, s] > Epoch(0), "CL-07")
+        require(self.next_offset[p, s] <= self.end_offset[s], "CL-08")
+        if self.handle[p, s] > self.close_sent[p, s]:
+            self.close_sent[p, s] = self.handle[p, s]
+        self.handle[p, s] = Epoch(0)
+        self.next_offset[p, s] = Offset(0)
+
+    @action
+    def recover(self, p: Proc, s: Stream) -> None:
+        """A worker or next incarnation has replayed and uploaded the node's WAL, and closes what others left open."""
+        e = self.epoch[s]
+        end = self.end_offset[s]
+        uploaded = all(self.next_offset[q, s] <= end for q in Proc if self.are_peers(q, p) and self.handle[q, s] == e)
+        others_before = any(self.starts_before(q, p) for q in Proc)
+        require(self.reserved[p] and others_before and self.owned_by(s, self.node_of[p]), "FO-09")
+        require(self.handle[p, s] == Epoch(0), "FO-08.first")
+        require(uploaded, "RC-05")
+        if e > self.close_sent[p, s]:
+            self.close_sent[p, s] = e
+
+    # Requests at the controller -------------------------------------------------------------------------------
+
+    @action(idempotent="INV-15")
+    def register(self, p: Proc) -> None:
+        """A getOpeningStreams arrives. A late one of the process itself may clear the flag of its worker (AM-19)."""
+        self.register_node_epoch(p)
+
+    @action(idempotent="INV-15")
+    def open(self, p: Proc, s: Stream, e: Epoch, heard: bool) -> None:
+        """An openStream arrives. If p hears the answer it believes it; a repeated one changes nothing for p."""
+        if heard:
+            others_used = any(
+                self.handle[q, s] == e or self.close_sent[q, s] == e for q in Proc if self.are_peers(q, p)
+            )
+            # The variant takes an epoch again, once its close is answered.
+            fresh = e > self.close_sent[p, s] or (self.reopen_same_epoch and not self.opened[s])
+            require(any(self.reserved[q] and (q == p or self.starts_before(p, q)) for q in Proc), "FO-08")
+            require(not others_used, "PT-01")
+            require(fresh or self.handle[p, s] == e, "PT-04.fresh_epoch")
+        self.check_node_epoch(p)
+        self.check_failover_flag(p)
+        self.open_stream(s, e, self.node_of[p])
+        if heard and self.handle[p, s] != e:
+            self.handle[p, s] = e
+            self.next_offset[p, s] = self.end_offset[s]
+
+    @action(idempotent="INV-15")
+    def close(self, p: Proc, s: Stream, e: Epoch) -> None:
+        """A closeStream arrives: one that p has sent, or any that the owner could not have sent."""
+        require(self.close_sent[p, s] == e or not self.owns(p, s, e), "CL-07.sent")
+        self.check_node_epoch(p)
+        self.check_ownership(s, e, self.node_of[p])
+        self.close_stream(s)
+
+    @action(idempotent="INV-15")
+    def trim(self, p: Proc, s: Stream, e: Epoch, q: Offset) -> None:
+        """A trimStream arrives."""
+        self.check_node_epoch(p)
+        self.check_failover_flag(p)
+        self.check_ownership(s, e, self.node_of[p])
+        self.trim_stream(s, q)
+
+    @action(idempotent="INV-15")
+    def delete(self, s: Stream) -> None:
+        """A deleteStream arrives; who sent it does not matter."""
+        self.delete_stream(s)
+        for o in Offset:
+            self.acked_by[s, o] = None
+
+    @action
+    def commit(self, p: Proc, s: Stream, a: Offset, b: Offset) -> None:
+        """A WAL upload with [a, b) of one stream arrives. CS-01 exempts a worker from the flag."""
+        self.check_node_epoch(p)
+        if rule("CS-01", self.failover[p]):
+            pass
+        else:
+            self.check_failover_flag(p)
+        self.commit_range(s, a, b, self.node_of[p])
+
+    # Properties (INV-03, 04, 05 and 07 are the tables' own and stand in the parts) ------------------------------
+
+    @invariant
+    def one_owner(self) -> bool:
+        """INV-01. No two processes can ack appends to one stream."""
+        return all(
+            all(all(q == p or not self.can_ack(q, s) for q in Proc) for p in Proc if self.can_ack(p, s)) for s in Stream
+        )
+
+    @step(of="append")
+    def acked_once(self, old: Self, p: Proc, s: Stream) -> bool:
+        """INV-01. No offset is acked twice, to two processes or to one."""
+        return old.acked_by[s, old.next_offset[p, s]] is None
+
+    @step(of="append")
+    def acked_in_own_range(self, old: Self, p: Proc, s: Stream) -> bool:
+        """INV-01. An acked offset is trimmed, or lies in a range of the process's node with its handle's epoch."""
+        o = old.next_offset[p, s]
+        return old.owns(p, s, old.handle[p, s]) and (o >= old.range_start[s] or o < old.start_offset[s])
+
+    @step(of="open")
+    def opened_by_its_owner(self, old: Self, p: Proc, s: Stream, e: Epoch) -> bool:
+        """INV-01. An open finds the stream CLOSED, or OPENED by the same node and epoch; then it is theirs."""
+        return (not old.opened[s] or old.owns(p, s, e)) and self.owns(p, s, e)
+
+    @step(of="trim")
+    def trimmed_by_its_owner(self, old: Self, p: Proc, s: Stream, e: Epoch) -> bool:
+        """INV-01. Only the owner trims, with its epoch."""
+        return old.owns(p, s, e)
+
+    def is_safe(self, s: Stream, o: Offset) -> bool:
+        """Whether o, if it was acked, is covered or still to be committed by the node whose WAL has it."""
+        p = self.acked_by[s, o]
+        if p is None or self.covered[s, o]:
+            return True
+        return self.opened[s] and self.owned_by(s, self.node_of[p]) and o >= self.end_offset[s]
+
+    @invariant
+    def no_acked_loss(self) -> bool:
+        """INV-02. What was acked and not trimmed is covered, or above the end of a stream OPENED by its node."""
+        return all(
+            all(self.is_safe(s, o) for o in Offset if o >= self.start_offset[s]) for s in Stream if self.exists[s]
+        )
+
+    @step(of="commit")
+    def covered_once(self, old: Self, p: Proc, s: Stream, a: Offset, b: Offset) -> bool:
+        """INV-06. No offset is committed twice, and each by the node of its range; trimmed ones excepted."""
+        return all(
+            not old.covered[s, o] and old.owned_by(s, self.node_of[p]) and o >= old.range_start[s]
+            for o in Offset
+            if old.exists[s] and a <= o and o < b and o >= old.start_offset[s]
+        )
+
+    @step(of="open")
+    def open_respects_barrier(self, old: Self, p: Proc) -> bool:
+        """INV-10. No process opens once a newer incarnation, or its own worker, is registered."""
+        return not old.barred(p)
+
+    @step(of="trim")
+    def trim_respects_barrier(self, old: Self, p: Proc) -> bool:
+        """INV-10. Nor does it trim."""
+        return not old.barred(p)
+
+    @step(of="commit")
+    def commit_respects_barrier(self, old: Self, p: Proc) -> bool:
+        """INV-10. Nor does it commit."""
+        return not old.barred(p)
+
+    # Witnesses ------------------------------------------------------------------------------------------------
+
+    @witness
+    def handed_over(self) -> bool:
+        """A new owner has acked above data that the one before it has left."""
+        return any(
+            any(self.can_ack(p, s) and self.next_offset[p, s] > self.range_start[s] for p in Proc)
+            for s in Stream
+            if self.range_start[s] > self.start_offset[s]
+        )
+
+    @witness
+    def zombie(self) -> bool:
+        """A barred process has an open handle."""
+        return any(any(self.handle[p, s] > Epoch(0) for s in Stream) for p in Proc if self.barred(p))
+
+    @witness
+    def recovered(self) -> bool:
+        """A stream with data has been closed over the head of a process that still believes it open."""
+        return any(
+            any(self.owns(q, s, self.handle[q, s]) for q in Proc)
+            for s in Stream
+            if not self.opened[s] and self.end_offset[s] > self.start_offset[s]
+        )
+
+    @witness
+    def late_close(self) -> bool:
+        """A close may still arrive although the stream is OPENED under a newer epoch."""
+        return any(
+            any(self.close_sent[p, s] > Epoch(0) and self.close_sent[p, s] < self.epoch[s] for p in Proc)
+            for s in Stream
+            if self.opened[s]
+        )
+
+    @witness
+    def trimmed_past_owner(self) -> bool:
+        """The start lies above all that a live owner has appended."""
+        return any(
+            any(self.can_ack(p, s) and self.next_offset[p, s] < self.start_offset[s] for p in Proc) for s in Stream
+        )
+
+    @witness
+    def deleted(self) -> bool:
+        """A stream is gone."""
+        return any(not self.exists[s] for s in Stream)

@@ -1,0 +1,110 @@
+"""Node epochs and the failover flag, as the controller keeps them (streams.md 2.1, 6).
+
+A process is one incarnation of a node, or the worker that impersonates it after a crash (FO-05): it sends the node's
+id, its own node epoch and its own failover flag with every request, so these three are constants of a process.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from holdfast.lang import Map, Model, Nat, Rel, Sort, assume, init, require, step
+from models.parts.errors import E
+
+
+class Node(Sort):
+    """A broker by its id; it outlives its processes."""
+
+
+class Proc(Sort):
+    """A running broker process, or a failover worker."""
+
+
+class NodeEpoch(Nat):
+    """An incarnation of a node. 0 stands for a node the controller does not know; processes count from 1."""
+
+
+class NodeTable(Model):
+    """Which incarnation of a node the controller listens to."""
+
+    node_of: Map[Proc, Node]
+    incarnation: Map[Proc, NodeEpoch]
+    failover: Rel[Proc]
+    """Whether the process is a failover worker."""
+
+    node_epoch: Map[Node, NodeEpoch]
+    """The newest registered incarnation."""
+    failover_mode: Rel[Node]
+    """Whether it was the worker of that incarnation that registered last."""
+
+    @init
+    def start_nodes(self, up: bool) -> None:
+        """Either no node has registered yet, or the first incarnation of each has."""
+        for n in Node:
+            self.node_epoch[n] = NodeEpoch(1) if up else NodeEpoch(0)
+        self.failover_mode.fill(False)
+
+    @assume
+    def incarnations_count_from_one(self) -> bool:
+        """A process has a node epoch that the controller can store."""
+        return all(self.incarnation[p] > NodeEpoch(0) for p in Proc)
+
+    @assume
+    def processes_differ(self) -> bool:
+        """No two processes agree in node, node epoch and failover flag."""
+        return all(
+            all(
+                self.node_of[p] != self.node_of[q]
+                or self.incarnation[p] != self.incarnation[q]
+                or self.failover[p] != self.failover[q]
+                for q in Proc
+                if q != p
+            )
+            for p in Proc
+        )
+
+    def are_peers(self, q: Proc, p: Proc) -> bool:
+        """Whether q and p are two processes of one node."""
+        return q != p and self.node_of[q] == self.node_of[p]
+
+    def starts_before(self, q: Proc, p: Proc) -> bool:
+        """Whether q is a peer that starts before p: incarnations in order (ID-03), each before its worker."""
+        return self.are_peers(q, p) and (
+            self.incarnation[q] < self.incarnation[p]
+            or (self.incarnation[q] == self.incarnation[p] and self.failover[p])
+        )
+
+    # Checks ---------------------------------------------------------------------------------------------------
+
+    def check_node_epoch(self, p: Proc) -> None:
+        """CK-01 without the flag. An epoch above the stored one passes and is not stored (AM-04)."""
+        n = self.node_of[p]
+        require(self.node_epoch[n] > NodeEpoch(0), "CK-01.unknown", error=E.NODE_EPOCH_NOT_EXIST)
+        require(self.node_epoch[n] <= self.incarnation[p], "CK-01.expired", error=E.NODE_EPOCH_EXPIRED)  # G-08
+
+    def check_failover_flag(self, p: Proc) -> None:
+        """The rest of CK-01, for operations with checkFailover. The sender's epoch and flag do not matter."""
+        require(not self.failover_mode[self.node_of[p]], "CK-01.flag", error=E.NODE_FENCED)  # G-09
+
+    def barred(self, p: Proc) -> bool:
+        """INV-10: whether a registration bars p, being of a newer incarnation or of p's own failover worker."""
+        n = self.node_of[p]
+        return self.node_epoch[n] > self.incarnation[p] or (
+            self.node_epoch[n] == self.incarnation[p] and self.failover_mode[n] and not self.failover[p]
+        )
+
+    # Effects --------------------------------------------------------------------------------------------------
+
+    def register_node_epoch(self, p: Proc) -> None:
+        """The barrier of getOpeningStreams: an equal or larger epoch overwrites both epoch and flag."""
+        n = self.node_of[p]
+        require(self.node_epoch[n] <= self.incarnation[p], "ND-01", error=E.NODE_EPOCH_EXPIRED)  # G-32
+        self.node_epoch[n] = self.incarnation[p]
+        self.failover_mode[n] = self.failover[p]
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    @step
+    def node_epochs_grow(self, old: Self) -> bool:
+        """INV-04. A node epoch never decreases."""
+        return all(self.node_epoch[n] >= old.node_epoch[n] for n in Node)

@@ -1,0 +1,47 @@
+"""Every model against ``models/manifest.json``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.manifest import Entry, format_manifest, measure, read_manifest
+
+FOLDER = Path(__file__).parents[2] / "models"
+ENTRIES = read_manifest(FOLDER)
+PINNED = [entry for entry in ENTRIES if entry.expected is not None]
+
+
+def name(entry: Entry) -> str:
+    """The entry as the command line takes it."""
+    return f"{entry.configuration.model} {entry.configuration}"
+
+
+def test_nothing_is_left_out() -> None:
+    """Every scope and every variant of every model has an entry; `holdfast verify --update --slow` adds what lacks."""
+    assert [name(entry) for entry in ENTRIES if entry.expected is None] == []
+
+
+def test_the_protocols_hold() -> None:
+    """What is pinned of a model as it is, without variants and with all its rules, is that it holds."""
+    as_they_are = [entry for entry in PINNED if not entry.configuration.variants and not entry.configuration.without]
+    assert [name(entry) for entry in as_they_are if entry.expected and entry.expected.exit_code != 0] == []
+
+
+def test_the_file_is_in_its_standard_form() -> None:
+    """The manifest reads as `holdfast verify --update` writes it, so that an update changes only what differs."""
+    assert (FOLDER / "manifest.json").read_text() == format_manifest(PINNED)
+
+
+@pytest.mark.parametrize("entry", [entry for entry in PINNED if not entry.slow], ids=name)
+def test_the_fast_tier(entry: Entry) -> None:
+    """A check finds the pinned verdict, states, depth, and length of the shortest run."""
+    assert entry.differences(measure(FOLDER, entry)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", [entry for entry in PINNED if entry.slow], ids=name)
+def test_the_slow_tier(entry: Entry) -> None:
+    """A check of a large scope finds the pinned verdict, states, depth, and length of the shortest run."""
+    assert entry.differences(measure(FOLDER, entry)) == []

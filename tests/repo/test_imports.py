@@ -1,0 +1,114 @@
+"""Who may import whom: cli -> check -> trace -> lower -> ir <- lang, and models only the language and their parts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted(path for folder in ("holdfast", "models") for path in (ROOT / folder).rglob("*.py"))
+
+ALLOWED = {
+    "holdfast.cli": ["holdfast.cli", "holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "holdfast.check": ["holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "holdfast.trace": ["holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "holdfast.lower": ["holdfast.lower", "holdfast.ir", "holdfast.lang"],
+    "holdfast.lang": ["holdfast.lang", "holdfast.ir.marks"],
+    "holdfast.ir": ["holdfast.ir"],
+    "models": ["holdfast.lang", "models.parts"],
+}
+"""For each package, most particular first, what its modules may import of this repository."""
+
+EXCEPTIONS = {
+    "holdfast.__main__": ["holdfast.cli"],
+    "holdfast.cli.starter": ["holdfast.lang"],  # the model that `holdfast new` writes
+}
+
+SINGLE = ("boto3", "networkx", "numba", "pyspark", "z3")
+"""Libraries that one module alone deals with, so that the rest does without them."""
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a source file of this repository."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(source: str) -> Iterator[tuple[int, str]]:
+    """Every module or name that the source imports, with its line; imports within functions count too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                yield node.lineno, "." * node.level + (node.module or "")
+            else:
+                # `from holdfast import check` imports holdfast.check, so the name counts as well.
+                for alias in node.names:
+                    yield node.lineno, f"{node.module}.{alias.name}"
+
+
+def within(name: str, packages: Sequence[str]) -> bool:
+    """Whether the dotted name is one of the packages or lies below one."""
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def faults(module: str, source: str) -> list[str]:
+    """What a module imports against the directions, as ``module:line imports name``."""
+    allowed = next((names for package, names in ALLOWED.items() if within(module, [package])), [])
+    allowed = ["holdfast.__version__", *allowed, *EXCEPTIONS.get(module, [])]
+    return [
+        f"{module}:{line} imports {name}"
+        for line, name in imports(source)
+        if within(name, ["holdfast", "models", "tests"]) or name.startswith(".")
+        if not within(name, allowed)
+    ]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_name)
+def test_imports_point_down(path: Path) -> None:
+    """A module imports only what lies below it."""
+    assert faults(module_name(path), path.read_text()) == []
+
+
+@pytest.mark.parametrize("library", SINGLE)
+def test_a_heavy_library_has_one_place(library: str) -> None:
+    """Each of the libraries that can be left out is imported by one module at most."""
+    users = [
+        module_name(path) for path in SOURCES if any(within(name, [library]) for _, name in imports(path.read_text()))
+    ]
+    assert len(users) <= 1
+
+
+WRONG = """
+from __future__ import annotations
+import holdfast.check.search
+from holdfast import cli
+from holdfast.ir.system import System
+from . import sibling
+def late():
+    from holdfast.lang.rules import require
+"""
+
+
+def test_wrong_directions_are_seen() -> None:
+    """The test itself finds an upward import in each of its forms: plain, from, relative and late."""
+    assert faults("holdfast.trace.text", WRONG) == [
+        "holdfast.trace.text:3 imports holdfast.check.search",
+        "holdfast.trace.text:4 imports holdfast.cli",
+        "holdfast.trace.text:6 imports .",
+        "holdfast.trace.text:8 imports holdfast.lang.rules.require",
+    ]
+
+
+def test_models_know_the_language_alone() -> None:
+    """A model may import the language and parts, and neither the engine nor another model."""
+    assert faults("models.ownership", "from holdfast.lang import Model\nfrom models.parts.nodes import Nodes") == []
+    assert faults("models.ownership", "import holdfast.ir\nimport models.wal") == [
+        "models.ownership:1 imports holdfast.ir",
+        "models.ownership:2 imports models.wal",
+    ]
