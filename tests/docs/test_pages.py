@@ -1,0 +1,76 @@
+"""What pages say about the repository: their links, paths, commands and exit codes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from holdfast.cli.app import CODES
+from tests.docs.fences import ROOT, blocks
+
+PAGES = ("README.md", "docs/tutorial.md", "docs/language.md")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+LONGEST = 120
+
+
+def prose(page: str) -> str:
+    """The page without its fenced blocks."""
+    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: str) -> set[str]:
+    """The names under which a page's headings can be linked to."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    """Every link leads to a file of the repository and, if it names one, to a heading of it."""
+    path = ROOT / name
+    for link in LINK.findall(prose(path.read_text())):
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text()), link
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_paths_exist(name: str) -> None:
+    """What is written as a path of the repository is one."""
+    named = re.findall(r"`((?:models|holdfast|docs|tests|changelog\.d)/[\w./]*)`", prose((ROOT / name).read_text()))
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_lines_are_short(name: str) -> None:
+    """No line of a page is longer than 120 characters, but for what a command prints."""
+    page = (ROOT / name).read_text()
+    printed = {line for block in blocks(page) if block.language == "console" for line in block.lines}
+    assert [line for line in page.splitlines() if len(line) > LONGEST and line not in printed] == []
+
+
+def test_the_packages_are_all_named() -> None:
+    """The README's table of paths leaves out no package of the engine."""
+    page = (ROOT / "README.md").read_text()
+    packages = [path.parent.name for path in sorted((ROOT / "holdfast").glob("*/__init__.py"))]
+    assert [name for name in packages if f"| `holdfast/{name}/` |" not in page] == []
+
+
+def test_make_targets_exist() -> None:
+    """Each `make` that the README shows or names is a target of the Makefile."""
+    page = (ROOT / "README.md").read_text()
+    shown = {line for block in blocks(page) if block.language == "sh" for line in block.lines}
+    named = {target for line in [*shown, page] for target in re.findall(r"(?:^|`)make ([a-z-]+)", line)}
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+
+    assert {"verify", "test"} <= named <= targets
+
+
+def test_the_exit_codes_are_those_of_the_command() -> None:
+    """The README explains the exit codes that `holdfast --help` lists, and no others."""
+    explained = re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    listed = re.findall(r"^ +(\d+)  ", CODES, flags=re.MULTILINE)
+    assert sorted(explained) == sorted(listed)

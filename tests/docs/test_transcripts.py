@@ -1,0 +1,88 @@
+"""The README and the tutorial, followed as a reader follows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.fences import ROOT
+from tests.docs.transcript import Reader, cut
+
+PAGE = """\
+```python
+# file: greeting.py
+print("good")
+print("morning")
+```
+
+```console
+$ python greeting.py; exit 3
+good
+morning
+$ echo $?
+3
+```
+
+```diff
+--- greeting.py
++++ greeting.py
+@@
+ print("good")
+-print("morning")
++print("evening")
+```
+
+```console
+$ python greeting.py
+good
+evening
+```
+"""
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_pages_show_what_happens(name: str, tmp_path: Path, update_golden: bool) -> None:
+    """Who does what the page does sees what the page shows."""
+    path = ROOT / name
+    page = path.read_text()
+    seen = Reader(tmp_path).follow(page)
+    if update_golden:
+        path.write_text(seen)
+    else:
+        assert seen.splitlines() == page.splitlines(), "renew it with `pytest tests/docs --update-golden`"
+
+
+def test_a_page_is_followed(tmp_path: Path) -> None:
+    """Files are written and edited, commands run, and the exit code of the last one is known."""
+    assert Reader(tmp_path).follow(PAGE) == PAGE
+
+
+def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
+    """An output that differs is replaced by the one that comes out."""
+    assert Reader(tmp_path).follow(PAGE.replace("evening\n```\n", "night\n```\n")) == PAGE
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        (' print("good")', ' print("bad")', "the lines to replace 0 times"),
+        ("--- greeting.py", "--- other.py", "a diff begins with"),
+        ("# file: greeting.py", "# greeting.py", "no file holds these lines"),
+        ("$ python greeting.py; exit 3", "python greeting.py", "a console block begins with"),
+        ("$ python greeting.py; exit 3", "$ python -c '1 / 0'", "prints a traceback"),
+    ],
+)
+def test_a_step_that_cannot_be_followed_is_an_error(tmp_path: Path, right: str, wrong: str, problem: str) -> None:
+    """An edit without its place, a quotation of nothing, output without a command, and a crash are named."""
+    with pytest.raises(AssertionError, match=problem):
+        Reader(tmp_path).follow(PAGE.replace(right, wrong))
+
+
+def test_lines_are_left_out() -> None:
+    """A cut keeps as many lines at the head and at the tail as are shown, and hides at least two."""
+    lines = list("abcdef")
+    assert cut(lines, ("x", "…", "x", "x")) == ["a", "…", "e", "f"]
+    assert cut(lines[:4], ("x", "…", "x")) == ["a", "…", "d"]
+    assert cut(lines[:3], ("x", "…", "x")) == ["a", "b", "c"]
+    assert cut(lines, ()) == lines
