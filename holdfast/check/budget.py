@@ -72,6 +72,10 @@ def _name(kind: str) -> str:
     return {"seconds": "time", "states": "number of states", "memory_bytes": "memory"}[kind]
 
 
+SEARCHING = "searching"
+"""What ``Progress.stage`` says while states are counted."""
+
+
 @attrs.frozen
 class Progress:
     """How far a check has come: what a progress display shows.
@@ -87,6 +91,7 @@ class Progress:
     memory_bytes: int
     seconds: float
     left: Budget
+    stage: str = SEARCHING
 
 
 def resident_bytes() -> int:
@@ -131,6 +136,16 @@ class Meter:
         if not self._wait:
             self._look(depth, distinct, generated, queue)
         return self.spent is not None
+
+    def look(self, depth: int, distinct: int, generated: int, queue: int) -> bool:
+        """As ``tick``, for what is asked rarely: after many states at once."""
+        self._wait = 1
+        return self.tick(depth, distinct, generated, queue)
+
+    def stage(self, what: str) -> None:
+        """Say what goes on before there is anything to count."""
+        if self.report is not None:
+            self.report(Progress(0, 0, 0, 0, 0.0, self.memory(), self.seconds, self.budget, what))
 
     def _look(self, depth: int, distinct: int, generated: int, queue: int) -> None:
         now, memory = self.clock(), self.memory()

@@ -21,7 +21,7 @@ class Counters:
     generated: int = 0
     initial: int = 0
     depth: int = 0
-    max_queue: int = 0
+    widest_level: int = 0
     waiting: int = 0
     unshown_repeats: int = 0
     cut_ends: int = 0
@@ -37,7 +37,7 @@ def figures(machine: Interpreter, selection: Selection, counters: Counters, dist
         generated=counters.generated,
         depth=counters.depth,
         initial=counters.initial,
-        max_queue=counters.max_queue,
+        widest_level=counters.widest_level,
         waiting=counters.waiting,
         group_order=group_order,
         bits=layout.bits,

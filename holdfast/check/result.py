@@ -51,17 +51,17 @@ class Figures:
 
     ``distinct`` counts the states found, ``initial`` those that a run may start in: under symmetry one for each orbit
     of a group of ``group_order`` permutations (1: no symmetry). ``generated`` counts steps taken and initial states.
-    ``depth`` is the number of steps of the longest shortest run; TLC counts the states of it, one more. ``max_queue``
-    is the most states that waited to be expanded, ``waiting`` those that still do. ``evaluated`` says of how many
-    states or steps each property was asked; ``unshown_repeats`` counts the steps of idempotent actions whose
-    repetition a bound cut; ``cut_ends`` the states without a step that are no deadlock, because a bound cut a step.
+    ``depth`` is the number of steps of the longest shortest run; TLC counts the states of it, one more.
+    ``widest_level`` is the most states at one depth, ``waiting`` the states that were not expanded. ``evaluated`` says
+    of how many states or steps each property was asked. ``unshown_repeats`` counts the steps of idempotent actions
+    whose repetition a bound cut, ``cut_ends`` the states without a step that are no deadlock: a bound cut a step.
     """
 
     distinct: int
     generated: int
     depth: int
     initial: int
-    max_queue: int
+    widest_level: int
     waiting: int
     group_order: int
     bits: int
@@ -159,7 +159,7 @@ def _figures(figures: Figures) -> dict[str, Any]:
         "generated": figures.generated,
         "depth": figures.depth,
         "initial": figures.initial,
-        "max_queue": figures.max_queue,
+        "widest_level": figures.widest_level,
         "waiting": figures.waiting,
         "group_order": figures.group_order,
         "bits": figures.bits,

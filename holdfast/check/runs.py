@@ -7,7 +7,7 @@ least successor (state, action, arguments) in the next orbit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 
@@ -66,17 +66,17 @@ def repeat_differs(machine: Interpreter, state: bytes, outcome: object) -> bool:
 
 @attrs.frozen
 class Runs:
-    """Rebuilds runs: from the initial states, and the stored states with their parents."""
+    """Rebuilds runs: from the initial states, and the stored states on the way to what was found."""
 
     machine: Interpreter
     canonical: Callable[[bytes], bytes]
     starts: Sequence[bytes]
-    parents: Mapping[bytes, bytes | None]
+    path: Callable[[Found], list[bytes]]
     origin: Origin
 
     def trace(self, found: Found) -> Trace:
         """The run that shows what was found."""
-        orbits = [self.canonical(state) for state in self._path(found)]
+        orbits = [self.canonical(state) for state in self.path(found)]
         before = state = min(start for start in self.starts if self.canonical(start) == orbits[0])
         steps = [self.origin.start(state)]
         index = 0
@@ -91,14 +91,6 @@ class Runs:
         if found.prop is not None and claim.kind != "witness":
             claim = attrs.evolve(claim, where=where_it_fails(self.machine, found.prop, before, state, args))
         return self.origin.trace(claim, steps)
-
-    def _path(self, found: Found) -> list[bytes]:
-        """The stored states from the start to what was found."""
-        path, state = [found.last], found.before
-        while state is not None:
-            path.append(state)
-            state = self.parents[state]
-        return path[::-1]
 
     def _least(self, state: bytes, orbit: bytes, fits: Fits | None) -> Edge:
         edges = (edge for edge in self._edges(state) if self.canonical(edge[0]) == orbit)

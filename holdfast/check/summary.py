@@ -57,7 +57,7 @@ def _figures(result: Result) -> Iterator[tuple[str, str]]:
     yield (
         "states",
         f"{figures.distinct:,} distinct, {figures.generated:,} generated, {figures.initial:,} initial, "
-        f"at most {figures.max_queue:,} waiting" + (f", {figures.waiting:,} left" if figures.waiting else ""),
+        f"at most {figures.widest_level:,} in a level" + (f", {figures.waiting:,} left" if figures.waiting else ""),
     )
     yield "depth", f"{count(figures.depth, 'step')} ({count(figures.depth + 1, 'state')}, as TLC counts)"
     if figures.group_order > 1:

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
-from holdfast.check.budget import Budget, Progress
+from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
-from holdfast.check.search import search
+from holdfast.check.search import Engine, search
 from holdfast.check.summary import render_result
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.ir.compile import compile_model
@@ -44,6 +44,8 @@ def check(
     keep_going: Switch = False,
     symmetry: bool = True,
     budget: str | None = None,
+    engine: Annotated[Engine, Parameter(show_choices=False)] = "auto",
+    cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
     json: Switch = False,
     itf: Path | None = None,
     graph: Path | None = None,
@@ -70,6 +72,10 @@ def check(
         Take states that differ only in the names of interchangeable elements for one (the default), or do not.
     budget
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
+    engine
+        auto, interpreter or kernel: what explores; the answer is the same, larger scopes need the kernel's speed.
+    cores
+        How many cores the kernel may use; otherwise all.
     json
         Print the result as JSON, one line for each scope, and nothing else.
     itf
@@ -95,6 +101,8 @@ def check(
                 symmetry=symmetry,
                 keep_going=keep_going,
                 budget=limits,
+                engine=engine,
+                cores=cores,
                 progress=partial(_tick, ticker),
                 target=model,
             )
@@ -132,6 +140,9 @@ def _draw(system: System, scope: Scope, path: Path) -> None:
 
 
 def _tick(ticker: Ticker, now: Progress) -> None:
+    if now.stage != SEARCHING:
+        ticker.show(f"{now.stage}, {now.seconds:.0f} s")
+        return
     parts = [
         f"depth {now.depth}",
         f"{now.distinct:,} states",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class Statistics:
     """Which rules decided something, and what the bounds of the scope cut off; both by action.
@@ -46,6 +48,27 @@ class Statistics:
     def cuts(self) -> dict[tuple[str, str], int]:
         """How many steps were cut, by action and bound; without the pairs that cut none."""
         return {pair: self.cut_counts[place] for pair, place in self._bounds.items() if self.cut_counts[place]}
+
+    def note(self, hits: Sequence[int], cuts: Sequence[int]) -> None:
+        """Add what was noted elsewhere in the same places."""
+        for place, hit in enumerate(hits[: len(self.hits)]):
+            self.hits[place] |= int(hit)
+        for place, count in enumerate(cuts[: len(self.cut_counts)]):
+            self.cut_counts[place] += int(count)
+
+    def add(self, other: Statistics) -> None:
+        """Add what other statistics of the same system hold."""
+        for action, label in sorted(other.decisive_in):
+            self.hits[self.rule(action, label)] = 1
+        for (action, bound), count in sorted(other.cuts.items()):
+            self.cut_counts[self.bound(action, bound)] += count
+
+    def blank(self) -> Statistics:
+        """The same places, with nothing noted."""
+        other = Statistics()
+        other._rules, other._bounds = self._rules, self._bounds
+        other.hits, other.cut_counts = bytearray(len(self.hits)), [0] * len(self.cut_counts)
+        return other
 
     def reset(self) -> None:
         """Forget everything noted so far."""

@@ -97,7 +97,7 @@ def test_figures_of_a_chain(compiled: Compiled) -> None:
     assert (result.verdict, result.exit_code, result.ended_by) == ("exhausted", 0, None)
     figures = result.figures
     assert (
-        figures.distinct, figures.generated, figures.depth, figures.initial, figures.max_queue, figures.waiting
+        figures.distinct, figures.generated, figures.depth, figures.initial, figures.widest_level, figures.waiting
     ) == (5, 5, 4, 1, 1, 0)  # fmt: skip
     assert [(action.name, action.taken, action.cuts) for action in figures.actions] == [("up", 4, (("N", 1),))]
     assert (figures.bits, figures.widest) == (3, (("n", 3),))

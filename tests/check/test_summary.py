@@ -13,7 +13,7 @@ from holdfast.ir.system import System
 GREEN = """\
 Table, scope tiny: exhausted, nothing violated
 
-  states          9 distinct, 15 generated, 1 initial, at most 3 waiting
+  states          9 distinct, 15 generated, 1 initial, at most 2 in a level
   depth           4 steps (5 states, as TLC counts)
   symmetry        each state stands for all that 2 renamings make of it
   state           17 bits; widest: used 6, handle 4, owner 2
@@ -72,7 +72,7 @@ def test_what_is_amiss_without_a_violation(compiled: Callable[[str], System]) ->
     assert lines[0] == "Written, scope tiny: exhausted, nothing violated, but not reached: far, vacuous: silent"
     for line in (
         "  never taken     never",
-        "  never decisive  A-2",
+        "  never refused   A-2",
         "  never said      silent",
         "  not reached     far",
         "  cut             up by N 1",

@@ -52,7 +52,8 @@ def test_a_violation_ends_the_search(holdfast: Run) -> None:
     ran = holdfast("check", "broken.py")
     assert ran.code == 12
     assert "grown_is_positive: violated after 1 step" in ran.out
-    assert "scope default" not in ran.out
+    assert "Counter, scope default" not in ran.out
+    assert "Not searched: scope default." in ran.out
 
 
 def test_keep_going_searches_every_scope(holdfast: Run) -> None:
@@ -129,7 +130,8 @@ def test_a_budget_ends_the_search(holdfast: Run) -> None:
     ran = holdfast("check", "counter.py", "--budget", "2states")
     assert ran.code == 20
     assert "no answer (states: more than 2)" in ran.out
-    assert "scope default" not in ran.out
+    assert "Counter, scope default" not in ran.out
+    assert "Not searched: scope default." in ran.out
 
 
 def test_a_rule_can_be_removed(holdfast: Run) -> None:
@@ -180,5 +182,5 @@ def test_models_are_listed(holdfast: Run) -> None:
     ran = holdfast("models")
     assert ran.code == 0
     row = next(line for line in ran.out.splitlines() if line.startswith("counter"))
-    assert row.split("   ")[1].strip() == "Each node has a counter."
+    assert row.split("   ")[1].strip() == "Counters that only grow."
     assert "tiny, default" in row

@@ -27,7 +27,14 @@ EXCEPTIONS = {
     "holdfast.cli.starter": ["holdfast.lang"],  # the model that `holdfast new` writes
 }
 
-SINGLE = ("boto3", "networkx", "numba", "pyspark", "z3")
+SINGLE = {
+    "boto3": "one module",
+    "networkx": "one module",
+    "numba": "holdfast.lower.kernel",
+    "pyspark": "one module",
+    "z3": "one module",
+}
+"""The libraries that can be left out or load slowly, and where each belongs: a package, or one module somewhere."""
 """Libraries that one module alone deals with, so that the rest does without them."""
 
 
@@ -77,11 +84,12 @@ def test_imports_point_down(path: Path) -> None:
 
 @pytest.mark.parametrize("library", SINGLE)
 def test_a_heavy_library_has_one_place(library: str) -> None:
-    """Each of the libraries that can be left out is imported by one module at most."""
+    """Each of the libraries that can be left out is imported in its package, or by one module at most."""
     users = [
         module_name(path) for path in SOURCES if any(within(name, [library]) for _, name in imports(path.read_text()))
     ]
-    assert len(users) <= 1
+    place = SINGLE[library]
+    assert len(users) <= 1 or all(within(user, [place]) for user in users)
 
 
 WRONG = """

@@ -114,7 +114,7 @@ def _bindings(
         name = compiler.fresh(part.target.id)
         env = env.bind(part.target.id, Name(name, domain))
         filters: list[Expr] = []
-        # A comprehension is a scope of its own: what a later `for` binds has no value before, whatever it means outside.
+        # A comprehension is a scope of its own: what a later `for` binds has no value before, whatever it is outside.
         unbound = set(targets[position + 1 :]) - set(targets[: position + 1])
         for cond in part.ifs:
             filters.append(compiler.condition(cond, env.without(unbound)))

@@ -1,0 +1,199 @@
+"""What every search keeps and answers, however it explores: on the interpreter or on the kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
+
+from holdfast.check.budget import Meter
+from holdfast.check.figures import Counters, figures, timing
+from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
+from holdfast.check.runs import Edge, Fits, Found, Runs, repeat_differs
+from holdfast.check.select import DEADLOCK, Selection, deadlock_claim, idempotence
+from holdfast.ir.errors import ModelError, UsageError
+from holdfast.ir.system import Property
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.symmetry import Symmetry
+from holdfast.trace.trace import Claim, Origin
+
+
+class Exploration(ABC):
+    """One search: what was found and counted, and the answer that follows."""
+
+    def __init__(
+        self, machine: Interpreter, selection: Selection, symmetry: bool, keep_going: bool, meter: Meter
+    ) -> None:
+        self.machine = machine
+        self.selection = selection
+        self.keep_going = keep_going
+        self.meter = meter
+        self.actions = machine.system.actions
+        self.group = _group(machine, symmetry)
+        self.reduced = symmetry and self.group is not None
+        """Whether one state of each orbit is stored."""
+        self.group_order = self.group.order if symmetry and self.group is not None else 1
+        # Most steps lead to states met not long before, and an orbit costs more than a look into a table.
+        self.canonical: Callable[[bytes], bytes] = (
+            _same if self.group is None else lru_cache(1 << 16)(self.group.canonical)
+        )
+        self.starts: list[bytes] = []
+        self.counters = Counters([0] * len(self.actions), [0] * len(self.actions))
+        self.violations: dict[str, Found] = {}
+        """The best violation so far of each property, by the property's name."""
+        self.reached: dict[str, Found] = {}
+        """The best state so far for each witness, by the witness's name."""
+        self.claims = {
+            prop.name: Claim.of_property(prop) for prop in selection.of_kind("invariant", "lemma", "step", "witness")
+        }
+        self.finals = selection.of_kind("final") if selection.deadlock else ()
+        self.notes: list[str] = []
+
+    @property
+    @abstractmethod
+    def distinct(self) -> int:
+        """How many states are stored."""
+
+    @abstractmethod
+    def explore(self) -> None:
+        """Visit every reachable state, as far as the budget goes and, unless ``keep_going``, up to a violation."""
+
+    @abstractmethod
+    def path(self, found: Found) -> list[bytes]:
+        """The stored states from the start to what was found."""
+
+    @abstractmethod
+    def silent(self) -> list[Property]:
+        """The properties that never said anything."""
+
+    def begin(self) -> list[bytes]:
+        """The initial states to store, in order."""
+        self.starts = self.machine.initial()
+        self._check_assumptions()
+        stored = [self.canonical(state) for state in self.starts] if self.reduced else self.starts
+        return self.in_order(list(dict.fromkeys(stored)))
+
+    def in_order(self, level: list[bytes]) -> list[bytes]:
+        """By orbit, then by state. Canonical states are their orbits."""
+        return sorted(level) if self.reduced else sorted(level, key=lambda state: (self.canonical(state), state))
+
+    def _check_assumptions(self) -> None:
+        """Assumptions speak of constants, so the initial states show them all."""
+        scope = self.machine.scope
+        for prop in self.selection.of_kind("assume"):
+            if not all(self.machine.holds(prop, state) for state in self.starts):
+                raise ModelError(
+                    scope.at,
+                    scope.name,
+                    f"its constants contradict the assumption {prop.title}",
+                    "give them other values, or mend the assumption",
+                )
+
+    # What was found -------------------------------------------------------------------------------------------
+
+    def found_state(self, prop: Property, state: bytes, before: bytes | None, depth: int) -> Found:
+        """A state that violates an invariant, or that a witness wants."""
+        # The least of the states is that of the least orbit, so the state itself ranks it.
+        return Found(self.claims[prop.name], prop, depth, (state,), before, state)
+
+    def found_end(self, state: bytes, before: bytes | None, depth: int) -> Found:
+        """A state without a step."""
+        return Found(deadlock_claim(self.finals[0].at), None, depth, (state,), before, state)
+
+    def found_step(self, prop: Property, old: bytes, new: bytes, depth: int) -> Found:
+        """A step that violates a step property."""
+        return self._found_step(self.claims[prop.name], prop, old, new, depth, self._violated_step(prop))
+
+    def found_repeat(self, index: int, old: bytes, new: bytes, depth: int) -> Found:
+        """A step of an idempotent action whose repetition is refused or changes something."""
+        claim = idempotence(self.actions[index])
+        return self._found_step(claim, None, old, new, depth, self._violated_repeat(index))
+
+    def _found_step(self, claim: Claim, prop: Property | None, old: bytes, new: bytes, depth: int, fits: Fits) -> Found:
+        rank = (self.canonical(new), self.canonical(old), old)
+        return Found(claim, prop, depth, rank, old, new, fits)
+
+    def violates(self, prop: Property, old: bytes, edge: Edge) -> bool:
+        """Whether a step violates a step property."""
+        new, index, args = edge
+        return prop.of in (None, self.actions[index].name) and not self.machine.holds_step(prop, old, new, args)
+
+    def _violated_step(self, prop: Property) -> Fits:
+        return lambda old, edge: self.violates(prop, old, edge)
+
+    def _violated_repeat(self, index: int) -> Fits:
+        name = self.actions[index].name
+
+        def fits(_old: bytes, edge: Edge) -> bool:
+            new, taken, args = edge
+            return taken == index and repeat_differs(self.machine, new, self.machine.step(new, name, args))
+
+        return fits
+
+    # Answering ------------------------------------------------------------------------------------------------
+
+    def result(self, origin: Origin) -> Result:
+        """The answer, with the runs that show it."""
+        system, spent = self.machine.system, self.meter.spent
+        # The figures come first: rebuilding a run calls the functions that count.
+        counted = figures(self.machine, self.selection, self.counters, self.distinct, self.group_order)
+        violations = self.chosen()
+        verdict: Verdict = "violated" if violations else "out_of_budget" if spent is not None else "exhausted"
+        runs = Runs(self.machine, self.canonical, self.starts, self.path, origin)
+        return Result(
+            engine="search",
+            model=system.name,
+            target=origin.target,
+            scope=self.machine.scope.name,
+            variants=system.chosen,
+            removed=system.removed,
+            fingerprint=system.fingerprint,
+            verdict=verdict,
+            ended_by=spent or (VIOLATION if violations and not self.keep_going else None),
+            figures=counted,
+            findings=tuple(runs.trace(found) for found in violations),
+            witnesses=tuple(
+                WitnessFigures(
+                    self.claims[prop.name],
+                    runs.trace(self.reached[prop.name]) if prop.name in self.reached else None,
+                )
+                for prop in self.selection.of_kind("witness")
+            ),
+            vacuous=tuple(self.claims[prop.name] for prop in self._vacuous()),
+            notes=tuple(self._notes()),
+            timing=timing(self.meter, self.distinct),
+        )
+
+    def chosen(self) -> list[Found]:
+        """The violations to report: properties in the order of the source, then idempotence, then deadlocks."""
+        names = [*self.claims, *(idempotence(action).name for action in self.selection.idempotent), DEADLOCK]
+        chosen = [self.violations[name] for name in names if name in self.violations]
+        return chosen if self.keep_going else chosen[:1]
+
+    def _vacuous(self) -> list[Property]:
+        silent = self.silent()
+        return [prop for prop in self.selection.of_kind("invariant", "lemma", "step") if prop in silent]
+
+    def _notes(self) -> list[str]:
+        notes = list(self.notes)
+        liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
+        if liveness:
+            notes.append(f"A search says nothing about liveness: {', '.join(liveness)}.")
+        if self.violations and self.meter.spent is not None:
+            notes.append("The search ended before this length was complete, so other runs as short may exist.")
+        return notes
+
+
+def _group(machine: Interpreter, symmetry: bool) -> Symmetry | None:
+    """The group of the scope; None where it is trivial, or too large for a search that does without it."""
+    try:
+        group = Symmetry(machine.layout)
+    except UsageError:
+        if symmetry:
+            raise
+        return None
+    return None if group.trivial else group
+
+
+def _same(state: bytes) -> bytes:
+    return state

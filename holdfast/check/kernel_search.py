@@ -1,0 +1,160 @@
+"""A search on the kernel: level by level, in machine code, on one core or several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.check.budget import Meter
+from holdfast.check.exploration import Exploration
+from holdfast.check.runs import Found, keep_least
+from holdfast.check.select import Selection
+from holdfast.ir.system import Property
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel.kernel import Kernel, Notes
+from holdfast.lower.kernel.store import Store
+
+
+class KernelSearch(Exploration):
+    """Breadth-first, with the states in a kernel's store. Raises UsageError for a state that takes too many words.
+
+    The store remembers no predecessors. A run is found by looking back through the levels instead, from what it ends
+    in: for each level the least state from which a step leads on, which is what the interpreter's search remembers.
+    """
+
+    def __init__(
+        self,
+        machine: Interpreter,
+        selection: Selection,
+        symmetry: bool,
+        keep_going: bool,
+        meter: Meter,
+        cores: int,
+    ) -> None:
+        super().__init__(machine, selection, symmetry, keep_going, meter)
+        self.witnesses = selection.of_kind("witness")
+        meter.stage("compiling the kernel, which happens once")
+        self.kernel = Kernel(
+            machine,
+            self.group if self.reduced else None,
+            witnesses=self.witnesses,
+            finals=self.finals,
+            idempotent=selection.idempotent,
+        )
+        self.store = Store(self.kernel, cores)
+        self._paths: dict[str, list[bytes]] = {}
+
+    @property
+    def distinct(self) -> int:
+        return self.store.count
+
+    def silent(self) -> list[Property]:
+        steps, states, _ = self._pending()
+        return [
+            *(prop for index, prop in enumerate(self.kernel.checked) if states >> index & 1),
+            *(prop for index, prop in enumerate(self.kernel.steps) if steps >> index & 1),
+        ]
+
+    # Exploring ------------------------------------------------------------------------------------------------
+
+    def explore(self) -> None:
+        level = self.begin()
+        self.counters.initial = len(level)
+        self.store.begin(level)
+        self._collect(0)
+        more = True
+        while more and self.meter.spent is None and (self.keep_going or not self.violations):
+            more = self.store.advance(self._pause)
+            depth = self.counters.depth + 1
+            self._collect(depth)
+            self.counters.depth += more
+        self._count()
+
+    def _pause(self) -> bool:
+        """Whether a limit is exceeded; asked after each round."""
+        generated = self.counters.initial + sum(int(notes.taken.sum()) for notes in self.store.notes)
+        count = self.store.count
+        return self.meter.look(self.counters.depth, count, generated, count - self.store.expanded)
+
+    def _pending(self) -> tuple[int, int, int]:
+        """What no core has seen yet, as sets of bits: see ``Notes.pending``."""
+        return tuple(np.bitwise_and.reduce([notes.pending for notes in self.store.notes]).tolist())
+
+    def _count(self) -> None:
+        """Add up what the cores counted, and hand what the interpreter would have noted to its statistics."""
+        notes, counters, statistics = self.store.notes, self.counters, self.machine.statistics
+        counters.taken = np.sum([each.taken for each in notes], axis=0).tolist()
+        counters.repeats = np.sum([each.repeats for each in notes], axis=0).tolist()
+        counters.generated = counters.initial + sum(counters.taken)
+        counters.unshown_repeats, counters.cut_ends = np.sum([each.counts for each in notes], axis=0).tolist()
+        counters.waiting = self.store.count - self.store.expanded
+        counters.widest_level = max(sum(last - first for first, last in level) for level in self.store.levels)
+        mine = self.kernel.statistics
+        for each in notes:
+            mine.note(each.hits.tolist(), each.cuts.tolist())
+        statistics.add(mine)
+
+    # What was found -------------------------------------------------------------------------------------------
+
+    def _collect(self, depth: int) -> None:
+        """Take over what the cores found at this depth, and look for it no more."""
+        for notes in self.store.notes:
+            self._collect_from(notes, depth)
+            for best in (notes.states, notes.reached, notes.ends, notes.steps, notes.repeated):
+                best[:, 0] = 0
+        pending = self._pending()
+        reached = sum(1 << index for index, prop in enumerate(self.witnesses) if prop.name in self.reached)
+        for notes in self.store.notes:
+            notes.pending[:] = (pending[0], pending[1], pending[2] & ~reached)
+
+    def _collect_from(self, notes: Notes, depth: int) -> None:
+        for prop, (state,) in self._best(self.kernel.checked, notes.states):
+            keep_least(self.violations, self.found_state(prop, state, None, depth))
+        for prop, (state,) in self._best(self.witnesses, notes.reached):
+            keep_least(self.reached, self.found_state(prop, state, None, depth))
+        if notes.ends[0, 0]:
+            # A state is found to have no step when it is expanded, one level later.
+            [state] = self._states(notes.ends[0, 1:])
+            keep_least(self.violations, self.found_end(state, None, depth - 1))
+        for prop, (_, _, old, new) in self._best(self.kernel.steps, notes.steps):
+            keep_least(self.violations, self.found_step(prop, old, new, depth))
+        for index in range(len(self.actions)):
+            if notes.repeated[index, 0]:
+                _, _, old, new = self._states(notes.repeated[index, 1:])
+                keep_least(self.violations, self.found_repeat(index, old, new, depth))
+
+    def _best(self, props: Sequence[Property], best: NDArray[np.int64]) -> list[tuple[Property, list[bytes]]]:
+        return [(prop, self._states(best[index, 1:])) for index, prop in enumerate(props) if best[index, 0]]
+
+    def _states(self, words: NDArray[np.int64]) -> list[bytes]:
+        """The states that a rank consists of."""
+        return [self.kernel.packing.unpack(row) for row in words.reshape(-1, self.kernel.words)]
+
+    # Looking back ---------------------------------------------------------------------------------------------
+
+    def path(self, found: Found) -> list[bytes]:
+        if not self._paths:
+            self._look_back([*self.violations.values(), *self.reached.values()])
+        return self._paths[found.claim.name]
+
+    def _look_back(self, all_found: list[Found]) -> None:
+        """Find the stored states on the way to everything that was found, all in one pass."""
+        paths: dict[str, list[bytes]] = {}
+        depths: dict[str, int] = {}
+        for found in all_found:
+            name = found.claim.name
+            paths[name] = [found.last] if found.before is None else [found.last, found.before]
+            depths[name] = found.depth - len(paths[name]) + 1
+        pack, unpack = self.kernel.packing.pack, self.kernel.packing.unpack
+        for depth in range(max(depths.values(), default=0), 0, -1):
+            names = [name for name, level in depths.items() if level == depth]
+            if names:
+                targets = list(dict.fromkeys(paths[name][-1] for name in names))
+                before = self.store.least_predecessors(depth - 1, [pack(state) for state in targets])
+                known = dict(zip(targets, before, strict=True))
+                for name in names:
+                    paths[name].append(unpack(known[paths[name][-1]]))
+                    depths[name] -= 1
+        self._paths = {name: path[::-1] for name, path in paths.items()}

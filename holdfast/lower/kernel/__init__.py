@@ -1,0 +1,1 @@
+"""The kernel: generated Numba code on packed states."""

@@ -1,0 +1,165 @@
+"""From the bodies of actions to Numba functions over packed states.
+
+The text is that of the interpreter's emitter but for what a state is: words in local variables ``s0``, ``s1``, …
+(``t0``, … for the copy that is written, ``o0``, … for the state before a step) instead of bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.ir.expr import Fold, Read
+from holdfast.ir.stmt import Assign, Fill
+from holdfast.ir.system import Action, Param
+from holdfast.lower.emit import Emitter, code_name
+from holdfast.lower.expressions import origin
+from holdfast.lower.kernel.packing import Packing, Slot
+from holdfast.lower.sinks import Sink
+from holdfast.lower.terms import FALSE, TRUE, Term, add, literal, term, truth
+
+ALL_BITS = (1 << 63) - 1
+
+
+class KernelEmitter(Emitter):
+    """Writes the function of one action over packed states."""
+
+    def __init__(self, packing: Packing, what: str, sink: Sink) -> None:
+        super().__init__(packing.layout, what, sink)
+        self.packing = packing
+
+    def words(self, state: str) -> str:
+        """The local variables that hold a state."""
+        return ", ".join(f"{state}{word}" for word in range(self.packing.words))
+
+    # Reading --------------------------------------------------------------------------------------------------
+
+    def read(self, node: Read) -> Term:
+        if node.var in self.layout.given:
+            return self.given(node)
+        field = self.layout.field(node.var)
+        state = self.old if node.old else self.state
+        index = self.index(node.var, field.keys, node.keys)
+        runs = list(self.runs(field.offset, index))
+        *others, (_, last) = [(end, f"(({state}{slot.word} >> {shift}) & {slot.mask})") for slot, shift, end in runs]
+        for end, text in reversed(others):
+            last = f"({text} if {index.text} <= {end} else {last})"
+        return add(term(last, 0, self.layout.codes(node.type) - 1), literal(origin(node.type)))
+
+    def given(self, node: Read) -> Term:
+        """A constant of the scope: a number where the cell is known, else a piece of a number that holds them all."""
+        var = self.layout.system.var(node.var)
+        values = [code + origin(node.type) for code in self.layout.given[node.var]]
+        index = self.index(node.var, var.keys, node.keys)
+        if index.constant:
+            return literal(values[index.lo])
+        least = min(values)
+        width = max(1, (max(values) - least).bit_length())
+        if width * len(values) >= 63:
+            return term(f"({', '.join(map(str, values))},)[{index.text}]", least, max(values))
+        table = sum((value - least) << (width * place) for place, value in enumerate(values))
+        piece = f"(({table} >> ({width} * {index.text})) & {(1 << width) - 1})"
+        return add(term(piece, 0, max(values) - least), literal(least))
+
+    def runs(self, offset: int, index: Term) -> Iterator[tuple[Slot, str, int]]:
+        """Where the cell ``offset + index`` lies: for each word that may hold it a slot, the shift as text, and the
+        last index in that word. The cells of one field lie evenly within a word.
+        """
+        slots = self.packing.slots
+        if index.constant:
+            slot = slots[offset + index.lo]
+            yield slot, str(slot.shift), index.lo
+            return
+        first = index.lo
+        while first <= index.hi:
+            slot, last = slots[offset + first], first
+            while last < index.hi and slots[offset + last + 1].word == slot.word:
+                last += 1
+            yield slot, f"({slot.shift + slot.width * first} - {slot.width} * {index.text})", last
+            first = last + 1
+
+    # Writing --------------------------------------------------------------------------------------------------
+
+    def copy(self) -> None:
+        self.line(f"{self.words('t')} = {self.words('s')}")
+        self.state = "t"
+
+    def assign(self, stmt: Assign) -> bool:
+        field = self.layout.field(stmt.var)
+        code = self.admitted(self.expr(stmt.value), field.type, stmt.at)
+        if code is not None:
+            self.store(field.offset, self.index(stmt.var, field.keys, stmt.keys), code)
+        return code is not None
+
+    def fill(self, stmt: Fill) -> bool:
+        field = self.layout.field(stmt.var)
+        code = self.admitted(self.expr(stmt.value), field.type, stmt.at)
+        if code is not None:
+            code = code if code.constant else self.local("v", code)
+            for place in range(field.count):
+                self.store(field.offset, literal(place), code)
+        return code is not None
+
+    def store(self, offset: int, index: Term, code: Term) -> None:
+        """Write a code into the cell ``offset + index`` of the copy."""
+        runs = [run for run in self.runs(offset, index) if run[0].width]
+        for number, (slot, shift, last) in enumerate(runs):
+            word = f"t{slot.word}"
+            if index.constant:
+                kept = f"({word} & {ALL_BITS ^ (slot.mask << slot.shift)})"
+            else:
+                kept = f"({word} & ~({slot.mask} << {shift}))"
+            value = str(code.lo) if code.constant else f"int({code.text})"
+            text = f"{word} = {kept}" if code == FALSE else f"{word} = {kept} | ({value} << {shift})"
+            if len(runs) == 1:
+                self.line(text)
+                continue
+            head = "if" if number == 0 else "elif"
+            self.line(f"{head} {index.text} <= {last}:" if number + 1 < len(runs) else "else:")
+            with self.indented():
+                self.line(text)
+
+    # Frames ---------------------------------------------------------------------------------------------------
+
+    def choice(self, param: Param) -> None:
+        self.line(f"for {code_name(param)} in range({self.layout.codes(param.type)}):")
+        self.depth += 1
+        self.leave = "continue"
+        self.parameter(param, code_name(param))
+
+    def complete(self, action: Action) -> None:
+        if self.state == "s":
+            self.copy()
+        cell = self.layout.budget(action.name)
+        if cell is not None:
+            slot = self.packing.slots[cell]
+            left = truth(f"((t{slot.word} >> {slot.shift}) & {slot.mask}) == 0") if slot.width else TRUE
+            with self.when(left):
+                self.cut("budget", None)
+            if not slot.width:
+                return
+            self.line(f"t{slot.word} -= {1 << slot.shift}")
+        for text in self.sink.taken(self.words("t"), ", ".join(code_name(param) for param in action.params)):
+            self.line(text)
+
+    def fold(self, node: Fold) -> Term:
+        """As the interpreter's, but ``min`` and ``max`` without a collection: what is not chosen counts as neutral."""
+        if node.kind in ("count", "sum"):
+            return super().fold(node)
+        chosen: list[tuple[Term, Term]] = []
+        for _ in self.elements(node.var, node.domain):
+            where = self.expr(node.where)
+            if where != FALSE:
+                chosen.append((where, self.expr(node.value)))
+        default = self.expr(node.default)
+        if not chosen:
+            return default
+        ends = [end for value in (default, *(value for _, value in chosen)) for end in (value.lo, value.hi)]
+        neutral = max(ends) if node.kind == "min" else min(ends)
+        items = [
+            value.text if where == TRUE else f"({value.text} if {where.text} else {neutral})" for where, value in chosen
+        ]
+        text = f"{node.kind}({', '.join(items)})" if len(items) > 1 else items[0]
+        if any(where == TRUE for where, _ in chosen):
+            return term(text, min(ends), max(ends))
+        some = " or ".join(where.text for where, _ in chosen)
+        return term(f"({text} if ({some}) else {default.text})", min(ends), max(ends))

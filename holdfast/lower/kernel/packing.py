@@ -1,0 +1,72 @@
+"""How a state of one scope is packed into machine words.
+
+Each cell takes as many bits as its codes need. The first cell stands in the highest bits of the first word, so packed
+states compare as their bytes do, word by word. A word is a signed integer of which 63 bits are used: no word is
+negative, and the kernel's tables use -1 for "no state".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.ir.errors import UsageError
+from holdfast.lower.layout import Layout
+
+WORD_BITS = 63
+MOST_WORDS = 3
+
+
+@attrs.frozen
+class Slot:
+    """Where a cell lies: ``width`` bits of a word, ``shift`` above its lowest. A cell with one code takes none."""
+
+    word: int
+    shift: int
+    width: int
+
+    @property
+    def mask(self) -> int:
+        """As many ones as the cell has bits."""
+        return (1 << self.width) - 1
+
+
+class Packing:
+    """The words of a layout's states; raises UsageError for a state that takes more than three."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.slots = self._slots()
+        self.words = 1 + max((slot.word for slot in self.slots), default=0)
+        if self.words > MOST_WORDS:
+            wide = ", ".join(f"{name} {bits}" for name, bits in layout.widest())
+            raise UsageError(
+                f"scope {layout.scope.name}: a state takes {layout.bits} bits, more than {MOST_WORDS} words; "
+                f"the widest fields are {wide}: choose a smaller scope"
+            )
+
+    def _slots(self) -> tuple[Slot, ...]:
+        slots: list[Slot] = []
+        word, free = 0, WORD_BITS
+        for field in self.layout.fields:
+            width = (field.codes - 1).bit_length()
+            for _ in range(field.count):
+                if width > free:
+                    word, free = word + 1, WORD_BITS
+                free -= width
+                slots.append(Slot(word, free, width))
+        return tuple(slots)
+
+    def pack(self, state: bytes) -> tuple[int, ...]:
+        """The words of a state."""
+        words = [0] * self.words
+        for slot, code in zip(self.slots, state, strict=True):
+            words[slot.word] |= code << slot.shift
+        return tuple(words)
+
+    def unpack(self, words: Sequence[int] | NDArray[np.int64]) -> bytes:
+        """The state of the words."""
+        return bytes((int(words[slot.word]) >> slot.shift) & slot.mask for slot in self.slots)

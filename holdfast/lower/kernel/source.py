@@ -1,0 +1,314 @@
+"""The Numba source of one model in one scope: what the driver calls.
+
+A state is a tuple of words. Every function is small and knows the model; what does not (tables, levels, walks) stands
+in ``driver.py`` and is compiled together with this text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from holdfast.ir.errors import Place
+from holdfast.ir.expr import Expr
+from holdfast.ir.stmt import Require
+from holdfast.ir.system import Action, Property
+from holdfast.lower.emit import code_name, mentions, writes
+from holdfast.lower.kernel.emit import KernelEmitter
+from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.predicates import parameters
+from holdfast.lower.prune import prune
+from holdfast.lower.sinks import Sink
+from holdfast.lower.statistics import Statistics
+from holdfast.lower.symmetry import Symmetry
+
+FINE, DIFFERS, CUT = 0, 1, 2
+"""What becomes of a step that is repeated at once."""
+
+
+class Source:
+    """Writes the functions of a model. ``checked`` are the invariants and lemmas, ``steps`` the step properties,
+    ``witnesses`` and ``finals`` the properties of these kinds: those that a search looks at, in their order.
+    """
+
+    def __init__(
+        self,
+        packing: Packing,
+        statistics: Statistics,
+        symmetry: Symmetry | None,
+        *,
+        checked: Sequence[Property],
+        steps: Sequence[Property],
+        witnesses: Sequence[Property],
+        finals: Sequence[Property],
+        idempotent: Sequence[Action],
+    ) -> None:
+        self.packing = packing
+        self.layout = packing.layout
+        self.system = packing.layout.system
+        self.statistics = statistics
+        self.symmetry = symmetry
+        self.checked, self.steps, self.witnesses, self.finals = checked, steps, witnesses, finals
+        self.idempotent = idempotent
+        self.fan = 1
+
+    def text(self) -> str:
+        """All functions, each under ``@jit``."""
+        parts = [*self._states(), self._canonical()]
+        parts += [self._step_masks(None, part) for part in ("body", "trigger")]
+        for action in self.system.actions:
+            parts += [self._step_masks(action, part) for part in ("body", "trigger")]
+            if action in self.idempotent:
+                parts.append(self._again(action))
+            parts.append(self._every(action, "every", Gather(self, action)))
+        parts.append(self._successors())
+        parts.append(self._first_failing("invariants", self.checked))
+        parts.append(self._mask("invariants_failing", self.checked, "body", failing=True))
+        parts.append(self._mask("triggers", self.checked, "trigger", failing=False))
+        parts.append(self._mask("witnesses", self.witnesses, "body", failing=False))
+        parts.append(self._mask("finals", self.finals, "body", failing=False))
+        return self._module(parts)
+
+    def _module(self, parts: Iterable[str]) -> str:
+        """The functions after the constants that they and the driver need."""
+        constants = {
+            "WORDS": self.packing.words,
+            "FAN": max(self.fan, 1),
+            "ACTIONS": len(self.system.actions),
+            "REDUCED": self.symmetry is not None,
+            "HAS_FINALS": bool(self.finals),
+            "HAS_WITNESSES": bool(self.witnesses),
+        }
+        head = "".join(f"{name} = {value!r}\n" for name, value in constants.items())
+        return head + "\n\n" + "\n\n".join(f"@{_kind(part)}\n{part}" for part in parts)
+
+    def _writer(self, what: str, sink: Sink | None = None) -> KernelEmitter:
+        return KernelEmitter(self.packing, what, sink or _Again(self))
+
+    def words(self, state: str) -> str:
+        """The local variables of a state's words, as a tuple."""
+        return "".join(f"{state}{word}, " for word in range(self.packing.words)).rstrip()
+
+    # States ---------------------------------------------------------------------------------------------------
+
+    def _states(self) -> Iterable[str]:
+        words = range(self.packing.words)
+        yield f"def load(rows, i):\n    return ({' '.join(f'rows[i, {word}],' for word in words)})\n"
+        puts = "".join(f"    rows[i, {word}] = s[{word}]\n" for word in words)
+        yield f"def put(rows, i, s):\n{puts}"
+        same = " and ".join(f"rows[i, {word}] == s[{word}]" for word in words)
+        yield f"def holds(rows, i, s):\n    return {same}\n"
+        factors = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+        mixed = " ^ ".join(f"(np.uint64(s[{word}]) * np.uint64({factors[word]}))" for word in words)
+        finish = (
+            "    h ^= h >> np.uint64(32)\n    h *= np.uint64(0xD6E8FEB86659FD93)\n    return h ^ (h >> np.uint64(29))\n"
+        )
+        yield f"def hashed(s):\n    h = {mixed}\n{finish}"
+
+    def _canonical(self) -> str:
+        """The least state of an orbit: each renaming is a few groups of cells that move the same way."""
+        lines = ["def canonical(s):", f"    {self.words('s')} = s", "    best = s"]
+        if self.symmetry is not None:
+            for moves in self.symmetry.moves()[1:]:
+                for word, text in enumerate(self._moved(moves)):
+                    lines.append(f"    t{word} = {text}")
+                lines += [f"    t = ({self.words('t')})", "    if t < best: best = t"]
+        return "\n".join([*lines, "    return best", ""])
+
+    def _moved(self, moves: list[tuple[int, bytes | None]]) -> list[str]:
+        """The words of a renamed state. Cells that keep their code and move equally far go together."""
+        together: list[dict[tuple[int, int], int]] = [{} for _ in range(self.packing.words)]
+        terms: list[list[str]] = [[] for _ in range(self.packing.words)]
+        for cell, (source, table) in enumerate(moves):
+            to, of = self.packing.slots[cell], self.packing.slots[source]
+            if not to.width:
+                continue
+            if table is None:
+                group = (of.word, to.shift - of.shift)
+                together[to.word][group] = together[to.word].get(group, 0) | (of.mask << of.shift)
+                continue
+            packed = sum(table[code] << (to.width * code) for code in range(self.layout.cells[cell].field.codes))
+            code = f"((s{of.word} >> {of.shift}) & {of.mask})"
+            if packed.bit_length() <= 63:
+                terms[to.word].append(f"((({packed} >> ({to.width} * {code})) & {to.mask}) << {to.shift})")
+            else:
+                codes = ", ".join(str(table[code]) for code in range(self.layout.cells[cell].field.codes))
+                terms[to.word].append(f"(({codes},)[{code}] << {to.shift})")
+        for word, groups in enumerate(together):
+            for (of_word, by), mask in groups.items():
+                moved = f"<< {by}" if by > 0 else f">> {-by}" if by < 0 else ""
+                terms[word].append(f"((s{of_word} & {mask}) {moved})")
+        return [" | ".join(parts) or "0" for parts in terms]
+
+    # Actions --------------------------------------------------------------------------------------------------
+
+    def _every(self, action: Action, name: str, sink: Sink) -> str:
+        """All steps of an action from ``s``: what becomes of each, the sink says."""
+        writer = self._writer(action.name, sink)
+        waiting = list(action.params)
+        head = f"{name}_{action.name}(s, k, rows, notes)"
+        fan = 1
+        for param in action.params:
+            fan *= self.layout.codes(param.type)
+        self.fan += fan
+        with writer.function(head):
+            writer.line(f"{self.words('s')} = s")
+            writer.line("for once in range(1):")
+            writer.depth += 1
+            writer.leave = "continue"
+            for stmt in prune(action.body, self.layout.dropped):
+                needed = waiting if writes(stmt) else [param for param in waiting if mentions(stmt, param)]
+                for param in list(needed):
+                    writer.choice(param)
+                    waiting.remove(param)
+                if not writer.statement(stmt):
+                    break
+            else:
+                for param in waiting:
+                    writer.choice(param)
+                writer.complete(action)
+            writer.depth = 1
+            writer.line("return k")
+        return writer.source()
+
+    def _successors(self) -> str:
+        lines = ["def successors(s, rows, notes):", "    k = 0"]
+        for number, action in enumerate(self.system.actions):
+            lines += [
+                f"    k0 = k\n    k = every_{action.name}(s, k, rows, notes)",
+                f"    notes.taken[{number}] += k - k0",
+            ]
+        return "\n".join([*lines, "    return k", ""])
+
+    def _again(self, action: Action) -> str:
+        """What becomes of the step when it is repeated in the state ``s``, which it led to."""
+        writer = self._writer(action.name, _Again(self))
+        args = "".join(f", {code_name(param)}" for param in action.params)
+        with writer.function(f"again_{action.name}(s{args})"):
+            writer.line(f"{self.words('s')} = s")
+            writer.leave = "return 0"
+            for param in action.params:
+                writer.parameter(param, code_name(param))
+            if writer.block(prune(action.body, self.layout.dropped)):
+                writer.complete(action)
+        return writer.source()
+
+    def lasting(self) -> list[int]:
+        """For each word, the bits of cells that are part of the protocol: no ghosts, no budgets."""
+        masks = [0] * self.packing.words
+        for field in self.layout.fields:
+            if not field.ghost and not field.hidden:
+                for slot in self.packing.slots[field.offset : field.offset + field.count]:
+                    masks[slot.word] |= slot.mask << slot.shift
+        return masks
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    def _term(self, prop: Property, expr: Expr, of: Action | None = None) -> str:
+        writer = self._writer(prop.title)
+        for param, position in parameters(prop, of if prop.of else None):
+            assert of is not None, prop.name
+            writer.parameter(param, code_name(of.params[position]))
+        found = writer.expr(expr)
+        return str(bool(found.lo)) if found.constant else found.text
+
+    def _first_failing(self, name: str, props: Sequence[Property]) -> str:
+        lines = [f"def {name}(s):", f"    {self.words('s')} = s"]
+        lines += [f"    if not ({self._term(prop, prop.body)}): return {index}" for index, prop in enumerate(props)]
+        return "\n".join([*lines, "    return -1", ""])
+
+    def _mask(self, name: str, props: Sequence[Property], part: str, *, failing: bool) -> str:
+        """Those of the properties in ``wanted`` whose part holds (or fails), one bit each."""
+        lines = [f"def {name}(s, wanted):", f"    {self.words('s')} = s", "    found = 0"]
+        for index, prop in enumerate(props):
+            text = self._term(prop, prop.body if part == "body" else prop.trigger)
+            text = f"not ({text})" if failing else f"({text})"
+            lines.append(f"    if wanted & {1 << index} and {text}: found |= {1 << index}")
+        return "\n".join([*lines, "    return found", ""])
+
+    def _step_masks(self, action: Action | None, part: str) -> str:
+        """Which step properties a step violates (body) or triggers: those of every step (None), or of one action's."""
+        args = "".join(f", {code_name(param)}" for param in action.params) if action else ""
+        prefix = "steps" if part == "body" else "step_triggers"
+        every = f"{prefix}_of_all(s, o)" if action and any(prop.of is None for prop in self.steps) else "0"
+        lines = [
+            f"def {prefix}_{action.name if action else 'of_all'}(s, o{args}):",
+            f"    {self.words('s')} = s",
+            f"    {self.words('o')} = o",
+            f"    found = {every}",
+        ]
+        for index, prop in enumerate(self.steps):
+            if prop.of == (action.name if action else None):
+                text = self._term(prop, prop.body if part == "body" else prop.trigger, action)
+                text = f"not ({text})" if part == "body" else f"({text})"
+                lines.append(f"    if {text}: found |= {1 << index}")
+        return "\n".join([*lines, "    return found", ""])
+
+    def steps_of(self, action: Action) -> int:
+        """The step properties that speak of an action, one bit each."""
+        return sum(1 << index for index, prop in enumerate(self.steps) if prop.of in (None, action.name))
+
+
+def _kind(function: str) -> str:
+    """The decorator of a function: Python calls few of them, and what it does not call compiles faster."""
+    return "entry" if function.startswith(("def hashed(", "def canonical(", "def successors(")) else "jit"
+
+
+class Gather:
+    """Each step of ``every_…``: a row, and the checks of step properties and of its repetition."""
+
+    def __init__(self, source: Source, action: Action) -> None:
+        self.source, self.action = source, action
+
+    def decisive(self, label: str) -> list[str]:
+        return [f"notes.hits[{self.source.statistics.rule(self.action.name, label)}] = 1"]
+
+    def note(self, label: str) -> str | None:
+        return f"noted(notes, {self.source.statistics.rule(self.action.name, label)})"
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:
+        return [*self.decisive(stmt.label), leave]
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
+        return [f"notes.cuts[{self.source.statistics.bound(self.action.name, bound)}] += 1", leave]
+
+    def taken(self, state: str, args: str) -> list[str]:
+        name, comma = self.action.name, f", {args}" if args else ""
+        number = self.source.system.actions.index(self.action)
+        lines = [f"t = ({state},)"]
+        relevant = self.source.steps_of(self.action)
+        if relevant:
+            lines += [
+                f"bad = steps_{name}(t, s{comma})",
+                "if bad: note_steps(notes, bad, t, s)",
+                f"if notes.pending[0] & {relevant}: notes.pending[0] &= ~step_triggers_{name}(t, s{comma})",
+            ]
+        if self.action in self.source.idempotent:
+            lines += [
+                f"if t != s: note_repeat(notes, {number}, again_{name}(t{comma}), t, s)",
+            ]
+        return [*lines, "put(rows, k, t)", "k += 1"]
+
+
+class _Again:
+    """A repetition: whether it is possible and changes nothing."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def decisive(self, label: str) -> list[str]:  # noqa: ARG002 - nothing is noted
+        return []
+
+    def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
+        return None
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+        return [f"return {DIFFERS}"]
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
+        return [f"return {CUT}"]
+
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
+        same = " and ".join(
+            f"(t{word} ^ s{word}) & {mask} == 0" for word, mask in enumerate(self.source.lasting()) if mask
+        )
+        return [f"return {FINE} if {same or 'True'} else {DIFFERS}"]

@@ -1,0 +1,75 @@
+"""Fingerprints: one for each meaning."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.language.conftest import Build
+
+PLAIN = """
+SMALL = {Node: 1, Stream: 1, Epoch: 1}
+
+class M(Table):
+    @action
+    def open(self, n: Node, s: Stream) -> None:
+        require(not self.opened[s], "ST-14")
+        self.opened[s] = True
+        self.owner[s] = n
+
+    @invariant
+    def owned(self) -> bool:
+        return all(self.owner[s] is not None for s in Stream if self.opened[s])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    @action", "    # Why.\n\n    @action"),
+        ("require(not self.opened[s],", "require(  (not self.opened[s]) ,"),
+        ("        require", "        '''Open a stream.'''\n        require"),
+        ("class M(Table):", "class M(Table):\n    wide = Scope(SMALL)\n"),
+        ("class M(Table):", "class M(Table):\n    def unused(self) -> bool:\n        return True\n"),
+        ("require(not self.opened[s]", "require(self.free(s)"),
+    ],
+    ids=["comments", "layout", "prose", "scopes", "a helper that nobody calls", "a condition moved to a helper"],
+)
+def test_a_fingerprint_ignores_what_means_nothing(build: Build, old: str, new: str) -> None:
+    """Two texts of one meaning have one fingerprint."""
+    free = "\n    def free(self, s: Stream) -> bool:\n        return not self.opened[s]\n"
+    assert PLAIN.count(old) >= 1
+
+    assert build(PLAIN).fingerprint == build(PLAIN.replace(old, new) + free).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"ST-14"', '"ST-15"'),
+        ('"ST-14"', '"ST-14", error=E.FENCED'),
+        ("not self.opened[s]", "self.opened[s]"),
+        ("self.owner[s] = n", "self.owner[s] = None"),
+        ("s in Stream if", "s in Stream if not"),
+        ("@action", '@action(idempotent="INV-15")'),
+        ("@action", '@action(fair="weak")'),
+        ("@invariant", "@lemma"),
+        ("def open", "def open_it"),
+        ("class M(Table):", "class M(Table):\n    spare: bool\n    tiny = Scope(SMALL, given={'spare': True})\n"),
+    ],
+)
+def test_a_fingerprint_tells_meanings_apart(build: Build, old: str, new: str) -> None:
+    """A change of a rule, an error, a condition, a write, a property, a role, a name or a variable changes it."""
+    assert PLAIN.count(old) >= 1
+
+    assert build(PLAIN).fingerprint != build(PLAIN.replace(old, new)).fingerprint
+
+
+def test_a_fingerprint_depends_on_rules_and_variants(build: Build) -> None:
+    """The same file without a rule, or in a variant, is another system; a flag that is not chosen leaves no trace."""
+    flagged = PLAIN.replace("self.owner[s] = n", "self.owner[s] = None if self.quick else n").replace(
+        "class M(Table):", "class M(Table):\n    quick: Flag\n"
+    )
+    plain, without, quick = build(PLAIN), build(PLAIN, without=("ST-14",)), build(flagged, "quick")
+
+    assert len({plain.fingerprint, without.fingerprint, quick.fingerprint}) == 3
+    assert build(flagged).fingerprint == plain.fingerprint

@@ -1,0 +1,199 @@
+"""Finding models by name and path, importing them, and reading their text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import ModelError, UsageError
+from holdfast.ir.load import load_model, model_names
+from tests.language.writing import HEADER, disagreement
+
+LAMP = f"""{HEADER}
+class Lamp(Model):
+    lit: bool
+
+    tiny = Scope({{}})
+
+    @init
+    def start_dark(self) -> None:
+        self.lit = False
+
+    @action
+    def press(self) -> None:
+        self.lit = not self.lit
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty working directory; what is imported from it is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def test_a_bare_name_is_looked_for_in_the_folder_models(folder: Path) -> None:
+    """``lamp`` is ``models/lamp.py`` of the working directory, and listed."""
+    (folder / "models").mkdir()
+    (folder / "models" / "lamp.py").write_text(LAMP)
+    (folder / "models" / "_private.py").write_text(LAMP)
+
+    assert load_model("lamp").__name__ == "Lamp"
+    assert load_model("lamp:Lamp") is load_model("lamp")
+    assert "lamp" in model_names()
+    assert "_private" not in model_names()
+
+
+def test_a_path_ends_in_py(folder: Path) -> None:
+    """A path is taken as it is, absolute or relative, and loaded once."""
+    (folder / "lamp.py").write_text(LAMP)
+
+    assert load_model("lamp.py") is load_model(str(folder / "lamp.py")) is load_model("./lamp.py:Lamp")
+
+
+def test_files_of_one_name_are_different_models(folder: Path) -> None:
+    """The model comes from the file that was asked for, not from another of the same name."""
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "lamp.py").write_text(LAMP.replace("Lamp", name.title()))
+
+    assert [load_model(f"{name}/lamp.py").__name__ for name in ("one", "two", "one")] == ["One", "Two", "One"]
+
+
+def test_a_model_imports_its_neighbours(folder: Path) -> None:
+    """A model may extend one of a file beside it, in a package too; only its own classes are its models."""
+    (folder / "pack").mkdir()
+    (folder / "pack" / "__init__.py").write_text("")
+    for place in ("", "pack."):
+        path = folder / place.replace(".", "/")
+        (path / f"part_of_{place[:-1]}.py").write_text(LAMP)
+        (path / "whole.py").write_text(
+            f"from {place}part_of_{place[:-1]} import Lamp\n\nclass Whole(Lamp):\n    pass\n"
+        )
+
+    assert load_model("whole.py").__name__ == load_model("pack/whole.py").__name__ == "Whole"
+
+
+def test_a_package_that_another_one_hides_is_a_usage_error(folder: Path) -> None:
+    """A file is never taken for one of the same dotted name that was imported from elsewhere."""
+    for name in ("here", "there"):
+        (folder / name / "pack").mkdir(parents=True)
+        (folder / name / "pack" / "__init__.py").write_text("")
+        (folder / name / "pack" / "lamp.py").write_text(LAMP)
+    load_model("here/pack/lamp.py")
+
+    with pytest.raises(UsageError, match=r"there/pack/lamp.py is hidden by .*here/pack/lamp.py"):
+        load_model("there/pack/lamp.py")
+
+
+def test_the_model_that_extends_the_others_is_the_one(folder: Path) -> None:
+    """Of a chain of models in one file the last is meant; of several ends one has to be named."""
+    (folder / "lamp.py").write_text(f"{LAMP}\nclass Spot(Lamp):\n    pass\n")
+    (folder / "lamps.py").write_text(f"{LAMP}\nclass Spot(Lamp):\n    pass\n\nclass Torch(Lamp):\n    pass\n")
+
+    assert load_model("lamp.py").__name__ == "Spot"
+    assert load_model("lamps.py:Lamp").__name__ == "Lamp"
+    with pytest.raises(UsageError, match=r"defines several models; name one: lamps.py:Spot, lamps.py:Torch"):
+        load_model("lamps.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lamb", "there is no model 'lamb'; did you mean lamp?"),
+        ("zzz", "there is no model 'zzz'; `holdfast models` lists what there is"),
+        ("", "there is no model ''; "),
+        ("..", "there is no model '..'; "),
+        ("nowhere.py", "there is no model file nowhere.py; give a path to a .py file"),
+        ("models/", "there is no model file models; "),
+        ("models/lamp.py:Torch", "models/lamp.py has no model 'Torch'; it has: Lamp"),
+        ("empty.py", "empty.py defines no model; write a class of holdfast.lang.Model"),
+        ("empty.py:Lamp", "empty.py has no model 'Lamp'; it has: none"),
+    ],
+)
+def test_what_is_not_there_is_a_usage_error(folder: Path, text: str, message: str) -> None:
+    """The message names what was asked for and what to do."""
+    (folder / "models").mkdir()
+    (folder / "models" / "lamp.py").write_text(LAMP)
+    (folder / "empty.py").write_text("from holdfast.lang import Model\n")
+
+    with pytest.raises(UsageError) as refused:
+        load_model(text)
+
+    assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("class Lamp(Model:\n    pass\n", "broken.py:1:17: class Lamp(Model:: invalid syntax"),
+        (
+            "x = 1\ny = x / 0\n",
+            "broken.py:2:1: y = x / 0: ZeroDivisionError: division by zero; mend what fails on import",
+        ),
+        ("import nothing_of_this_name\n", "broken.py:1:1: import nothing_of_this_name: ModuleNotFoundError: No module"),
+        ("def f():\n    raise SystemExit\nf()\n", "broken.py:2:1: raise SystemExit: SystemExit: no message"),
+        ("raise ValueError('one\\ntwo')\n", "broken.py:1:1: raise ValueError('one\\ntwo'): ValueError: one; mend"),
+        ("x = 'a\x00b'\n", "broken.py:1:1: "),
+    ],
+)
+def test_a_file_that_fails_on_import_is_a_model_error(folder: Path, source: str, message: str) -> None:
+    """The message is one line and names the line of the model that fails."""
+    (folder / "broken.py").write_text(source)
+
+    with pytest.raises(ModelError) as refused:
+        load_model("broken.py")
+
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_failure_in_a_neighbour_names_the_neighbour(folder: Path) -> None:
+    """The place is the innermost line in the model's folder."""
+    (folder / "part.py").write_text("\n\nLIMIT = int('many')\n")
+    (folder / "whole.py").write_text("from part import LIMIT\n")
+
+    with pytest.raises(ModelError, match=r"^part.py:3:1: LIMIT = int\('many'\): ValueError: "):
+        load_model("whole.py")
+
+
+def test_a_declared_encoding_is_respected(folder: Path) -> None:
+    """The compiler reads the bytes that CPython ran."""
+    (folder / "lamp.py").write_bytes(f"# -*- coding: latin-1 -*-\n{LAMP}    'Ein Lämpchen.'\n".encode("latin-1"))
+    system = compile_model(load_model("lamp.py"))
+
+    assert disagreement(system) is None
+
+
+def test_a_class_that_no_file_holds_is_refused() -> None:
+    """What a program makes with ``type`` or ``exec`` has no text to compile."""
+    space: dict[str, type] = {"__name__": "nowhere"}  # type: ignore[dict-item]
+    exec(LAMP, space)  # noqa: S102 - the point of the test
+
+    with pytest.raises(ModelError, match="class Lamp: its source file is unknown; write it to a file"):
+        compile_model(space["Lamp"])
+
+
+def test_a_class_that_a_file_does_not_spell_out_is_refused(folder: Path) -> None:
+    """A class made by a call has a file, but no text in it."""
+    (folder / "lamp.py").write_text(f"{LAMP}\nTorch = type('Torch', (Lamp,), {{'__module__': __name__}})\n")
+
+    with pytest.raises(ModelError, match=r"^lamp.py:1:1: class Torch: it is not at the top level of its file; move"):
+        compile_model(load_model("lamp.py:Torch"))
+
+
+def test_a_model_nested_beyond_all_measure_is_refused(folder: Path) -> None:
+    """What Python can still import, but the compiler cannot follow, is refused in one line too."""
+    (folder / "lamp.py").write_text(
+        f"{LAMP}\n    @invariant\n    def odd(self) -> bool:\n        return {'not ' * 900}self.lit\n"
+    )
+
+    with pytest.raises(ModelError, match=r"^lamp.py:2:1: class Lamp: an expression is nested too deeply"):
+        compile_model(load_model("lamp.py"))

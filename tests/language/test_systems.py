@@ -1,0 +1,305 @@
+"""What a system says of its model: variables, types, scopes, actions, variants and rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.ir.errors import ModelError, UsageError
+from holdfast.lang import Model
+from holdfast.lower.interpreter import Interpreter
+from tests.language.conftest import Build
+from tests.language.toy import Epoch, Node, Phase, Stream
+from tests.language.writing import disagreement
+
+# State --------------------------------------------------------------------------------------------------------
+
+CONSTANTS = """
+class M(Table):
+    home: Map[Stream, Node]
+    spare: Node | None
+    mode: Phase
+    width: Gap
+    safe: Rel[Stream, Node]
+    first: Stream
+    cause: Ghost[Node | None]
+
+    tiny = Scope(
+        {Node: 2, Stream: 2, Epoch: 1},
+        given={"home": (1, 0), "spare": None, "mode": "BUSY", "width": -2, "safe": (True, False, False, True)},
+    )
+
+    @init
+    def start_first(self, s: Stream) -> None:
+        self.first = s
+        self.cause = None
+
+    @action
+    def follow(self, s: Stream) -> None:
+        require(self.safe[s, self.home[s]] and self.mode == Phase.BUSY and self.width < 0, "EL-01")
+        self.leader = self.home[s] if self.spare is None else self.spare
+
+    @assume
+    def homes_differ(self) -> bool:
+        return all(self.home[s] != self.home[t] for s in Stream for t in Stream if s != t)
+"""
+
+
+def test_variables_that_no_action_writes_are_constants(build: Build) -> None:
+    """A field that actions leave alone is a constant; one that no initial condition sets either is given."""
+    system = build(CONSTANTS)
+
+    assert [var.name for var in system.variables if not var.constant] == ["leader"]
+    assert [var.name for var in system.variables if var.given] == ["home", "spare", "mode", "width", "safe"]
+    assert [var.name for var in system.variables if var.ghost] == ["seen", "cause"]
+
+
+def test_a_scope_gives_constants_in_the_order_of_their_keys(build: Build) -> None:
+    """The given values mean the same to the compiled system and to the class: row by row, elements by index."""
+    system = build(CONSTANTS)
+    state = system.python.at("tiny")  # type: ignore[attr-defined]
+
+    assert system.scopes["tiny"].given["safe"] == (True, False, False, True)
+    assert disagreement(system) is None
+    assert state.home[Stream.element(0)] is Node.element(1)
+    assert state.safe[Stream.element(0), Node.element(1)] is False
+    assert (state.spare, state.mode, state.width) == (None, Phase.BUSY, -2)
+
+
+def test_scopes_are_read_in_order_with_sizes_and_budgets(build: Build) -> None:
+    """A scope has the sizes of the model's sorts and Nats, and budgets in the order of the actions."""
+    system = build("""
+    class M(Table):
+        wide = Scope({Epoch: 4, Stream: 1, Node: 3}, budgets={"crash": 0, "elect": 2})
+
+        @action
+        def elect(self, n: Node) -> None:
+            self.leader = n
+
+        @action
+        def crash(self) -> None:
+            self.leader = None
+    """)
+    wide = system.scopes["wide"]
+
+    assert list(system.scopes) == ["tiny", "wide"]
+    assert wide.sizes == {"Stream": 1, "Node": 3, "Epoch": 4}
+    assert list(wide.budgets.items()) == [("elect", 2), ("crash", 0)]
+    assert disagreement(system, "wide") is None
+
+
+def test_a_scope_of_the_extending_model_wins(build: Build) -> None:
+    """A scope that is declared again replaces the inherited one."""
+    system = build("class M(Table):\n    tiny = Scope({Node: 1, Stream: 1, Epoch: 1})\n")
+
+    assert system.scopes["tiny"].sizes == {"Stream": 1, "Node": 1, "Epoch": 1}
+
+
+def test_types_are_listed_by_kind(build: Build) -> None:
+    """A system knows its sorts, Nats, Enums and Ints, also those that only a parameter or an error mentions."""
+    system = build("""
+    class Disk(Sort): ...
+
+    class M(Table):
+        tiny = Scope({Node: 1, Stream: 1, Epoch: 1, Disk: 2})
+
+        @action
+        def fail(self, d: Disk) -> None:
+            require(d == d, "DI-01", error=E.FENCED)
+            self.leader = None
+    """)
+
+    assert [kind.name for kind in system.sorts] == ["Stream", "Node", "Disk"]
+    assert [kind.name for kind in system.nats] == ["Epoch"]
+    assert [kind.name for kind in system.enums] == ["Phase", "E"]
+    assert [(kind.name, kind.lo, kind.hi) for kind in system.ints] == [("Gap", -2, 2)]
+
+
+def test_a_bound_exceeded_at_the_start_names_scope_and_place(build: Build) -> None:
+    """Only the scope without room refuses its initial state, at the line that assigns too much."""
+    system = build("""
+    class M(Table):
+        wide = Scope({Node: 1, Stream: 1, Epoch: 3})
+
+        @init
+        def start_late(self) -> None:
+            self.clock = Epoch(3)
+    """)
+
+    assert Interpreter(system, system.scopes["wide"]).initial()
+    with pytest.raises(ModelError, match=r"a bound exceeded at the start: .*beyond Epoch in scope tiny") as refused:
+        Interpreter(system, system.scopes["tiny"]).initial()
+    assert refused.value.place.line == 7
+
+
+# Actions ------------------------------------------------------------------------------------------------------
+
+VARIANTS = """
+class M(Table):
+    as_built: Flag
+    '''Requests are answered
+    as the code does it.
+
+    And more prose.'''
+    quick: Flag
+
+    @action(fair="weak", per=("n",), idempotent="INV-15")
+    def elect(self, n: Node) -> None:
+        '''Elect.'''
+        if self.as_built:
+            require(self.leader is None, "EL-01")
+        elif not self.quick:
+            if rule("EL-02"):
+                self.phase = Phase.BUSY
+        self.leader = n
+
+    @variant("late", replaces="elect")
+    def elect_late(self, n: Node, m: Node) -> None:
+        '''Elect later.'''
+        require(n != m, "EL-01")
+        self.clock += 1
+        self.leader = m
+
+    @variant("as_built", replaces="reset")
+    def reset_as_built(self) -> None:
+        self.clock = Epoch(1)
+
+    @variant("hasty", replaces="elect")
+    def elect_hastily(self, n: Node) -> None:
+        self.leader = n
+
+    @action
+    def reset(self) -> None:
+        self.clock = Epoch(0)
+"""
+
+
+def test_variants_are_offered_with_a_line_each(build: Build) -> None:
+    """Flags and replacing methods are offered by name, described by the first paragraph below or within."""
+    assert build(VARIANTS).variants == {
+        "as_built": "Requests are answered as the code does it.",
+        "quick": "",
+        "late": "Elect later.",
+        "hasty": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("chosen", "labels", "params"),
+    [
+        ((), ["EL-02"], ["n"]),
+        (("as_built",), ["EL-01"], ["n"]),
+        (("quick",), [], ["n"]),
+        (("late",), ["EL-01"], ["n", "m"]),
+        (("quick", "as_built"), ["EL-01"], ["n"]),
+    ],
+)
+def test_a_variant_keeps_what_it_needs(
+    build: Build, chosen: tuple[str, ...], labels: list[str], params: list[str]
+) -> None:
+    """A flag decides branches for good, and a method stands for its action; both as CPython runs them."""
+    system = build(VARIANTS, *chosen)
+    elect = system.action("elect")
+
+    assert [rule.label for rule in system.rules] == labels
+    assert [param.name for param in elect.params] == params
+    assert disagreement(system) is None
+
+
+def test_a_variant_has_the_fairness_of_the_action_it_replaces(build: Build) -> None:
+    """Name, place in the list, fairness and idempotence stay; the text is the variant's."""
+    system = build(VARIANTS, "late")
+    elect = system.action("elect")
+
+    assert [action.name for action in system.actions] == ["elect", "reset"]
+    assert (elect.fair, elect.per, elect.idempotent, elect.doc) == ("weak", ("n",), "INV-15", "Elect later.")
+
+
+def test_a_flag_and_a_method_may_make_one_variant(build: Build) -> None:
+    """A variant may be a flag and replace actions too."""
+    interpreter = Interpreter(system := build(VARIANTS, "as_built"), system.scopes["tiny"])
+    [start] = interpreter.initial()
+    [(reset, _)] = interpreter.successors[1](start)
+
+    assert [rule.label for rule in system.rules] == ["EL-01"]
+    assert interpreter.layout.decode(reset)["clock"] == 1
+
+
+def test_chosen_variants_have_one_order(build: Build) -> None:
+    """The order in which variants are asked for does not matter."""
+    one, two = build(VARIANTS, "late", "quick"), build(VARIANTS, "quick", "late")
+
+    assert one.chosen == two.chosen == ("quick", "late")
+    assert one.fingerprint == two.fingerprint
+
+
+def test_an_unknown_variant_is_a_usage_error(build: Build) -> None:
+    """The message lists the variants there are."""
+    with pytest.raises(UsageError, match="M has no variant 'slow'; it has: as_built, quick, late, hasty"):
+        build(VARIANTS, "slow")
+
+
+def test_two_variants_of_one_action_exclude_each_other(build: Build) -> None:
+    """Which of two methods replaces the action would be a matter of luck."""
+    with pytest.raises(UsageError, match="the variants late and hasty both replace the action elect; choose one"):
+        build(VARIANTS, "hasty", "late")
+
+
+def test_rules_know_their_place_kind_error_and_actions(build: Build) -> None:
+    """A rule stands at its own line, even inside other rules, and serves every action that reaches it."""
+    system = build("""
+    class M(Table):
+        def check(self, s: Stream) -> None:
+            require(self.opened[s], "ST-14", error=E.NOT_CLOSED)
+
+        @action
+        def close(self, s: Stream) -> None:
+            self.check(s)
+            if rule("EX-01", self.leader is None):
+                if rule("EX-02"):
+                    self.opened[s] = False
+
+        @action
+        def work(self, s: Stream) -> None:
+            self.check(s)
+            self.phase = Phase.IDLE if rule("EX-03", self.phase == Phase.BUSY) else Phase.BUSY
+
+        @init
+        def choose(self, n: Node) -> None:
+            require(n == n, "IN-01")
+            self.leader = n
+    """)
+
+    assert [(rule.label, rule.kind, rule.error, rule.at.line, rule.actions) for rule in system.rules] == [
+        ("IN-01", "require", None, 20, ("init",)),
+        ("ST-14", "require", "NOT_CLOSED", 4, ("close", "work")),
+        ("EX-01", "condition", None, 9, ("close",)),
+        ("EX-02", "effect", None, 10, ("close",)),
+        ("EX-03", "condition", None, 16, ("work",)),
+    ]
+
+
+def test_the_class_runs_on_its_own(build: Build) -> None:
+    """An author can step the class by hand: start it, take actions, ask why one is refused and what holds."""
+    model: type[Model] = build("""
+    class M(Table):
+        @action
+        def open(self, n: Node, s: Stream, e: Epoch) -> None:
+            require(e > self.epoch[s], "ST-12", error=E.FENCED)
+            require(not self.opened[s], "ST-14")
+            self.opened[s] = True
+            self.owner[s] = n
+            self.epoch[s] = e
+
+        @invariant
+        def owned(self) -> bool:
+            return all(self.owner[s] is not None for s in Stream if self.opened[s])
+    """).python
+    n, s = Node.element(0), Stream.element(1)
+    fresh = model.at("tiny").start()
+    opened = fresh.take("open", n=n, s=s, e=Epoch(1))
+    label, error = opened.refusal("open", n=n, s=s, e=Epoch(1)) or ("", None)
+
+    assert (label, error and error.name) == ("ST-12", "FENCED")
+    assert opened.refusal("open", n=n, s=s, e=Epoch(2)) == ("ST-14", None)
+    assert fresh.refusal("open", n=n, s=s, e=Epoch(1)) is None
+    assert opened.holds("owned") is True
