@@ -1,0 +1,219 @@
+"""What generated models are written with: kinds of values, fields, helpers, and what one line of a body may use.
+
+A kind is written as its annotation: ``Node``, ``Tick | None``. ``computed Tick`` is the kind of a number measured in
+Ticks that may lie beyond every bound, so it is no key; ``computed`` alone is measured in nothing. Every method of a
+model is written with these in hand, so that nearly all models are within the language.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import attrs
+
+T = TypeVar("T")
+
+BOOL, MODE, NODE, ITEM, TICK, GAP = "bool", "Mode", "Node", "Item", "Tick", "Gap"
+SORTS = (NODE, ITEM)
+KEYS = (NODE, ITEM, TICK, MODE)
+PLAIN = (BOOL, MODE, NODE, ITEM, TICK, GAP)
+UNITS = (TICK, GAP)
+GAP_BOUNDS = (-2, 1)
+
+HEADER = f'''\
+"""A generated model."""
+from __future__ import annotations
+from enum import Enum
+from typing import Self
+from holdfast.lang import *
+class Mode(Enum):
+    A = "a"
+    B = "b"
+    C = "c"
+class E(Enum):
+    LATE = 1
+    FAR = 2
+class Node(Sort): ...
+class Item(Sort): ...
+class Tick(Nat): ...
+class Gap(Int, lo={GAP_BOUNDS[0]}, hi={GAP_BOUNDS[1]}): ...
+'''
+"""The beginning of every model. ``Item`` and ``Node`` are Sorts, so a model has up to two symmetries."""
+
+
+def optional(kind: str) -> str:
+    """The kind with None."""
+    return f"{kind} | None"
+
+
+def is_optional(kind: str) -> bool:
+    """Whether None is of this kind."""
+    return kind.endswith(" | None")
+
+
+def some(kind: str) -> str:
+    """The kind without None."""
+    return kind.removesuffix(" | None")
+
+
+def computed(unit: str = "") -> str:
+    """The kind of a number that need not fit a cell."""
+    return f"computed {unit}".strip()
+
+
+def is_computed(kind: str) -> bool:
+    """Whether values of this kind are computed numbers."""
+    return kind.startswith("computed")
+
+
+def annotation(kind: str) -> str:
+    """The kind as a model says it."""
+    return kind.removeprefix("computed").strip() or "int"
+
+
+@attrs.frozen
+class Field:
+    """A state variable, or a constant that the scope gives."""
+
+    name: str
+    keys: tuple[str, ...]
+    kind: str
+    ghost: bool = False
+    constant: bool = False
+    given: bool = False
+
+    @property
+    def declaration(self) -> str:
+        """The line that declares it."""
+        keys = ", ".join(self.keys)
+        if not self.keys:
+            text = self.kind
+        elif self.kind == BOOL:
+            text = f"Rel[{keys}]"
+        else:
+            text = f"Map[{keys if len(self.keys) == 1 else f'tuple[{keys}]'}, {self.kind}]"
+        return f"{self.name}: {f'Ghost[{text}]' if self.ghost else text}"
+
+
+@attrs.frozen
+class Touch:
+    """A cell that a helper reads or writes: of each key, which parameter it is, if it is one."""
+
+    field: str
+    keys: tuple[str | None, ...]
+
+
+@attrs.frozen
+class Helper:
+    """A method without a decorator; ``returns`` is None for one that writes."""
+
+    name: str
+    params: tuple[tuple[str, str], ...]
+    returns: str | None
+    touches: tuple[Touch, ...] = ()
+    writes: frozenset[str] = frozenset()
+    ghost: bool = False
+    """Whether it may read ghosts."""
+    ruled: bool = False
+    """Whether it holds a labelled condition, which no property may read."""
+    ends: bool = False
+    """Whether it may refuse, return early or fill, as no loop may."""
+
+
+@attrs.frozen
+class Local:
+    """A parameter, a loop variable or a local; ``ghost`` if its value may come from a ghost."""
+
+    kind: str
+    ghost: bool = False
+
+
+@attrs.frozen
+class Sight:
+    """What a line may use, and where it stands.
+
+    ``known`` are the texts of Optionals that are not None here, with their kinds; ``held`` says, of each field that
+    an enclosing loop writes, which loop variable must stand at which position of its key.
+    """
+
+    fields: tuple[Field, ...]
+    helpers: tuple[Helper, ...] = ()
+    flags: tuple[str, ...] = ()
+    names: Mapping[str, Local] = attrs.field(factory=dict)
+    known: Mapping[str, str] = attrs.field(factory=dict)
+    held: Mapping[str, Mapping[int, str]] = attrs.field(factory=dict)
+    writable: tuple[Field, ...] = ()
+    receivers: tuple[str, ...] = ("self",)
+    ghosts: bool = False
+    ruled: bool = False
+    in_loop: bool = False
+    in_ghost: bool = False
+    burnt: frozenset[str] = frozenset()
+    """Names that hold a value on some path that leads here."""
+    params: frozenset[str] = frozenset()
+    """Of a helper's body, its parameters as far as nothing hides them."""
+
+    def bind(self, name: str, kind: str, *, ghost: bool = False) -> Sight:
+        """With one more name, which hides what had this name before."""
+        hidden = self.hiding({name})
+        return attrs.evolve(hidden, names={**hidden.names, name: Local(kind, ghost)})
+
+    def hiding(self, names: set[str]) -> Sight:
+        """Without these names and all that is known in terms of them."""
+        known = {text: kind for text, kind in self.known.items() if not names & set(re.findall(r"\w+", text))}
+        kept = {name: local for name, local in self.names.items() if name not in names}
+        return attrs.evolve(self, names=kept, known=known, params=self.params - names)
+
+    def touch(self, field: str, keys: Sequence[str]) -> Touch:
+        """A cell with these keys, in terms of the helper's parameters."""
+        return Touch(field, tuple(key if key in self.params else None for key in keys))
+
+    def knowing(self, facts: Mapping[str, str]) -> Sight:
+        """With more Optionals that are not None."""
+        return attrs.evolve(self, known={**self.known, **facts})
+
+    def after(self, written: frozenset[str] | set[str]) -> Sight:
+        """Without what is no longer known once these fields have been written."""
+        known = {
+            text: kind for text, kind in self.known.items() if not written & set(re.findall(r"\bself\.(\w+)", text))
+        }
+        return attrs.evolve(self, known=known)
+
+    def loop_variables(self) -> set[str]:
+        """The variables that cells must be keyed by; they may not be hidden."""
+        return {name for at in self.held.values() for name in at.values()}
+
+
+class Choices:
+    """Draws the choices that make a model, all from one seed: every seed gives a model as rich as any other."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    def below(self, number: int) -> int:
+        """A number from 0 up to this one, without it."""
+        return self._chance.randrange(number)
+
+    def between(self, low: int, high: int) -> int:
+        """A number from the first to the second, both included."""
+        return low + self.below(high - low + 1)
+
+    def one(self, options: Sequence[T]) -> T:
+        """One of the options."""
+        return options[self.below(len(options))]
+
+    def weighted(self, options: Sequence[tuple[int, T]]) -> T:
+        """One of the options, each as often as its weight says; those of weight 0 never."""
+        place = self.below(sum(weight for weight, _ in options))
+        for weight, option in options:
+            if place < weight:
+                return option
+            place -= weight
+        raise AssertionError(options)
+
+    def chance(self, percent: int) -> bool:
+        """True so many times in a hundred."""
+        return self.below(100) >= 100 - percent
