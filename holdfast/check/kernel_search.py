@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.check.budget import Meter
+from holdfast.check.checkpoint import SUMMED, Boundary, Checkpoint, resume
 from holdfast.check.exploration import Exploration
 from holdfast.check.runs import Found, keep_least
 from holdfast.check.select import Selection
@@ -32,6 +34,9 @@ class KernelSearch(Exploration):
         keep_going: bool,
         meter: Meter,
         cores: int,
+        *,
+        checkpoint: Path | None = None,
+        resume_from: Path | None = None,
     ) -> None:
         super().__init__(machine, selection, symmetry, keep_going, meter)
         self.witnesses = selection.of_kind("witness")
@@ -44,6 +49,8 @@ class KernelSearch(Exploration):
             idempotent=selection.idempotent,
         )
         self.store = Store(self.kernel, cores)
+        self.checkpoint = None if checkpoint is None else Checkpoint(checkpoint)
+        self.resume_from = resume_from
         self._paths: dict[str, list[bytes]] = {}
 
     @property
@@ -62,15 +69,32 @@ class KernelSearch(Exploration):
     def explore(self) -> None:
         level = self.begin()
         self.counters.initial = len(level)
-        self.store.begin(level)
-        self._collect(0)
+        if self.resume_from is not None:
+            resume(self, self.resume_from)
+            self.counters.depth = len(self.store.levels) - 1
+        else:
+            self.store.begin(level)
+            self._collect(0)
+        self.boundary = self._boundary()
         more = True
         while more and self.meter.spent is None and (self.keep_going or not self.violations):
             more = self.store.advance(self._pause)
-            depth = self.counters.depth + 1
-            self._collect(depth)
+            self._collect(self.counters.depth + 1)
             self.counters.depth += more
+            if self.checkpoint is not None and self.meter.spent is None:
+                self.boundary = self._boundary()
+                self.checkpoint.save_if_due(self)
+        if self.checkpoint is not None and self.meter.spent is not None:
+            self.checkpoint.save(self)
         self._count()
+
+    def _boundary(self) -> Boundary:
+        """What a checkpoint needs to know of the moment between two levels."""
+        notes = self.store.notes
+        sums = {name: np.sum([getattr(each, name) for each in notes], axis=0) for name in SUMMED}
+        sums["hits"] = np.minimum(sums["hits"], 1).astype(np.uint8)
+        found = (*self.violations.values(), *self.reached.values())
+        return Boundary(len(self.store.levels), sums, np.array(self._pending(), np.int64), found)
 
     def _pause(self) -> bool:
         """Whether a limit is exceeded; asked after each round."""

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
-from holdfast.check.exploration import Exploration
 from holdfast.check.plain_search import PlainSearch
 from holdfast.check.result import Result
 from holdfast.check.select import select
+from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.trace.trace import Origin
@@ -45,6 +46,8 @@ def search(
     target: str | None = None,
     engine: Engine = "auto",
     cores: int | None = None,
+    checkpoint: Path | None = None,
+    resume_from: Path | None = None,
     interpreter: Callable[..., Interpreter] = Interpreter,
 ) -> Result:
     """Explore every state reachable in the scope and check the properties in each.
@@ -53,7 +56,8 @@ def search(
     ``keep_going`` explores on after a violation and reports each violated property once, with a shortest run.
     ``target`` is what the command line calls the model, for the line that repeats a run. The first Ctrl-C ends the
     search with what it has. ``engine`` and ``cores`` (None: all there are) change the speed and nothing else: small
-    searches run on the interpreter, which starts at once, and larger ones on the kernel.
+    searches run on the interpreter, which starts at once, and larger ones on the kernel. ``checkpoint`` is a file in
+    which the kernel keeps where it stands, ``resume_from`` one from which it goes on; either asks for the kernel.
 
     Raises UsageError for unknown properties and for a scope that does not fit, and ModelError where the scope
     contradicts the model: an assumption is false, or a bound is exceeded at the start.
@@ -65,8 +69,12 @@ def search(
         options = [part for name in properties or () for part in ("--property", name)]
         options += ["--keep-going"] if keep_going else []
         origin = Origin(system, machine.layout, system.file if target is None else target, tuple(options))
-        plain = PlainSearch(machine, selection, symmetry, keep_going, meter, SMALL if engine == "auto" else None)
+        if checkpoint is not None or resume_from is not None:
+            if engine == "interpreter":
+                raise UsageError("the interpreter keeps no checkpoints; leave out --engine interpreter")
+            engine = "kernel"
         if engine != "kernel":
+            plain = PlainSearch(machine, selection, symmetry, keep_going, meter, SMALL if engine == "auto" else None)
             plain.explore()
             if not plain.gave_up:
                 return plain.result(origin)
@@ -74,6 +82,15 @@ def search(
         # Numba takes a second to import, and small searches do without.
         from holdfast.check.kernel_search import KernelSearch  # noqa: PLC0415
 
-        found: Exploration = KernelSearch(machine, selection, symmetry, keep_going, meter, cores or os.cpu_count() or 1)
+        found = KernelSearch(
+            machine,
+            selection,
+            symmetry,
+            keep_going,
+            meter,
+            cores or os.cpu_count() or 1,
+            checkpoint=checkpoint,
+            resume_from=resume_from,
+        )
         found.explore()
         return found.result(origin)

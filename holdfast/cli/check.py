@@ -46,6 +46,8 @@ def check(
     budget: str | None = None,
     engine: Annotated[Engine, Parameter(show_choices=False)] = "auto",
     cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
     json: Switch = False,
     itf: Path | None = None,
     graph: Path | None = None,
@@ -76,6 +78,10 @@ def check(
         auto, interpreter or kernel: what explores; the answer is the same, larger scopes need the kernel's speed.
     cores
         How many cores the kernel may use; otherwise all.
+    checkpoint
+        Keep the state of the search in this file as it goes on; needs --scope.
+    resume
+        Go on from a file that --checkpoint wrote; needs --scope, and the other options of the command that wrote it.
     json
         Print the result as JSON, one line for each scope, and nothing else.
     itf
@@ -86,7 +92,11 @@ def check(
     limits = Budget() if budget is None else Budget.parse(budget)
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
     scopes = _scopes(system, scope)
+    if scope is None and (checkpoint is not None or resume is not None):
+        raise UsageError("a checkpoint is of one scope; name it with --scope")
     # What would fail after a long search fails before it.
+    if checkpoint is not None:
+        check_writable(checkpoint)
     if itf is not None:
         check_writable(itf)
     if graph is not None:
@@ -103,6 +113,8 @@ def check(
                 budget=limits,
                 engine=engine,
                 cores=cores,
+                checkpoint=checkpoint,
+                resume_from=resume,
                 progress=partial(_tick, ticker),
                 target=model,
             )

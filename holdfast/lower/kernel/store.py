@@ -119,6 +119,23 @@ class Store:
         self.levels.append([(0, partition.count) for partition in self._partitions])
         self._check_level()
 
+    def states(self, counts: Sequence[int]) -> Words:
+        """The first so many states of each partition, one partition after the other."""
+        parts = [p.states[:count] for p, count in zip(self._partitions, counts, strict=True)]
+        return np.concatenate(parts) if parts else self._rows(0)
+
+    def restore(self, levels: Sequence[Level], states: Words) -> None:
+        """Hold these levels and no other states; all but the last level have been expanded."""
+        self.levels = [list(level) for level in levels]
+        start = 0
+        for partition, (_, count) in zip(self._partitions, self.levels[-1], strict=True):
+            self._make_room(partition, count)
+            partition.states[:count] = states[start : start + count]
+            partition.count = count
+            self.module.refill(partition.states, count, partition.table)
+            start += count
+        self._workers[0].expanded = start - sum(last - first for first, last in self.levels[-1])
+
     def advance(self, pause: Callable[[], bool]) -> bool:
         """Find and check the next level; whether it has states. ``pause`` is asked after every round whether to stop;
         a level that was stopped holds what was found.

@@ -1,0 +1,147 @@
+"""A kernel search on file, as it stood between two levels; it resumes from there with the same answer.
+
+The file holds the states of every level, what was counted, and what was found. It is written beside its place and then
+moved there, so that a machine that stops in the middle leaves the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.check.runs import Found
+from holdfast.check.select import DEADLOCK
+from holdfast.ir.errors import UsageError
+
+if TYPE_CHECKING:
+    from holdfast.check.kernel_search import KernelSearch
+
+VERSION = 1
+SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
+"""The notes that are added up over the cores."""
+
+
+@attrs.define
+class Checkpoint:
+    """Where and when to write: no more often than saving takes a twentieth of the time, and every second at most."""
+
+    path: Path
+    due: float = 1.0
+
+    def save_if_due(self, search: KernelSearch) -> None:
+        """Write between two levels, if it is time."""
+        if search.meter.seconds >= self.due:
+            self.save(search)
+
+    def save(self, search: KernelSearch) -> None:
+        """Write the search as it stood when its last level was complete."""
+        begun = search.meter.seconds
+        draft = self.path.with_name(f"{self.path.name}.draft")
+        try:
+            with draft.open("wb") as file:
+                np.savez(file, allow_pickle=False, **_content(search))
+            draft.replace(self.path)
+        except OSError as error:
+            raise UsageError(
+                f"checkpoint {self.path} cannot be written: {error.strerror}; give another file"
+            ) from error
+        now = search.meter.seconds
+        self.due = now + max(1.0, 20 * (now - begun))
+
+
+def _content(search: KernelSearch) -> dict[str, Any]:
+    store, boundary = search.store, search.boundary
+    counts = [last for _, last in store.levels[boundary.levels - 1]]
+    return {
+        "header": np.array(json.dumps(_header(search) | {"found": [_found(each) for each in boundary.found]})),
+        "levels": np.array(store.levels[: boundary.levels], np.int64),
+        "states": store.states(counts),
+        "pending": boundary.pending,
+        **boundary.sums,
+    }
+
+
+def _header(search: KernelSearch) -> dict[str, Any]:
+    """What must be equal for a search to go on: the model, and the code that decides what is stored and counted."""
+    system = search.machine.system
+    return {
+        "version": VERSION,
+        "model": system.name,
+        "scope": search.machine.scope.name,
+        "fingerprint": system.fingerprint,
+        "kernel": hashlib.blake2b(search.kernel.source.encode(), digest_size=12).hexdigest(),
+        "keep_going": search.keep_going,
+    }
+
+
+def _found(found: Found) -> dict[str, Any]:
+    before = None if found.before is None else found.before.hex()
+    return {
+        "name": found.claim.name,
+        "kind": found.claim.kind,
+        "depth": found.depth,
+        "before": before,
+        "last": found.last.hex(),
+    }
+
+
+def resume(search: KernelSearch, path: Path) -> None:
+    """Put a search where the file says it stood. Raises UsageError for a file that does not fit."""
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
+        header = json.loads(str(arrays["header"]))
+        levels, states = arrays["levels"], arrays["states"]
+    except OSError as error:
+        raise UsageError(f"checkpoint {path} cannot be read: {error.strerror or 'it is no checkpoint'}") from error
+    except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path} is no checkpoint, or not a whole one; start again without --resume") from error
+    wanted = _header(search)
+    for name, value in wanted.items():
+        if header.get(name) != value:
+            raise UsageError(
+                f"checkpoint {path} is of another search: its {name} is {header.get(name)!r}, here it is {value!r}; "
+                "resume with the command that wrote it"
+            )
+    search.store.restore([[(int(a), int(b)) for a, b in level] for level in levels], states)
+    first = search.store.notes[0]
+    for name in SUMMED:
+        getattr(first, name)[:] = arrays[name]
+    for notes in search.store.notes:
+        notes.pending[:] = arrays["pending"]
+    for row in header["found"]:
+        _restore_found(search, row)
+
+
+def _restore_found(search: KernelSearch, row: dict[str, Any]) -> None:
+    name, kind, depth, last = row["name"], row["kind"], int(row["depth"]), bytes.fromhex(row["last"])
+    if kind == DEADLOCK:
+        search.violations[name] = search.found_end(last, None, depth)
+        return
+    if kind == "idempotent":
+        index = next(i for i, action in enumerate(search.actions) if f"{action.name}_idempotent" == name)
+        search.violations[name] = search.found_repeat(index, bytes.fromhex(row["before"]), last, depth)
+        return
+    prop = next(prop for prop in search.selection.properties if prop.name == name)
+    if kind == "step":
+        search.violations[name] = search.found_step(prop, bytes.fromhex(row["before"]), last, depth)
+    else:
+        into = search.reached if kind == "witness" else search.violations
+        into[name] = search.found_state(prop, last, None, depth)
+
+
+@attrs.frozen
+class Boundary:
+    """A search between two levels: how many levels were complete, and what had been counted and found by then."""
+
+    levels: int
+    sums: dict[str, NDArray[Any]]
+    pending: NDArray[np.int64]
+    found: tuple[Found, ...]
