@@ -57,7 +57,7 @@ class Ownership(NodeTable, StreamTable):
         given={"node_of": (0, 0, 0, 1), "incarnation": (1, 1, 2, 1), "failover": (False, True, False, False)},
     )
     large = Scope(
-        {Node: 2, Proc: 6, Stream: 1, NodeEpoch: 2, Epoch: 2, Offset: 2},
+        {Node: 2, Proc: 6, Stream: 1, NodeEpoch: 2, Epoch: 3, Offset: 2},
         given={
             "node_of": (0, 0, 0, 1, 1, 1),
             "incarnation": (1, 1, 2, 1, 1, 2),

@@ -1,9 +1,17 @@
-"""Hypothesis profiles, ``ci`` (``make test``) and ``nightly`` (``make test-slow``), and the flag for golden files."""
+"""Hypothesis profiles, ``ci`` (``make test``) and ``nightly`` (``make test-slow``), the flag for golden files, and a
+folder for compiled kernels that lasts as long as the session.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+
 import pytest
 from hypothesis import settings
+
+KERNELS = pytest.StashKey[str]()
 
 # A change is judged by the same examples on every machine; a shared runner's speed is no finding.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
@@ -15,6 +23,18 @@ settings.load_profile("dev")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The one flag that rewrites golden files with what comes out now."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all workers share the kernels that one of them compiles, and leave nothing in anybody's home."""
+    if not hasattr(config, "workerinput"):
+        config.stash[KERNELS] = os.environ["HOLDFAST_CACHE"] = tempfile.mkdtemp(prefix="holdfast-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the folder."""
+    if KERNELS in config.stash:
+        shutil.rmtree(config.stash[KERNELS], ignore_errors=True)
 
 
 @pytest.fixture

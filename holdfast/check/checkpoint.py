@@ -95,7 +95,7 @@ def _found(found: Found) -> dict[str, Any]:
 def resume(search: KernelSearch, path: Path) -> None:
     """Put a search where the file says it stood. Raises UsageError for a file that does not fit."""
     try:
-        with np.load(path, allow_pickle=False) as content:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
         header = json.loads(str(arrays["header"]))
         levels, states = arrays["levels"], arrays["states"]

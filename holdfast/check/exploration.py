@@ -8,10 +8,11 @@ from functools import lru_cache
 
 from holdfast.check.budget import Meter
 from holdfast.check.figures import Counters, figures, timing
+from holdfast.check.initial import initial_states
 from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
 from holdfast.check.runs import Edge, Fits, Found, Runs, repeat_differs
 from holdfast.check.select import DEADLOCK, Selection, deadlock_claim, idempotence
-from holdfast.ir.errors import ModelError, UsageError
+from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
@@ -68,26 +69,13 @@ class Exploration(ABC):
 
     def begin(self) -> list[bytes]:
         """The initial states to store, in order."""
-        self.starts = self.machine.initial()
-        self._check_assumptions()
+        self.starts = initial_states(self.machine, self.selection)
         stored = [self.canonical(state) for state in self.starts] if self.reduced else self.starts
         return self.in_order(list(dict.fromkeys(stored)))
 
     def in_order(self, level: list[bytes]) -> list[bytes]:
         """By orbit, then by state. Canonical states are their orbits."""
         return sorted(level) if self.reduced else sorted(level, key=lambda state: (self.canonical(state), state))
-
-    def _check_assumptions(self) -> None:
-        """Assumptions speak of constants, so the initial states show them all."""
-        scope = self.machine.scope
-        for prop in self.selection.of_kind("assume"):
-            if not all(self.machine.holds(prop, state) for state in self.starts):
-                raise ModelError(
-                    scope.at,
-                    scope.name,
-                    f"its constants contradict the assumption {prop.title}",
-                    "give them other values, or mend the assumption",
-                )
 
     # What was found -------------------------------------------------------------------------------------------
 

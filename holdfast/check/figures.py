@@ -1,4 +1,4 @@
-"""The figures of a search: what it counted, and why a green answer is green."""
+"""The figures of a check: what it counted, and why a green answer is green."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import attrs
 
 from holdfast.check.budget import Meter, resident_bytes
-from holdfast.check.result import ActionFigures, Figures, RuleFigures, Timing
+from holdfast.check.result import ActionFigures, Coverage, Figures, RuleFigures, Timing
 from holdfast.check.select import Selection, idempotence
+from holdfast.ir.system import Action
 from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.statistics import Statistics
 
 
 @attrs.define
@@ -29,10 +31,11 @@ class Counters:
 
 def figures(machine: Interpreter, selection: Selection, counters: Counters, distinct: int, group_order: int) -> Figures:
     """The figures so far, with what the interpreter noted since the search began."""
-    system, layout, statistics = machine.system, machine.layout, machine.statistics
-    cuts = sorted(statistics.cuts.items())
-    decisive = statistics.decisive
+    covered = coverage(
+        machine, selection, machine.statistics, counters.taken, counters.repeats, counters.unshown_repeats, distinct
+    )
     return Figures(
+        **attrs.asdict(covered, recurse=False),
         distinct=distinct,
         generated=counters.generated,
         depth=counters.depth,
@@ -40,36 +43,52 @@ def figures(machine: Interpreter, selection: Selection, counters: Counters, dist
         widest_level=counters.widest_level,
         waiting=counters.waiting,
         group_order=group_order,
+        cut_ends=counters.cut_ends,
+    )
+
+
+def coverage(
+    machine: Interpreter,
+    selection: Selection,
+    statistics: Statistics,
+    taken: Sequence[int],
+    repeats: Sequence[int],
+    unshown_repeats: int,
+    states: int,
+) -> Coverage:
+    """What was covered: steps and repetitions by action; ``states`` is of how many states the properties were asked."""
+    system, layout = machine.system, machine.layout
+    cuts = sorted(statistics.cuts.items())
+    decisive = statistics.decisive
+    return Coverage(
         bits=layout.bits,
         widest=tuple(layout.widest()),
         actions=tuple(
-            ActionFigures(action.name, taken, tuple((bound, cut) for (name, bound), cut in cuts if name == action.name))
-            for action, taken in zip(system.actions, counters.taken, strict=True)
+            ActionFigures(action.name, times, tuple((bound, cut) for (name, bound), cut in cuts if name == action.name))
+            for action, times in zip(system.actions, taken, strict=True)
         ),
         undecisive=tuple(
             RuleFigures(rule.label, rule.kind, rule.at)
             for rule in system.rules
             if rule.label not in decisive and rule.label not in system.removed
         ),
-        evaluated=tuple(_evaluated(machine, selection, counters, distinct)),
+        evaluated=tuple(_evaluated(selection, system.actions, taken, repeats, states)),
         dropped_ghosts=tuple(var.name for var in system.variables if var.name in layout.dropped),
-        unshown_repeats=counters.unshown_repeats,
-        cut_ends=counters.cut_ends,
+        unshown_repeats=unshown_repeats,
     )
 
 
 def _evaluated(
-    machine: Interpreter, selection: Selection, counters: Counters, distinct: int
+    selection: Selection, actions: Sequence[Action], taken: Sequence[int], repeats: Sequence[int], states: int
 ) -> Sequence[tuple[str, int]]:
     """Of how many states, steps or repetitions each property was asked, in the order of the source."""
-    actions = machine.system.actions
     counted: list[tuple[str, int]] = []
     for prop in selection.of_kind("invariant", "lemma", "step"):
-        steps = (n for action, n in zip(actions, counters.taken, strict=True) if prop.of in (None, action.name))
-        counted.append((prop.name, sum(steps) if prop.kind == "step" else distinct))
-    for action, repeats in zip(actions, counters.repeats, strict=True):
+        steps = (times for action, times in zip(actions, taken, strict=True) if prop.of in (None, action.name))
+        counted.append((prop.name, sum(steps) if prop.kind == "step" else states))
+    for action, times in zip(actions, repeats, strict=True):
         if action in selection.idempotent:
-            counted.append((idempotence(action).name, repeats))
+            counted.append((idempotence(action).name, times))
     return counted
 
 

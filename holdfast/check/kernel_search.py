@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.check.budget import Meter
+from holdfast.check.budget import Budget, Meter
 from holdfast.check.checkpoint import SUMMED, Boundary, Checkpoint, resume
 from holdfast.check.exploration import Exploration
 from holdfast.check.runs import Found, keep_least
-from holdfast.check.select import Selection
-from holdfast.ir.system import Property
+from holdfast.check.select import Selection, select
+from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.kernel import Kernel, Notes
 from holdfast.lower.kernel.store import Store
@@ -21,6 +21,9 @@ from holdfast.lower.kernel.store import Store
 
 class KernelSearch(Exploration):
     """Breadth-first, with the states in a kernel's store. Raises UsageError for a state that takes too many words.
+
+    A mutable ``kernel`` of the system with all its rules serves the searches of all that lack some; see
+    ``mutable_kernel``.
 
     The store remembers no predecessors. A run is found by looking back through the levels instead, from what it ends
     in: for each level the least state from which a step leads on, which is what the interpreter's search remembers.
@@ -37,17 +40,22 @@ class KernelSearch(Exploration):
         *,
         checkpoint: Path | None = None,
         resume_from: Path | None = None,
+        kernel: Kernel | None = None,
+        mutable: bool = False,
     ) -> None:
         super().__init__(machine, selection, symmetry, keep_going, meter)
         self.witnesses = selection.of_kind("witness")
-        meter.stage("compiling the kernel, which happens once")
-        self.kernel = Kernel(
-            machine,
-            self.group if self.reduced else None,
-            witnesses=self.witnesses,
-            finals=self.finals,
-            idempotent=selection.idempotent,
-        )
+        if kernel is None:
+            meter.stage("compiling the kernel, which happens once")
+            kernel = Kernel(
+                machine,
+                self.group if self.reduced else None,
+                witnesses=self.witnesses,
+                finals=self.finals,
+                idempotent=selection.idempotent,
+                mutable=mutable,
+            )
+        self.kernel = kernel.without(machine.system.removed) if kernel.mutable else kernel
         self.store = Store(self.kernel, cores)
         self.checkpoint = None if checkpoint is None else Checkpoint(checkpoint)
         self.resume_from = resume_from
@@ -182,3 +190,16 @@ class KernelSearch(Exploration):
                     paths[name].append(unpack(known[paths[name][-1]]))
                     depths[name] -= 1
         self._paths = {name: path[::-1] for name, path in paths.items()}
+
+
+def mutable_kernel(
+    system: System, scope: Scope, *, properties: Sequence[str] | None = None, symmetry: bool = True
+) -> Kernel:
+    """The kernel for searches of this system and of any that lacks some of its rules, compiled once for all.
+
+    The properties and the symmetry are those of the searches. Raises UsageError as a search does, and where one of the
+    systems would not fit the scope.
+    """
+    selection = select(system, properties)
+    machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
+    return KernelSearch(machine, selection, symmetry, False, Meter(Budget()), cores=1, mutable=True).kernel

@@ -14,8 +14,8 @@ from holdfast.lower.outcome import Cut
 class PlainSearch(Exploration):
     """Breadth-first, with the stored states in a dictionary.
 
-    It gives up, with ``gave_up`` set, once it has stored more than ``patience`` states: something faster should take
-    its place (None: never).
+    It gives up, with ``gave_up`` set, once it has stored more than ``patience`` states and is not done: something
+    faster should take its place (None: never). If there is nothing faster, it can go on.
     """
 
     def __init__(
@@ -30,6 +30,8 @@ class PlainSearch(Exploration):
         super().__init__(machine, selection, symmetry, keep_going, meter)
         self.patience = patience
         self.gave_up = False
+        self._level: list[bytes] = []
+        """The states to expand next."""
         self.parents: dict[bytes, bytes | None] = {}
         """Every visited state, with the visited state it was first reached from; canonical states under symmetry."""
         self.witnesses = list(selection.of_kind("witness"))
@@ -61,22 +63,30 @@ class PlainSearch(Exploration):
     # Exploring ------------------------------------------------------------------------------------------------
 
     def explore(self) -> None:
-        level = self.begin()
-        for state in level:
+        self._level = self.begin()
+        for state in self._level:
             self._visit(state, None, 0)
-        self.counters.initial = self.counters.generated = self.counters.waiting = len(level)
+        self.counters.initial = self.counters.generated = self.counters.waiting = len(self._level)
         self._drop_reached()
-        while level and not self._must_stop():
-            self.counters.widest_level = max(self.counters.widest_level, len(level))
-            level = self._expand(level)
-            self.counters.depth += bool(level)
+        self._expand_levels()
+
+    def go_on(self) -> None:
+        """After giving up, explore the rest all the same."""
+        self.patience, self.gave_up = None, False
+        self._expand_levels()
+
+    def _expand_levels(self) -> None:
+        while self._level and not self._must_stop():
+            self.counters.widest_level = max(self.counters.widest_level, len(self._level))
+            self._level = self._expand(self._level)
+            self.counters.depth += bool(self._level)
             self._drop_reached()
-        self.counters.widest_level = max(self.counters.widest_level, len(level))
+        self.counters.widest_level = max(self.counters.widest_level, len(self._level))
 
     def _must_stop(self) -> bool:
-        self.gave_up = self.patience is not None and len(self.parents) > self.patience
-        done = bool(self.violations) and not self.keep_going
-        return done or self.gave_up or self.meter.spent is not None
+        done = (bool(self.violations) and not self.keep_going) or self.meter.spent is not None
+        self.gave_up = not done and self.patience is not None and len(self.parents) > self.patience
+        return done or self.gave_up
 
     def _drop_reached(self) -> None:
         """What this level reached need not be looked for in the next."""

@@ -44,17 +44,52 @@ class WitnessFigures:
     trace: Trace | None
 
 
-@attrs.frozen
-class Figures:
-    """How much was checked. They depend on the model, the scope and the options alone, except after an interruption
-    or a limit of time or memory.
+@attrs.frozen(kw_only=True)
+class Coverage:
+    """What every engine that takes steps says of what it covered.
+
+    ``bits`` is the size of a state, ``undecisive`` the rules that never decided anything. ``evaluated`` says of how
+    many states or steps each property was asked. ``unshown_repeats`` counts the steps of idempotent actions whose
+    repetition a bound cut.
+    """
+
+    bits: int
+    widest: tuple[tuple[str, int], ...]
+    actions: tuple[ActionFigures, ...]
+    undecisive: tuple[RuleFigures, ...]
+    evaluated: tuple[tuple[str, int], ...]
+    dropped_ghosts: tuple[str, ...]
+    unshown_repeats: int = 0
+
+    @property
+    def never_taken(self) -> tuple[str, ...]:
+        """The actions that no state allowed."""
+        return tuple(action.name for action in self.actions if not action.taken)
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return {
+            "bits": self.bits,
+            "widest": [{"field": name, "bits": bits} for name, bits in self.widest],
+            "actions": [{"name": a.name, "taken": a.taken, "cuts": dict(a.cuts)} for a in self.actions],
+            "never_taken": list(self.never_taken),
+            "undecisive_rules": [{"label": r.label, "kind": r.kind, "at": str(r.at)} for r in self.undecisive],
+            "evaluated": dict(self.evaluated),
+            "dropped_ghosts": list(self.dropped_ghosts),
+            "unshown_repeats": self.unshown_repeats,
+        }
+
+
+@attrs.frozen(kw_only=True)
+class Figures(Coverage):
+    """How much was searched. The figures depend on the model, the scope and the options alone, except after an
+    interruption or a limit of time or memory.
 
     ``distinct`` counts the states found, ``initial`` those that a run may start in: under symmetry one for each orbit
     of a group of ``group_order`` permutations (1: no symmetry). ``generated`` counts steps taken and initial states.
     ``depth`` is the number of steps of the longest shortest run; TLC counts the states of it, one more.
-    ``widest_level`` is the most states at one depth, ``waiting`` the states that were not expanded. ``evaluated`` says
-    of how many states or steps each property was asked. ``unshown_repeats`` counts the steps of idempotent actions
-    whose repetition a bound cut, ``cut_ends`` the states without a step that are no deadlock: a bound cut a step.
+    ``widest_level`` is the most states at one depth, ``waiting`` the states that were not expanded, ``cut_ends`` those
+    without a step that are no deadlock: a bound cut a step.
     """
 
     distinct: int
@@ -64,19 +99,20 @@ class Figures:
     widest_level: int
     waiting: int
     group_order: int
-    bits: int
-    widest: tuple[tuple[str, int], ...]
-    actions: tuple[ActionFigures, ...]
-    undecisive: tuple[RuleFigures, ...]
-    evaluated: tuple[tuple[str, int], ...]
-    dropped_ghosts: tuple[str, ...]
-    unshown_repeats: int = 0
     cut_ends: int = 0
 
-    @property
-    def never_taken(self) -> tuple[str, ...]:
-        """The actions that no state allowed."""
-        return tuple(action.name for action in self.actions if not action.taken)
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "distinct": self.distinct,
+            "generated": self.generated,
+            "depth": self.depth,
+            "initial": self.initial,
+            "widest_level": self.widest_level,
+            "waiting": self.waiting,
+            "group_order": self.group_order,
+            **super().to_json(),
+            "cut_ends": self.cut_ends,
+        }
 
 
 @attrs.frozen
@@ -88,9 +124,9 @@ class Timing:
     memory_bytes: int
 
 
-@attrs.frozen
-class Result:
-    """The answer of one engine about one model in one scope.
+@attrs.frozen(kw_only=True)
+class Answer:
+    """What every engine answers about one model in one scope.
 
     ``ended_by`` says what ended a check early: a limit, ``interrupted``, or ``violation``; None where nothing did.
     ``findings`` are runs that violate something, ``vacuous`` the properties whose premise was never met (so far, if the
@@ -104,14 +140,14 @@ class Result:
     variants: tuple[str, ...]
     removed: tuple[str, ...]
     fingerprint: str
-    verdict: Verdict
+    verdict: str
     ended_by: str | None
-    figures: Figures
+    figures: Coverage
     findings: tuple[Trace, ...]
     witnesses: tuple[WitnessFigures, ...]
     vacuous: tuple[Claim, ...]
     notes: tuple[str, ...]
-    timing: Timing = attrs.field(eq=False)
+    timing: attrs.AttrsInstance = attrs.field(eq=False)
 
     @property
     def missing(self) -> tuple[Claim, ...]:
@@ -120,15 +156,28 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """12 violated, 11 if by deadlocks alone; 20 without an answer; 10 if something was never shown; else 0."""
+        """12 violated, 11 if by deadlocks alone; 20 without an answer; else 0."""
         if self.findings:
             return DEADLOCK if all(trace.claim.kind == "deadlock" for trace in self.findings) else VIOLATED
-        if self.verdict != "exhausted":
-            return OUT_OF_BUDGET
-        return UNSHOWN if self.missing or self.vacuous else HOLDS
+        return OUT_OF_BUDGET if self.verdict == "out_of_budget" else HOLDS
 
 
-def to_json(result: Result) -> dict[str, Any]:
+@attrs.frozen(kw_only=True)
+class Result(Answer):
+    """The answer of a search."""
+
+    verdict: Verdict
+    figures: Figures
+    timing: Timing = attrs.field(eq=False)
+
+    @property
+    def exit_code(self) -> int:
+        """As of every engine, but 10 if something was never shown."""
+        code = super().exit_code
+        return UNSHOWN if code == HOLDS and (self.missing or self.vacuous) else code
+
+
+def to_json(result: Answer) -> dict[str, Any]:
     """The result as JSON values, equal for equal results but for ``timing``."""
     return {
         "engine": result.engine,
@@ -141,7 +190,7 @@ def to_json(result: Result) -> dict[str, Any]:
         "verdict": result.verdict,
         "exit_code": result.exit_code,
         "ended_by": result.ended_by,
-        "figures": _figures(result.figures),
+        "figures": result.figures.to_json(),
         "findings": [_trace(trace) for trace in result.findings],
         "witnesses": [
             _claim(witness.claim) | {"run": None if witness.trace is None else _trace(witness.trace)}
@@ -150,27 +199,6 @@ def to_json(result: Result) -> dict[str, Any]:
         "vacuous": [_claim(claim) for claim in result.vacuous],
         "notes": list(result.notes),
         "timing": attrs.asdict(result.timing),
-    }
-
-
-def _figures(figures: Figures) -> dict[str, Any]:
-    return {
-        "distinct": figures.distinct,
-        "generated": figures.generated,
-        "depth": figures.depth,
-        "initial": figures.initial,
-        "widest_level": figures.widest_level,
-        "waiting": figures.waiting,
-        "group_order": figures.group_order,
-        "bits": figures.bits,
-        "widest": [{"field": name, "bits": bits} for name, bits in figures.widest],
-        "actions": [{"name": a.name, "taken": a.taken, "cuts": dict(a.cuts)} for a in figures.actions],
-        "never_taken": list(figures.never_taken),
-        "undecisive_rules": [{"label": r.label, "kind": r.kind, "at": str(r.at)} for r in figures.undecisive],
-        "evaluated": dict(figures.evaluated),
-        "dropped_ghosts": list(figures.dropped_ghosts),
-        "unshown_repeats": figures.unshown_repeats,
-        "cut_ends": figures.cut_ends,
     }
 
 

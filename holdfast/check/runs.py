@@ -86,7 +86,7 @@ class Runs:
             before, (state, index, args) = state, self._least(state, orbit, fits)
             steps.append(self.origin.step(self._name(index), args, state))
         if found.claim.kind == "idempotent":
-            steps.append(self._repeated(state, self._name(index), args))
+            steps.append(repetition(self.machine, self.origin, state, self._name(index), args))
         claim = found.claim
         if found.prop is not None and claim.kind != "witness":
             claim = attrs.evolve(claim, where=where_it_fails(self.machine, found.prop, before, state, args))
@@ -104,11 +104,12 @@ class Runs:
     def _name(self, index: int) -> str:
         return self.machine.system.actions[index].name
 
-    def _repeated(self, state: bytes, action: str, args: Args) -> Step:
-        """The entry that shows what becomes of a step that is taken again."""
-        outcome = self.machine.step(state, action, args)
-        if isinstance(outcome, Taken):
-            return self.origin.step(action, args, outcome.state, repeat=True)
-        assert isinstance(outcome, Refused), "a repetition that was cut shows nothing"
-        refused = outcome.label if outcome.error is None else f"{outcome.label} ({outcome.error})"
-        return self.origin.step(action, args, state, repeat=True, refused=refused)
+
+def repetition(machine: Interpreter, origin: Origin, state: bytes, action: str, args: Args) -> Step:
+    """The entry that shows what becomes of a step that is taken again."""
+    outcome = machine.step(state, action, args)
+    if isinstance(outcome, Taken):
+        return origin.step(action, args, outcome.state, repeat=True)
+    assert isinstance(outcome, Refused), "a repetition that was cut shows nothing"
+    refused = outcome.label if outcome.error is None else f"{outcome.label} ({outcome.error})"
+    return origin.step(action, args, state, repeat=True, refused=refused)

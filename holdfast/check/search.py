@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
 from holdfast.check.plain_search import PlainSearch
@@ -25,6 +25,9 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.trace.trace import Origin
+
+if TYPE_CHECKING:
+    from holdfast.lower.kernel.kernel import Kernel
 
 NO_BUDGET = Budget()
 
@@ -48,6 +51,7 @@ def search(
     cores: int | None = None,
     checkpoint: Path | None = None,
     resume_from: Path | None = None,
+    kernel: Kernel | None = None,
     interpreter: Callable[..., Interpreter] = Interpreter,
 ) -> Result:
     """Explore every state reachable in the scope and check the properties in each.
@@ -57,7 +61,9 @@ def search(
     ``target`` is what the command line calls the model, for the line that repeats a run. The first Ctrl-C ends the
     search with what it has. ``engine`` and ``cores`` (None: all there are) change the speed and nothing else: small
     searches run on the interpreter, which starts at once, and larger ones on the kernel. ``checkpoint`` is a file in
-    which the kernel keeps where it stands, ``resume_from`` one from which it goes on; either asks for the kernel.
+    which the kernel keeps where it stands, ``resume_from`` one from which it goes on; either asks for the kernel, as
+    does ``kernel``, a mutable one that serves many systems. What is too large for a kernel the interpreter searches,
+    unless the kernel is asked for; a note says so.
 
     Raises UsageError for unknown properties and for a scope that does not fit, and ModelError where the scope
     contradicts the model: an assumption is false, or a bound is exceeded at the start.
@@ -73,24 +79,33 @@ def search(
             if engine == "interpreter":
                 raise UsageError("the interpreter keeps no checkpoints; leave out --engine interpreter")
             engine = "kernel"
+        engine = engine if kernel is None else "kernel"
+        plain = PlainSearch(machine, selection, symmetry, keep_going, meter, SMALL if engine == "auto" else None)
         if engine != "kernel":
-            plain = PlainSearch(machine, selection, symmetry, keep_going, meter, SMALL if engine == "auto" else None)
             plain.explore()
             if not plain.gave_up:
                 return plain.result(origin)
-            machine.statistics.reset()
         # Numba takes a second to import, and small searches do without.
         from holdfast.check.kernel_search import KernelSearch  # noqa: PLC0415
 
-        found = KernelSearch(
-            machine,
-            selection,
-            symmetry,
-            keep_going,
-            meter,
-            cores or os.cpu_count() or 1,
-            checkpoint=checkpoint,
-            resume_from=resume_from,
-        )
+        try:
+            found = KernelSearch(
+                machine,
+                selection,
+                symmetry,
+                keep_going,
+                meter,
+                cores or os.cpu_count() or 1,
+                checkpoint=checkpoint,
+                resume_from=resume_from,
+                kernel=kernel,
+            )
+        except UsageError as error:
+            if engine == "kernel":
+                raise
+            plain.go_on()
+            plain.notes.append(f"The interpreter searched, and not the kernel, which is faster: {error}.")
+            return plain.result(origin)
+        machine.statistics.reset()
         found.explore()
         return found.result(origin)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from holdfast.check.result import VIOLATION, Result
+from holdfast.check.result import VIOLATION, Answer, Coverage, Result
 from holdfast.trace.text import WIDTH, configuration, count, render
 from holdfast.trace.trace import Claim
 
@@ -26,7 +26,7 @@ def render_summary(result: Result) -> str:
     """The verdict and, unless a violation ended the check, the figures behind it."""
     lines = textwrap.wrap(_verdict(result), WIDTH, subsequent_indent="  ")
     if result.ended_by != VIOLATION:
-        lines += ["", *(line for name, text in _figures(result) for line in _entry(name, text))]
+        lines += ["", *(line for name, text in _figures(result) for line in entry(name, text))]
     for note in result.notes:
         lines += ["", *textwrap.wrap(note, WIDTH)]
     return "\n".join(lines)
@@ -62,6 +62,20 @@ def _figures(result: Result) -> Iterator[tuple[str, str]]:
     yield "depth", f"{count(figures.depth, 'step')} ({count(figures.depth + 1, 'state')}, as TLC counts)"
     if figures.group_order > 1:
         yield "symmetry", f"each state stands for all that {figures.group_order:,} renamings make of it"
+    reached = [
+        f"{witness.claim.name} after {count(witness.trace.length, 'step')}"
+        for witness in result.witnesses
+        if witness.trace is not None
+    ]
+    yield from covered(result, reached)
+    if figures.cut_ends:
+        yield "ends", f"{count(figures.cut_ends, 'state')} without a step, because a bound cut it: no deadlock"
+    yield from dropped(figures)
+
+
+def covered(result: Answer, reached: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What any engine says of what it covered; ``reached`` says of each witness how."""
+    figures = result.figures
     widest = ", ".join(f"{name} {bits}" for name, bits in figures.widest)
     yield "state", f"{count(figures.bits, 'bit')}; widest: {widest}"
     yield "actions", ", ".join(f"{a.name} {a.taken:,}" for a in figures.actions if a.taken) or "none taken"
@@ -76,11 +90,6 @@ def _figures(result: Result) -> Iterator[tuple[str, str]]:
     yield "evaluated", _by_count(figures.evaluated) or "no property"
     if result.vacuous:
         yield "never said", ", ".join(claim.title for claim in result.vacuous)
-    reached = [
-        f"{witness.claim.name} after {count(witness.trace.length, 'step')}"
-        for witness in result.witnesses
-        if witness.trace is not None
-    ]
     if reached:
         yield "witnesses", ", ".join(reached)
     if result.missing:
@@ -89,8 +98,10 @@ def _figures(result: Result) -> Iterator[tuple[str, str]]:
     yield "cut", ", ".join(cuts) or "nothing: no step went beyond a bound of the scope"
     if figures.unshown_repeats:
         yield "repetitions", f"{figures.unshown_repeats:,} of idempotent actions were cut, and show nothing"
-    if figures.cut_ends:
-        yield "ends", f"{count(figures.cut_ends, 'state')} without a step, because a bound cut it: no deadlock"
+
+
+def dropped(figures: Coverage) -> Iterator[tuple[str, str]]:
+    """The ghosts that were left out, if any."""
     if figures.dropped_ghosts:
         yield "dropped", f"ghosts that nothing here reads: {', '.join(figures.dropped_ghosts)}"
 
@@ -103,6 +114,7 @@ def _by_count(counted: Iterable[tuple[str, int]]) -> str:
     return "; ".join(f"{count(times, 'time')}: {', '.join(same)}" for times, same in names.items())
 
 
-def _entry(name: str, text: str) -> list[str]:
+def entry(name: str, text: str) -> list[str]:
+    """A figure under its name, on as many lines as it takes."""
     first, rest = f"  {name:<{MARGIN}}  ", " " * (MARGIN + 4)
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

@@ -17,6 +17,7 @@ from holdfast.cli.models import models
 from holdfast.cli.new import new
 from holdfast.cli.output import note
 from holdfast.cli.verify import verify
+from holdfast.cli.walk import walk
 from holdfast.ir.errors import HoldfastError, ModelError
 
 INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
@@ -26,7 +27,7 @@ HELP = """Check ownership protocols written as plain Python models.
 Start with `holdfast new mylock` and `holdfast check mylock.py`; `holdfast models` lists the models that come along."""
 
 CODES = """Exit codes:
-    0  holds
+    0  holds; of a walk: nothing found
    10  a witness is not reached, or a property is vacuous
    11  deadlock
    12  violated
@@ -48,7 +49,7 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-for verb in (models, check, new, verify):
+for verb in (models, check, walk, new, verify):
     app.command(verb)
 
 

@@ -137,7 +137,7 @@ class Emitter(Expressions):
 
     def require(self, stmt: Require) -> bool:
         """Refuse the instance unless the condition holds."""
-        failed = self.expr(negate(stmt.cond))
+        failed = self.conjunction(iter((self.standing(stmt.label), self.expr(negate(stmt.cond)))))
         if failed == FALSE:
             return True
         with self.when(failed):
@@ -195,8 +195,11 @@ class Emitter(Expressions):
 
     def branch(self, stmt: If) -> bool:
         """Run one of two bodies."""
-        marks = self.sink.decisive(stmt.test.label) if isinstance(stmt.test, Ruled) else []
-        test = self.expr(stmt.test.arg if isinstance(stmt.test, Ruled) else stmt.test)
+        if isinstance(stmt.test, Ruled):
+            marks = self.sink.decisive(stmt.test.label)
+            test = self.conjunction(iter((self.standing(stmt.test.label), self.expr(stmt.test.arg))))
+        else:
+            marks, test = [], self.expr(stmt.test)
         if test.constant:
             if not test.lo:
                 return self.block(stmt.orelse)
@@ -213,6 +216,10 @@ class Emitter(Expressions):
             with self.indented():
                 orelse_goes_on = self.block(stmt.orelse)
         return then_goes_on or orelse_goes_on
+
+    def standing(self, label: str) -> Term:  # noqa: ARG002 - it is for those whose text serves systems with fewer rules
+        """Whether a rule is there: it is, or the body would not have it."""
+        return TRUE
 
     def ruled(self, label: str, cond: Term) -> Term:
         """A labelled condition inside an expression: where it holds, a second conjunct notes it."""

@@ -49,6 +49,12 @@ class Statistics:
         """How many steps were cut, by action and bound; without the pairs that cut none."""
         return {pair: self.cut_counts[place] for pair, place in self._bounds.items() if self.cut_counts[place]}
 
+    def places(self, rules: Sequence[str]) -> list[int]:
+        """Where ``hits`` has the places of these rules, each of the form ``LABEL`` or ``LABEL@action``."""
+        return [
+            place for (action, label), place in self._rules.items() if label in rules or f"{label}@{action}" in rules
+        ]
+
     def note(self, hits: Sequence[int], cuts: Sequence[int]) -> None:
         """Add what was noted elsewhere in the same places."""
         for place, hit in enumerate(hits[: len(self.hits)]):

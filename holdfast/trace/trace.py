@@ -117,11 +117,12 @@ class Trace:
     @property
     def command(self) -> str:
         """The line that finds this run again."""
-        parts = ["holdfast", "check", self.target, "--scope", self.scope]
+        parts = ["holdfast", "check" if self.seed is None else "walk", self.target, "--scope", self.scope]
         for variant in self.variants:
             parts += ["--variant", variant]
         for label in self.removed:
             parts += ["--without", label]
+        parts += [] if self.seed is None else ["--seed", str(self.seed)]
         return shlex.join([*parts, *self.options])
 
 

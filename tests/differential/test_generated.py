@@ -21,7 +21,7 @@ from tests.differential.comparing import (
     renamed_differences,
 )
 from tests.differential.exploring import symmetry_differences
-from tests.differential.models import model_of, models
+from tests.differential.generate import model_of, models
 from tests.differential.running import loaded, reduced
 
 Check = Callable[[System, random.Random], Iterator[str]]

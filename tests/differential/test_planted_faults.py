@@ -32,7 +32,7 @@ from tests.differential.comparing import (
     pruned_differences,
     renamed_differences,
 )
-from tests.differential.models import model_of
+from tests.differential.generate import model_of
 from tests.differential.running import loaded
 from tests.lower.test_faults import FAULTS
 

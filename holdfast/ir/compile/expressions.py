@@ -30,12 +30,17 @@ ORDERS: dict[type[ast.cmpop], CompareOp] = {
 }
 
 
+DEEPEST = 100
+"""How deeply expressions may be nested, with the helpers they call expanded."""
+
+
 class Expressions:
     """Compiles the expressions of one body; ``fresh`` hands out names that are unique within it."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self._taken: set[str] = set()
+        self._depth = 0
 
     def fresh(self, name: str) -> str:
         """A name not used before in this body: ``s``, then ``s_2``, ``s_3``, …"""
@@ -108,7 +113,16 @@ class Expressions:
     # Expressions ----------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr, env: Env) -> Expr:
-        """An expression of any type."""
+        """An expression of any type. Raises RecursionError for one nested too deeply, whatever the stack would bear."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise RecursionError
+        try:
+            return self._expression(node, env)
+        finally:
+            self._depth -= 1
+
+    def _expression(self, node: ast.expr, env: Env) -> Expr:
         match node:
             case ast.Constant():
                 return self._constant(node, env)

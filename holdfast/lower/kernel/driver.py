@@ -48,7 +48,7 @@ def note_repeat(notes, action, outcome, new, old):
     if outcome == 2:
         notes.counts[0] += 1
     elif outcome == 1:
-        note_least(notes.repeated, 1 << action, canonical(new) + canonical(old) + old + new)
+        note_least(notes.repeated[action : action + 1], 1, canonical(new) + canonical(old) + old + new)
 
 
 @jit
@@ -93,6 +93,9 @@ def expand(states, first, last, buffers, filled, rows, cache, notes):
             note_end(notes, s, cuts_before)
         for j in range(k):
             t = load(rows, j)
+            # Steps that change nothing would all go to the buffer of the state's own partition, and fill it too soon.
+            if t == s:
+                continue
             h = hashed(t)
             slot = np.int64(h & np.uint64((1 << CACHE_BITS) - 1))
             if holds(cache, slot, t):

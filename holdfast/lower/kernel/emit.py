@@ -6,26 +6,32 @@ The text is that of the interpreter's emitter but for what a state is: words in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from holdfast.ir.expr import Fold, Read
 from holdfast.ir.stmt import Assign, Fill
 from holdfast.ir.system import Action, Param
+from holdfast.ir.types import OptionalType, Plain
 from holdfast.lower.emit import Emitter, code_name
 from holdfast.lower.expressions import origin
 from holdfast.lower.kernel.packing import Packing, Slot
 from holdfast.lower.sinks import Sink
-from holdfast.lower.terms import FALSE, TRUE, Term, add, literal, term, truth
+from holdfast.lower.terms import FALSE, TRUE, Term, add, literal, subtract, term, truth
 
 ALL_BITS = (1 << 63) - 1
 
 
 class KernelEmitter(Emitter):
-    """Writes the function of one action over packed states."""
+    """Writes the function of one action over packed states.
 
-    def __init__(self, packing: Packing, what: str, sink: Sink) -> None:
+    ``place`` is for a text that serves all mutants of a model: from a label to the place in the array ``removed``
+    that tells whether the rule is gone.
+    """
+
+    def __init__(self, packing: Packing, what: str, sink: Sink, place: Callable[[str], int] | None = None) -> None:
         super().__init__(packing.layout, what, sink)
         self.packing = packing
+        self.place = place
 
     def words(self, state: str) -> str:
         """The local variables that hold a state."""
@@ -76,6 +82,26 @@ class KernelEmitter(Emitter):
                 last += 1
             yield slot, f"({slot.shift + slot.width * first} - {slot.width} * {index.text})", last
             first = last + 1
+
+    def wrap(self, value: Term, optional: OptionalType) -> Term:
+        code = subtract(value, literal(origin(optional.of)))
+        if code.lo >= 0:
+            return super().wrap(value, optional)
+        # Numba knows no assignment within an expression, so a function takes the place of the interpreter's text.
+        lo, hi = (end + (end >= 0) for end in (code.lo, code.hi))
+        return term(f"wrapped({code.text})", lo, hi)
+
+    def unwrap(self, optional: Term, of: Plain) -> Term:
+        if optional.lo >= 0:
+            return super().unwrap(optional, of)
+        lo, hi = (end - (end > 0) for end in (optional.lo, optional.hi))
+        return add(term(f"unwrapped({optional.text})", lo, hi), literal(origin(of)))
+
+    def standing(self, label: str) -> Term:
+        return TRUE if self.place is None else truth(f"(removed[{self.place(label)}] == 0)")
+
+    def ruled(self, label: str, cond: Term) -> Term:
+        return super().ruled(label, self.conjunction(iter((self.standing(label), cond))))
 
     # Writing --------------------------------------------------------------------------------------------------
 

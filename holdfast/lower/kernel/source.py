@@ -7,14 +7,17 @@ in ``driver.py`` and is compiled together with this text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from holdfast.ir.errors import Place
-from holdfast.ir.expr import Expr
+from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.stmt import Require
 from holdfast.ir.system import Action, Property
 from holdfast.lower.emit import code_name, mentions, writes
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.layout import Field
+from holdfast.lower.outcome import Cut, Refused
 from holdfast.lower.predicates import parameters
 from holdfast.lower.prune import prune
 from holdfast.lower.sinks import Sink
@@ -24,10 +27,17 @@ from holdfast.lower.symmetry import Symmetry
 FINE, DIFFERS, CUT = 0, 1, 2
 """What becomes of a step that is repeated at once."""
 
+TAKEN = -1
+"""What an outcome says of a step that is taken; other numbers say why it is not."""
+
 
 class Source:
     """Writes the functions of a model. ``checked`` are the invariants and lemmas, ``steps`` the step properties,
     ``witnesses`` and ``finals`` the properties of these kinds: those that a search looks at, in their order.
+
+    A ``mutable`` text serves all mutants of the model: each labelled rule asks the array ``removed``, at the rule's
+    place in the statistics, whether it is there at all. Raises UsageError where a mutant alone would: a condition
+    that is never met in the scope may hide statements that do not fit it.
     """
 
     def __init__(
@@ -41,6 +51,7 @@ class Source:
         witnesses: Sequence[Property],
         finals: Sequence[Property],
         idempotent: Sequence[Action],
+        mutable: bool = False,
     ) -> None:
         self.packing = packing
         self.layout = packing.layout
@@ -49,6 +60,9 @@ class Source:
         self.symmetry = symmetry
         self.checked, self.steps, self.witnesses, self.finals = checked, steps, witnesses, finals
         self.idempotent = idempotent
+        self.mutable = mutable
+        self.outcomes: list[Refused | Cut] = []
+        """What the numbers mean that the functions ``outcome_…`` return."""
         self.fan = 1
 
     def text(self) -> str:
@@ -60,6 +74,7 @@ class Source:
             if action in self.idempotent:
                 parts.append(self._again(action))
             parts.append(self._every(action, "every", Gather(self, action)))
+            parts.append(self._instance(action, "outcome", _Outcome(self)))
         parts.append(self._successors())
         parts.append(self._first_failing("invariants", self.checked))
         parts.append(self._mask("invariants_failing", self.checked, "body", failing=True))
@@ -82,7 +97,8 @@ class Source:
         return head + "\n\n" + "\n\n".join(f"@{_kind(part)}\n{part}" for part in parts)
 
     def _writer(self, what: str, sink: Sink | None = None) -> KernelEmitter:
-        return KernelEmitter(self.packing, what, sink or _Again(self))
+        place = partial(self.statistics.rule, what) if self.mutable else None
+        return KernelEmitter(self.packing, what, sink or _Again(self), place)
 
     def words(self, state: str) -> str:
         """The local variables of a state's words, as a tuple."""
@@ -103,6 +119,8 @@ class Source:
             "    h ^= h >> np.uint64(32)\n    h *= np.uint64(0xD6E8FEB86659FD93)\n    return h ^ (h >> np.uint64(29))\n"
         )
         yield f"def hashed(s):\n    h = {mixed}\n{finish}"
+        yield "def wrapped(value):\n    return value + 1 if value >= 0 else value\n"
+        yield "def unwrapped(code):\n    return code - 1 if code > 0 else code\n"
 
     def _canonical(self) -> str:
         """The least state of an orbit: each renaming is a few groups of cells that move the same way."""
@@ -152,6 +170,8 @@ class Source:
         self.fan += fan
         with writer.function(head):
             writer.line(f"{self.words('s')} = s")
+            if self.mutable:
+                writer.line("removed = notes.removed")
             writer.line("for once in range(1):")
             writer.depth += 1
             writer.leave = "continue"
@@ -172,6 +192,8 @@ class Source:
 
     def _successors(self) -> str:
         lines = ["def successors(s, rows, notes):", "    k = 0"]
+        if self.general:
+            lines.append("    notes.still[0] = steps_of_all(s, s)")
         for number, action in enumerate(self.system.actions):
             lines += [
                 f"    k0 = k\n    k = every_{action.name}(s, k, rows, notes)",
@@ -181,24 +203,34 @@ class Source:
 
     def _again(self, action: Action) -> str:
         """What becomes of the step when it is repeated in the state ``s``, which it led to."""
-        writer = self._writer(action.name, _Again(self))
+        return self._instance(action, "again", _Again(self))
+
+    def _instance(self, action: Action, name: str, sink: Sink) -> str:
+        """What becomes of an action with given arguments in the state ``s``: what the sink returns."""
+        writer = self._writer(action.name, sink)
         args = "".join(f", {code_name(param)}" for param in action.params)
-        with writer.function(f"again_{action.name}(s{args})"):
+        with writer.function(f"{name}_{action.name}(s{args}{self.removed('removed')})"):
             writer.line(f"{self.words('s')} = s")
-            writer.leave = "return 0"
             for param in action.params:
                 writer.parameter(param, code_name(param))
             if writer.block(prune(action.body, self.layout.dropped)):
                 writer.complete(action)
         return writer.source()
 
+    def removed(self, text: str) -> str:
+        """The last argument of a function that tries one instance, if it needs to know which rules are gone."""
+        return f", {text}" if self.mutable else ""
+
     def lasting(self) -> list[int]:
         """For each word, the bits of cells that are part of the protocol: no ghosts, no budgets."""
+        return self._masks(field for field in self.layout.fields if not field.ghost and not field.hidden)
+
+    def _masks(self, fields: Iterable[Field]) -> list[int]:
+        """For each word, the bits of some fields."""
         masks = [0] * self.packing.words
-        for field in self.layout.fields:
-            if not field.ghost and not field.hidden:
-                for slot in self.packing.slots[field.offset : field.offset + field.count]:
-                    masks[slot.word] |= slot.mask << slot.shift
+        for field in fields:
+            for slot in self.packing.slots[field.offset : field.offset + field.count]:
+                masks[slot.word] |= slot.mask << slot.shift
         return masks
 
     # Properties -----------------------------------------------------------------------------------------------
@@ -229,7 +261,8 @@ class Source:
         """Which step properties a step violates (body) or triggers: those of every step (None), or of one action's."""
         args = "".join(f", {code_name(param)}" for param in action.params) if action else ""
         prefix = "steps" if part == "body" else "step_triggers"
-        every = f"{prefix}_of_all(s, o)" if action and any(prop.of is None for prop in self.steps) else "0"
+        # Those of every step stand apart for the body: see ``standing``.
+        every = f"{prefix}_of_all(s, o)" if action and part == "trigger" and self.general else "0"
         lines = [
             f"def {prefix}_{action.name if action else 'of_all'}(s, o{args}):",
             f"    {self.words('s')} = s",
@@ -243,14 +276,36 @@ class Source:
                 lines.append(f"    if {text}: found |= {1 << index}")
         return "\n".join([*lines, "    return found", ""])
 
+    @property
+    def general(self) -> list[Property]:
+        """The step properties that speak of every step."""
+        return [prop for prop in self.steps if prop.of is None]
+
+    @property
+    def standing(self) -> str:
+        """Which properties of every step the step from ``s`` to ``t`` violates, as text.
+
+        They see nothing of a step but cells: where it leaves all those that they read as they are, they say of it what
+        they say of a step that changes nothing at all, which is asked once a state. Most steps are of that kind.
+        """
+        if not self.general:
+            return "0"
+        read = {part.var for prop in self.general for part in walk(prop.body) if isinstance(part, Read)}
+        masks = self._masks(field for field in self.layout.fields if field.name in read)
+        changed = " | ".join(f"((t[{word}] ^ s[{word}]) & {mask})" for word, mask in enumerate(masks) if mask)
+        return f"steps_of_all(t, s) if {changed or '0'} else notes.still[0]"
+
     def steps_of(self, action: Action) -> int:
         """The step properties that speak of an action, one bit each."""
         return sum(1 << index for index, prop in enumerate(self.steps) if prop.of in (None, action.name))
 
 
+ENTRIES = ("def hashed(", "def canonical(", "def successors(", "def outcome_")
+
+
 def _kind(function: str) -> str:
     """The decorator of a function: Python calls few of them, and what it does not call compiles faster."""
-    return "entry" if function.startswith(("def hashed(", "def canonical(", "def successors(")) else "jit"
+    return "entry" if function.startswith(ENTRIES) else "jit"
 
 
 class Gather:
@@ -273,24 +328,25 @@ class Gather:
 
     def taken(self, state: str, args: str) -> list[str]:
         name, comma = self.action.name, f", {args}" if args else ""
+        again = comma + self.source.removed("notes.removed")
         number = self.source.system.actions.index(self.action)
         lines = [f"t = ({state},)"]
         relevant = self.source.steps_of(self.action)
         if relevant:
             lines += [
-                f"bad = steps_{name}(t, s{comma})",
+                f"bad = steps_{name}(t, s{comma}) | ({self.source.standing})",
                 "if bad: note_steps(notes, bad, t, s)",
                 f"if notes.pending[0] & {relevant}: notes.pending[0] &= ~step_triggers_{name}(t, s{comma})",
             ]
         if self.action in self.source.idempotent:
             lines += [
-                f"if t != s: note_repeat(notes, {number}, again_{name}(t{comma}), t, s)",
+                f"if t != s: note_repeat(notes, {number}, again_{name}(t{again}), t, s)",
             ]
         return [*lines, "put(rows, k, t)", "k += 1"]
 
 
-class _Again:
-    """A repetition: whether it is possible and changes nothing."""
+class _Quiet:
+    """A function of one instance, which notes nothing on its way."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -300,6 +356,10 @@ class _Again:
 
     def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
         return None
+
+
+class _Again(_Quiet):
+    """A repetition: whether it is possible and changes nothing."""
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
         return [f"return {DIFFERS}"]
@@ -312,3 +372,20 @@ class _Again:
             f"(t{word} ^ s{word}) & {mask} == 0" for word, mask in enumerate(self.source.lasting()) if mask
         )
         return [f"return {FINE} if {same or 'True'} else {DIFFERS}"]
+
+
+class _Outcome(_Quiet):
+    """The outcome: TAKEN and the new state, or a place in the source's ``outcomes`` and the state as it was."""
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+        return self._ended(Refused(stmt.label, stmt.error, stmt.at))
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
+        return self._ended(Cut(bound, at))
+
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
+        return [f"return {TAKEN}, ({state},)"]
+
+    def _ended(self, outcome: Refused | Cut) -> list[str]:
+        self.source.outcomes.append(outcome)
+        return [f"return {len(self.source.outcomes) - 1}, s"]

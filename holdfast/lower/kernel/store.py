@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.lower.kernel.kernel import Kernel, Notes, Words
+from holdfast.lower.kernel.kernel import Kernel, Notes, Words, apart
 
 PARTITIONS = 64
 FULLEST = 0.75
@@ -71,7 +71,7 @@ class Store:
             _Worker(
                 kernel.notes(),
                 np.empty((PARTITIONS, room, kernel.words), np.int64),
-                np.zeros(PARTITIONS, np.int64),
+                apart((PARTITIONS,), np.int64),
                 self._rows(kernel.fan),
                 self._rows(1 << self.module.CACHE_BITS, -1),
             )

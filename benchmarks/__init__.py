@@ -1,0 +1,1 @@
+"""How fast Holdfast is, as ratios measured within one run; see README.md."""

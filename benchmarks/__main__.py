@@ -1,0 +1,115 @@
+"""``python -m benchmarks``: measure, and print the ratios that the project promises."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from cyclopts import App, Parameter
+from rich.console import Console
+
+from benchmarks import engines, tlc
+from benchmarks.explored import Explored
+from benchmarks.limits import limits
+from benchmarks.machine import machine
+from benchmarks.report import Measured, Scoped, show, to_json
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+
+RESULTS = Path(__file__).with_name("results") / "latest.json"
+INTERPRETED = 400_000
+"""How many states the interpreter explores at most; its rate is that of these."""
+DEPTH = 50
+"""The length of random runs."""
+
+app = App(name="benchmarks", help_format="plaintext")
+
+T = TypeVar("T")
+
+
+@app.default
+def measure(
+    *,
+    out: Annotated[Path, Parameter(help="where to write the results as JSON")] = RESULTS,
+    repeat: Annotated[int, Parameter(help="how often to measure; the fastest counts")] = 3,
+    quick: Annotated[bool, Parameter(help="the small scope once: does everything run?", negative=())] = False,
+) -> None:
+    """Measure Holdfast against TLC and against itself, all in one run, and print the ratios.
+
+    Ends with 1 if the checkers disagree on the number of states or the depth; a missed goal is no error.
+    """
+    repeat = 1 if quick else repeat
+    console = Console(stderr=True)
+    facts, model = machine(), engines.system()
+    scopes = {
+        name: _scoped(model, name, repeat, lambda text: console.print(text, style="dim"))
+        for name in (("small",) if quick else ("one_word", "two_words"))
+    }
+    console.print("random runs, starts, and what the machine allows", style="dim")
+    simulated = [_simulate(model, quick) for _ in range(repeat)]
+    traces = 20_000 if quick else 1_000_000
+    walked = [engines.walked(model, "one_word", traces=traces, depth=DEPTH) for _ in range(repeat)]
+    starts = [engines.second_start() for _ in range(repeat)]
+    measured = Measured(
+        machine=facts,
+        scopes=scopes,
+        limits=limits(repeat),
+        simulated=min(simulated, key=lambda found: found.seconds / found.steps),
+        walked=max(walked),
+        first_start=min(first for first, _ in starts),
+        second_start=min(second for _, second in starts),
+    )
+    show(measured, Console())
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(to_json(measured), indent=2) + "\n", encoding="utf-8")
+
+
+def _simulate(model: System, quick: bool) -> tlc.Simulated:
+    return tlc.simulate(model.scopes["one_word"], runs=200 if quick else 10_000, depth=DEPTH)
+
+
+def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -> Scoped:
+    """Measure one scope. The engines take turns, so that what else the machine does meets them all alike."""
+    scope = model.scopes[name]
+    engines.explore(model, name, engine="kernel")  # Compiled now, and not while it is measured.
+    found: list[tuple[Explored, ...]] = []
+    for turn in range(repeat):
+        say(f"{name}: turn {turn + 1} of {repeat}")
+        found.append(
+            (
+                tlc.explore(scope),
+                engines.explore(model, name, engine="kernel", cores=1),
+                engines.explore(model, name, engine="kernel", cores=2),
+            )
+        )
+        _require_equal(name, *found[-1])
+    profile = engines.profile(model, name)
+    reached = found[0][0].distinct
+    interpreted = engines.explore(
+        model, name, engine="interpreter", states=INTERPRETED if reached > INTERPRETED else None
+    )
+    by_tlc, one, two = (min(turns, key=lambda explored: explored.seconds) for turns in zip(*found, strict=True))
+    return Scoped(by_tlc, one, two, interpreted, profile)
+
+
+def _require_equal(name: str, *found: Explored) -> None:
+    """The benchmark compares the same work or nothing."""
+    answers = {(explored.distinct, explored.depth) for explored in found}
+    if len(answers) > 1:
+        raise RuntimeError(f"scope {name}: the checkers disagree on (states, depth): {sorted(answers)}")
+
+
+def main() -> None:
+    """Run the command; an error is one line."""
+    try:
+        app()
+    except (UsageError, RuntimeError) as error:
+        Console(stderr=True).print(f"benchmarks: {error}", markup=False, highlight=False)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
+
+
+if __name__ == "__main__":
+    main()

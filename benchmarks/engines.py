@@ -1,0 +1,135 @@
+"""What is measured of Holdfast: its searches, its walks, its start, and where the kernel's time goes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from benchmarks.clock import now, own
+from benchmarks.explored import Explored
+from holdfast.check.budget import Budget
+from holdfast.check.search import Engine, search
+from holdfast.check.walk import Campaign, walk
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.kernel.store import Store
+
+MODEL = Path(__file__).with_name("takeover.py")
+ROOT = Path(__file__).parents[1]
+
+
+@attrs.frozen
+class Profile:
+    """Where one core's time goes, in nanoseconds for each stored state; see ``PARTS``."""
+
+    parts: dict[str, float]
+    bytes_per_state: float
+    steps_per_state: float
+
+
+PARTS = {
+    "expand": "successors, step properties, hashing them, and sorting them by partition",
+    "insert": "looking new states up in the tables, and storing them",
+    "refill": "moving tables that grow",
+    "check": "invariants, of each state once",
+    "rest": "Python, and copying states where they grow",
+}
+"""The parts of a search, which are the driver's functions, and what each does."""
+
+
+def system() -> System:
+    """The benchmark's model."""
+    return compile_model(load_model(str(MODEL)))
+
+
+def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states: int | None = None) -> Explored:
+    """Search a scope without symmetry, up to a number of states if one is given."""
+    result = search(
+        model, model.scopes[scope], symmetry=False, engine=engine, cores=cores, budget=Budget(states=states)
+    )
+    if result.verdict != ("exhausted" if states is None else "out_of_budget"):
+        raise RuntimeError(f"{engine} in scope {scope}: {result.verdict}, {result.ended_by}")
+    figures = result.figures
+    return Explored(figures.distinct, figures.generated, figures.depth, result.timing.seconds)
+
+
+def walked(model: System, scope: str, *, traces: int, depth: int) -> float:
+    """Steps per second of random runs on one core, every property checked at each."""
+    campaign = Campaign(seed=1, traces=traces, depth=depth)
+    result = walk(model, model.scopes[scope], campaign, cores=1)
+    if result.verdict != "not_found":
+        raise RuntimeError(f"walks in scope {scope}: {result.verdict}")
+    return result.timing.steps_per_second
+
+
+def second_start() -> tuple[float, float]:
+    """How long a fresh process takes, as a whole, to expand the first states of `ownership` on the kernel.
+
+    Once with an empty cache of kernels, and again with what that left.
+    """
+    with tempfile.TemporaryDirectory(prefix="holdfast-kernels-") as cache:
+        return _start(cache), _start(cache)
+
+
+def _start(cache: str) -> float:
+    begun = now()
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks.first_state"],
+        cwd=ROOT,
+        env=os.environ | {"HOLDFAST_CACHE": cache},
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    return now() - begun
+
+
+def profile(model: System, scope: str) -> Profile:
+    """Search a scope on one core, with a clock around each call of machine code.
+
+    The clock is the thread's own, so that what others do on the machine is not in it.
+    """
+    machine = Interpreter(model, model.scopes[scope])
+    store = Store(Kernel(machine, None), 1)
+    spent = dict.fromkeys(PARTS, 0.0)
+    store.module = _Timed(store.module, spent)
+    begun = own()
+    store.begin(machine.initial())
+    while store.advance(lambda: False):
+        pass
+    spent["rest"] = own() - begun - sum(spent.values())
+    taken = sum(int(notes.taken.sum()) for notes in store.notes)
+    parts = {part: seconds / store.count * 1e9 for part, seconds in spent.items()}
+    return Profile(parts, store.bytes_per_state, taken / store.count)
+
+
+class _Timed:
+    """A kernel's module whose functions note how long they take."""
+
+    def __init__(self, module: Any, spent: dict[str, float]) -> None:
+        self._module = module
+        self._spent = spent
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        return self._timed(name, found) if name in self._spent else found
+
+    def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any) -> Any:
+            begun = own()
+            try:
+                return function(*args)
+            finally:
+                self._spent[name] += own() - begun
+
+        return timed

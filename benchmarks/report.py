@@ -1,0 +1,131 @@
+"""From measurements to ratios: what each goal asks for, what was reached, and how that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.engines import PARTS, Profile
+from benchmarks.explored import Explored
+from benchmarks.limits import Limits
+from benchmarks.machine import Machine
+from benchmarks.tlc import Simulated
+
+
+@attrs.define
+class Scoped:
+    """What was measured in one scope; of several measurements the fastest."""
+
+    tlc: Explored
+    one: Explored
+    two: Explored
+    interpreter: Explored
+    profile: Profile
+
+
+@attrs.define
+class Measured:
+    """All that one run of the benchmark measures. ``walked`` are steps per second of random runs on one core."""
+
+    machine: Machine
+    scopes: dict[str, Scoped]
+    limits: Limits
+    simulated: Simulated
+    walked: float
+    first_start: float
+    second_start: float
+
+
+@attrs.frozen
+class Goal:
+    """One thing that the project promises: at least ``wanted``, or at most."""
+
+    name: str
+    reached: float
+    wanted: float
+    unit: str
+    at_most: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether it is kept."""
+        return self.reached <= self.wanted if self.at_most else self.reached >= self.wanted
+
+
+def goals(measured: Measured) -> Iterator[Goal]:
+    """Every goal, in the order of the table."""
+    for name, (times_tlc, most_bytes) in {"one_word": (60, 40), "two_words": (40, 56)}.items():
+        scope = measured.scopes.get(name)
+        if scope is None:
+            continue
+        title = name.replace("_", " ")
+        yield Goal(f"{title}: one core against TLC with two workers", scope.one.rate / scope.tlc.rate, times_tlc, "x")
+        yield Goal(f"{title}: one core against the interpreter", scope.one.rate / scope.interpreter.rate, 100, "x")
+        yield Goal(f"{title}: two cores against one", scope.one.seconds / scope.two.seconds, 1.5, "x")
+        yield Goal(f"{title}: memory per state", scope.profile.bytes_per_state, most_bytes, "bytes", at_most=True)
+    walks = measured.walked / measured.simulated.rate
+    yield Goal("walks: one core against TLC's simulation with two workers", walks, 100, "x")
+    yield Goal("a second start of ownership, to its first states", measured.second_start, 2, "s", at_most=True)
+
+
+def show(measured: Measured, console: Console) -> None:
+    """Print the goals, the figures that they come from, and where the time goes."""
+    found = list(goals(measured))
+    table = Table(title="Goals", title_justify="left")
+    for column in ("", "reached", "goal", ""):
+        table.add_column(column, justify="left" if not column else "right")
+    for goal in found:
+        reached = f"{goal.reached:.3g} {goal.unit}"
+        bound = f"{'at most' if goal.at_most else 'at least'} {goal.wanted:g} {goal.unit}"
+        table.add_row(goal.name, reached, bound, "met" if goal.met else "missed")
+    console.print(table)
+    console.print(_rates(measured))
+    console.print(_profiles(measured))
+    limits = measured.limits
+    console.print(
+        f"Two threads can do {limits.processor:.2f} times the work of one on this machine now where they compute, and "
+        f"{limits.memory:.2f} times where they read memory at random ({limits.read_nanoseconds:.0f} ns a read)."
+    )
+    for goal in found:
+        if not goal.met and "two cores" in goal.name and limits.processor < goal.wanted:
+            console.print(f"So this run cannot judge: {goal.name}. Measure again when the machine does nothing else.")
+    console.print(
+        f"Random runs take {measured.walked:,.0f} steps per second on one core, TLC's {measured.simulated.rate:,.0f} "
+        "with two workers."
+    )
+    console.print(
+        f"ownership starts in {measured.first_start:.1f} s with an empty cache of kernels, "
+        f"in {measured.second_start:.1f} s with a full one."
+    )
+
+
+def _rates(measured: Measured) -> Table:
+    table = Table(title="Distinct states per second (TLC: two workers)", title_justify="left")
+    for column in ("scope", "states", "depth", "TLC", "interpreter", "1 core", "2 cores"):
+        table.add_column(column, justify="left" if column == "scope" else "right")
+    for name, scope in measured.scopes.items():
+        rates = (f"{found.rate:,.0f}" for found in (scope.tlc, scope.interpreter, scope.one, scope.two))
+        table.add_row(name, f"{scope.one.distinct:,}", str(scope.one.depth), *rates)
+    return table
+
+
+def _profiles(measured: Measured) -> Table:
+    table = Table(title="Where one core's time goes, in nanoseconds for each stored state", title_justify="left")
+    table.add_column("part")
+    for name in measured.scopes:
+        table.add_column(name, justify="right")
+    table.add_column("what it does")
+    for part, meaning in PARTS.items():
+        table.add_row(part, *(f"{scope.profile.parts[part]:.0f}" for scope in measured.scopes.values()), meaning)
+    steps = (f"{scope.profile.steps_per_state:.1f}" for scope in measured.scopes.values())
+    table.add_row("steps", *steps, "how many successors a state has")
+    return table
+
+
+def to_json(measured: Measured) -> dict[str, Any]:
+    """Everything as JSON values."""
+    return attrs.asdict(measured) | {"goals": [attrs.asdict(goal) | {"met": goal.met} for goal in goals(measured)]}

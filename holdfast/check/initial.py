@@ -1,0 +1,25 @@
+"""Where runs begin, once it is sure that the scope agrees with the model."""
+
+from __future__ import annotations
+
+from holdfast.check.select import Selection
+from holdfast.ir.errors import ModelError
+from holdfast.lower.interpreter import Interpreter
+
+
+def initial_states(machine: Interpreter, selection: Selection) -> list[bytes]:
+    """The initial states, sorted.
+
+    Raises ModelError where the scope contradicts the model: there is no initial state, one exceeds a bound, or an
+    assumption is false. Assumptions speak of constants, so the initial states show them all.
+    """
+    states, scope = machine.initial(), machine.scope
+    for prop in selection.of_kind("assume"):
+        if not all(machine.holds(prop, state) for state in states):
+            raise ModelError(
+                scope.at,
+                scope.name,
+                f"its constants contradict the assumption {prop.title}",
+                "give them other values, or mend the assumption",
+            )
+    return states

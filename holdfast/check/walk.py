@@ -1,0 +1,389 @@
+"""Random runs: is a bad state or step met on one of many seeded runs?
+
+Where a search is exact, runs go deep: through spaces that no search finishes, and to bugs that need many steps. What
+they find is real; what they do not find may still be there.
+
+A campaign is a seed and a number of runs. Each run follows from seed and number alone (``lower/walking.py``), so the
+runs may be made in any order, on any number of cores. The interpreter makes the first ones, for it starts at once; the
+kernel all others, in chunks. The chunks are looked at in order, and of the runs that violate something the first by
+number is the answer. It is made again on the interpreter, which shows its steps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import attrs
+
+from holdfast.check.budget import Budget, Meter, interruptible, resident_bytes
+from holdfast.check.figures import coverage
+from holdfast.check.initial import initial_states
+from holdfast.check.result import VIOLATION, WitnessFigures
+from holdfast.check.runs import repetition
+from holdfast.check.search import Engine
+from holdfast.check.select import Selection, select
+from holdfast.check.walk_result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
+from holdfast.check.walker import Run, Walker
+from holdfast.check.where import where_it_fails
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import Property, Scope, System
+from holdfast.lower.chance import MOST_SEED
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel.walks import Walks
+from holdfast.lower.walking import STOPS, VIOLATED, Plan, Schedule, Tally, by_priority, no_schedule
+from holdfast.trace.trace import Claim, Origin, Trace
+
+NO_BUDGET = Budget()
+
+MOST_RUNS = 10**15
+MOST_STEPS = 1_000_000
+"""How many steps a run may have. A run is never stopped in its midst, so that Ctrl-C waits for its end."""
+MOST_CHANGES = 100
+
+SMALL = 10_000
+"""How many steps the interpreter takes before the kernel, which takes seconds to compile, is worth its while."""
+
+CHUNK = 1 << 18
+"""How many steps the runs of a chunk may take: some hundredths of a second."""
+
+
+@attrs.frozen(kw_only=True)
+class Campaign:
+    """Which runs to make: ``traces`` of them, numbered from 0, or that of number ``run`` alone.
+
+    Each has at most ``depth`` steps. ``pct`` asks for priorities, with so many ordered steps in mind (the depth of
+    PCT); the processes are the elements of the sort ``pct_sort``, or of that which most actions have a parameter of.
+    Raises UsageError for numbers out of range.
+    """
+
+    seed: int = 0
+    traces: int = 100_000
+    depth: int = 50
+    run: int | None = None
+    pct: int | None = None
+    pct_sort: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        _within("--seed", self.seed, 0, MOST_SEED)
+        _within("--traces", self.traces, 1, MOST_RUNS)
+        _within("--depth", self.depth, 1, MOST_STEPS)
+        if self.run is not None:
+            _within("--run", self.run, 0, MOST_RUNS)
+        if self.pct is not None:
+            _within("--pct", self.pct, 1, MOST_CHANGES)
+        elif self.pct_sort is not None:
+            raise UsageError("--pct-sort names the processes that --pct gives priorities; add --pct, such as --pct 3")
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of the command line that make the same runs, but for the seed and the run's number."""
+        pct = () if self.pct is None else ("--pct", str(self.pct))
+        sort = () if self.pct_sort is None else ("--pct-sort", self.pct_sort)
+        return ("--depth", str(self.depth), *pct, *sort)
+
+
+def _within(option: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise UsageError(f"{option} {value}: choose a number from {least} to {most}")
+
+
+@attrs.frozen
+class WalkProgress:
+    """How far a campaign has come in how many seconds, without those for compiling; ``left`` is what remains of the
+    time.
+    """
+
+    runs: int
+    traces: int
+    steps: int
+    seconds: float
+    left: float | None
+    compiling: bool = False
+
+
+def walk(
+    system: System,
+    scope: Scope,
+    campaign: Campaign,
+    *,
+    properties: Sequence[str] | None = None,
+    engine: Engine = "auto",
+    cores: int | None = None,
+    budget: Budget = NO_BUDGET,
+    progress: Callable[[WalkProgress], None] | None = None,
+    target: str | None = None,
+) -> WalkResult:
+    """Make the runs of a campaign, up to the first that violates one of the properties.
+
+    ``properties`` are names or rule ids; None is all that a search decides, idempotence and deadlocks included.
+    ``engine`` and ``cores`` (None: all there are) change the speed and nothing else. ``target`` is what the command
+    line calls the model, for the line that repeats a run. The first Ctrl-C ends the campaign with what it has.
+
+    Raises UsageError for unknown properties, for a scope that does not fit and for a budget of states, and ModelError
+    where the scope contradicts the model: an assumption is false, or a bound is exceeded at the start.
+    """
+    if budget.states is not None:
+        raise UsageError("a walk stores no states, so that none can be counted; limit the runs (--traces) or the time")
+    meter = Meter(budget)
+    with interruptible(meter):
+        selection = select(system, properties)
+        machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
+        options = [part for name in properties or () for part in ("--property", name)]
+        origin = Origin(
+            system,
+            machine.layout,
+            system.file if target is None else target,
+            (*campaign.options, *options),
+            campaign.seed,
+        )
+        found = _Campaign(machine, selection, campaign, meter)
+        if campaign.run is None:
+            found.make_all(engine, cores or os.cpu_count() or 1, progress)
+        else:
+            found.make_one(campaign.run)
+        return found.result(origin)
+
+
+class _Campaign:
+    """One campaign: the runs so far, added up."""
+
+    def __init__(self, machine: Interpreter, selection: Selection, campaign: Campaign, meter: Meter) -> None:
+        self.machine = machine
+        self.selection = selection
+        self.campaign = campaign
+        self.meter = meter
+        starts = initial_states(machine, selection)
+        self.plan = Plan(campaign.seed, campaign.depth, tuple(starts), self._schedule())
+        self.walker = Walker(machine, selection, self.plan)
+        self.tally = self.walker.tally()
+        # What was decisive in the initial states belongs to the campaign.
+        self._keep_statistics()
+        self.compiling = 0.0
+        """How many seconds went into that."""
+
+    def _schedule(self) -> Schedule:
+        campaign, layout = self.campaign, self.machine.layout
+        if campaign.pct is None:
+            return no_schedule(self.machine.system)
+        return by_priority(layout, campaign.pct_sort, campaign.pct, campaign.depth)
+
+    # Making runs ----------------------------------------------------------------------------------------------
+
+    def make_one(self, number: int) -> None:
+        """The run of that number alone."""
+        self.walker.run(number, self.tally)
+        self._keep_statistics()
+
+    def make_all(self, engine: Engine, cores: int, progress: Callable[[WalkProgress], None] | None) -> None:
+        """All runs, as far as the budget goes and up to a violation."""
+        report = progress or _silently
+        if engine != "kernel":
+            self._interpret(None if engine == "interpreter" else SMALL)
+        if self._ended():
+            return
+        report(self._progress(compiling=True))
+        walks = self._compiled()
+        reported = 0.0
+        for tally in self._in_order(walks, cores):
+            self.tally.add(tally)
+            if self._ended():
+                return
+            if self.meter.seconds - reported >= 0.25:
+                reported = self.meter.seconds
+                report(self._progress())
+
+    def _ended(self) -> bool:
+        """Whether there is nothing left to do, or no budget."""
+        tally = self.tally
+        if tally.violation is not None or tally.runs == self.campaign.traces:
+            return True
+        return self.meter.look(0, 0, 0, 0)
+
+    def _interpret(self, most: int | None) -> None:
+        """Runs on the interpreter, until they took so many steps."""
+        while most is None or self.tally.steps + self.tally.runs < most:
+            self.walker.run(self.tally.runs, self.tally)
+            if self._ended():
+                break
+        self._keep_statistics()
+
+    def _keep_statistics(self) -> None:
+        """What the interpreter notes later, when it makes a run again to show it, is not the campaign's."""
+        self.tally.statistics.add(self.machine.statistics)
+        self.machine.statistics.reset()
+
+    def _compiled(self) -> Walks:
+        began = self.meter.seconds
+        walks = Walks(
+            self.machine,
+            self.plan,
+            witnesses=self.walker.witnesses,
+            finals=self.walker.finals,
+            idempotent=self.selection.idempotent,
+        )
+        walks.compile()
+        self.compiling = self.meter.seconds - began
+        return walks
+
+    def _in_order(self, walks: Walks, cores: int) -> Iterator[Tally]:
+        """The runs in chunks, in order, while the cores work ahead of who asks."""
+        runs, chunk = self.campaign.traces, max(1, CHUNK // self.campaign.depth)
+        chunks = ((first, min(first + chunk, runs)) for first in range(self.tally.runs, runs, chunk))
+        if cores == 1:
+            for first, last in chunks:
+                yield walks.runs(first, last, self.tally)
+            return
+        waiting: deque[Future[Tally]] = deque()
+        pool = ThreadPoolExecutor(cores)
+        try:
+            for first, last in chunks:
+                # What was added up so far is of runs before these, so it spares them work and changes no sum.
+                waiting.append(pool.submit(walks.runs, first, last, self.tally))
+                if len(waiting) > 2 * cores:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            # Whoever stops asking has an answer, and what lies beyond it is of no interest.
+            pool.shutdown(cancel_futures=True)
+
+    def _progress(self, *, compiling: bool = False) -> WalkProgress:
+        seconds, limit = self.meter.seconds, self.meter.budget.seconds
+        left = None if limit is None else max(limit - seconds, 0.0)
+        tally = self.tally
+        return WalkProgress(
+            tally.runs, self.campaign.traces, tally.steps, seconds - self.compiling, left, compiling=compiling
+        )
+
+    # Answering ------------------------------------------------------------------------------------------------
+
+    def result(self, origin: Origin) -> WalkResult:
+        """The answer, with the runs that show it."""
+        system, tally = self.machine.system, self.tally
+        timing = self._timing()
+        made = tally.runs == self._wanted
+        verdict: WalkVerdict = "violated" if tally.violation is not None else "not_found" if made else "out_of_budget"
+        run = None if tally.violation is None else self._again(tally.violation)
+        return WalkResult(
+            engine="walk",
+            model=system.name,
+            target=origin.target,
+            scope=self.machine.scope.name,
+            variants=system.chosen,
+            removed=system.removed,
+            fingerprint=system.fingerprint,
+            verdict=verdict,
+            ended_by=VIOLATION if run is not None else None if made else self.meter.spent,
+            figures=self._figures(),
+            run=tally.violation,
+            findings=() if run is None else (self._violating(origin, run),),
+            witnesses=tuple(
+                WitnessFigures(Claim.of_property(prop), self._witness(origin, prop, reached))
+                for prop, reached in zip(self.walker.witnesses, tally.reached, strict=True)
+            ),
+            vacuous=tuple(Claim.of_property(prop) for prop in self._vacuous()),
+            notes=tuple(self._notes(run)),
+            timing=timing,
+        )
+
+    @property
+    def _wanted(self) -> int:
+        return self.campaign.traces if self.campaign.run is None else 1
+
+    def _again(self, number: int) -> Run:
+        """The violating run, made again by the interpreter."""
+        run = self.walker.run(number)
+        same = run.violation is not None and len(run.edges) == self.tally.stops[VIOLATED].longest
+        assert same, f"the kernel and the interpreter differ in run {number} of seed {self.plan.seed}"
+        return run
+
+    def _violating(self, origin: Origin, run: Run) -> Trace:
+        violation, length = run.violation, len(run.edges)
+        assert violation is not None
+        claim = violation.claim
+        if violation.prop is not None:
+            states = [run.start, *(new for new, _, _ in run.edges)]
+            args = run.edges[-1][2] if run.edges else ()
+            where = where_it_fails(self.machine, violation.prop, states[max(length - 1, 0)], states[-1], args)
+            claim = attrs.evolve(claim, where=where)
+        return self._trace(origin, run, length, claim)
+
+    def _witness(self, origin: Origin, prop: Property, reached: tuple[int, int] | None) -> Trace | None:
+        if reached is None:
+            return None
+        number, steps = reached
+        return self._trace(origin, self.walker.run(number), steps, Claim.of_property(prop))
+
+    def _trace(self, origin: Origin, run: Run, length: int, claim: Claim) -> Trace:
+        """The first steps of a run. Those that change nothing are left out, but for the last: it may be what shows."""
+        origin = attrs.evolve(origin, options=(*origin.options, "--run", str(run.number)))
+        steps, state = [origin.start(run.start)], run.start
+        for position, (new, action, args) in enumerate(run.edges[:length], start=1):
+            if new != state or position == length:
+                steps.append(origin.step(self.walker.actions[action].name, args, new))
+            state = new
+        if claim.kind == "idempotent":
+            _, action, args = run.edges[length - 1]
+            steps.append(repetition(self.machine, origin, state, self.walker.actions[action].name, args))
+        return origin.trace(claim, steps)
+
+    def _vacuous(self) -> list[Property]:
+        silent = [prop for index, prop in enumerate(self.machine.checked) if self.tally.silent_states >> index & 1]
+        silent += [
+            prop for index, prop in enumerate(self.machine.checked_steps) if self.tally.silent_steps >> index & 1
+        ]
+        return [prop for prop in self.selection.of_kind("invariant", "lemma", "step") if prop in silent]
+
+    def _figures(self) -> WalkFigures:
+        tally = self.tally
+        covered = coverage(
+            self.machine,
+            self.selection,
+            tally.statistics,
+            tally.taken,
+            tally.repeats,
+            tally.unshown_repeats,
+            tally.runs + tally.steps,
+        )
+        return WalkFigures(
+            **attrs.asdict(covered, recurse=False),
+            seed=self.plan.seed,
+            traces=self._wanted,
+            depth=self.plan.depth,
+            initial=len(self.plan.starts),
+            runs=tally.runs,
+            steps=tally.steps,
+            stops=tuple(
+                StopFigures(reason, stop.runs, stop.steps, stop.shortest, stop.longest)
+                for reason, stop in zip(STOPS, tally.stops, strict=True)
+            ),
+            reached=tuple(
+                (prop.name, reached[0])
+                for prop, reached in zip(self.walker.witnesses, tally.reached, strict=True)
+                if reached is not None
+            ),
+        )
+
+    def _timing(self) -> WalkTiming:
+        seconds = self.meter.seconds - self.compiling
+        runs, steps = (number / seconds if seconds else 0.0 for number in (self.tally.runs, self.tally.steps))
+        return WalkTiming(seconds, runs, steps, resident_bytes())
+
+    def _notes(self, run: Run | None) -> Iterator[str]:
+        liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
+        if liveness:
+            yield f"A walk says nothing about liveness: {', '.join(liveness)}."
+        if run is not None:
+            drawn = list(zip(self.walker.actions, run.weights, strict=True))
+            kept = ", ".join(f"{action.name} {weight}" for action, weight in drawn if weight)
+            omitted = ", ".join(action.name for action, weight in drawn if not weight)
+            without = f"; it left out {omitted}" if omitted else ""
+            yield f"Run {run.number:,} of seed {self.plan.seed} drew its actions by weight: {kept}{without}."
+            yield "A random run is seldom the shortest; `holdfast check` finds that, where it comes so far."
+
+
+def _silently(_progress: WalkProgress) -> None:
+    """Nobody wants to know."""

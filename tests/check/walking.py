@@ -1,0 +1,55 @@
+"""The same runs on the kernel and on the interpreter."""
+
+from __future__ import annotations
+
+import attrs
+
+from holdfast.check.select import select
+from holdfast.check.walker import Walker
+from holdfast.ir.system import Scope, System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel.walks import Walks
+from holdfast.lower.walking import Plan, Tally, by_priority, no_schedule
+
+
+@attrs.frozen
+class Both:
+    """A campaign on the kernel and on the interpreter."""
+
+    walker: Walker
+    walks: Walks
+
+    @classmethod
+    def of(cls, system: System, scope: Scope, seed: int, depth: int, pct: int | None = None) -> Both:
+        """Everything the system declares is checked."""
+        selection = select(system, None)
+        machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
+        schedule = no_schedule(system) if pct is None else by_priority(machine.layout, None, pct, depth)
+        plan = Plan(seed, depth, tuple(machine.initial()), schedule)
+        machine.statistics.reset()
+        walker = Walker(machine, selection, plan)
+        return cls(
+            walker,
+            Walks(
+                machine,
+                plan,
+                witnesses=walker.witnesses,
+                finals=walker.finals,
+                idempotent=selection.idempotent,
+            ),
+        )
+
+    def interpreted(self, runs: int) -> Tally:
+        """The interpreter's runs, up to the first that violates something."""
+        tally = self.walker.tally()
+        for number in range(runs):
+            self.walker.run(number, tally)
+            if tally.violation is not None:
+                break
+        tally.statistics.add(self.walker.machine.statistics)
+        return tally
+
+
+def noted(tally: Tally) -> tuple[Tally, object, object]:
+    """A tally with what its statistics say, which do not compare by themselves."""
+    return tally, tally.statistics.cuts, tally.statistics.decisive_in
