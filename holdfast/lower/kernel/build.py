@@ -2,7 +2,8 @@
 
 Numba keeps compiled functions beside the file they come from. So the generated text is written to a file of its own,
 named by a digest of the text and of what compiled it, and imported from there: a second start finds the machine code
-and compiles nothing. Where that folder cannot be used, or what it holds is broken, a temporary one takes its place.
+and compiles nothing. Where that folder cannot be used, a temporary one takes its place; what it holds and cannot be
+read is compiled again.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import platform
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numba
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 from holdfast.lower.kernel import prefetch
 
@@ -93,12 +97,40 @@ def _import(folder: Path, name: str, text: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-        # Machine code that cannot be loaded shows here, while another folder can still be used.
-        module.hashed((0,) * module.WORDS)
     except BaseException:
         del sys.modules[name]
         raise
+    compiled: list[Any] = [value for value in vars(module).values() if isinstance(value, Dispatcher)]
+    for function in compiled:
+        function._cache = _Forgiving(function._cache)
     return module
+
+
+class _Forgiving:
+    """Numba's cache of one function, but that what cannot be read is not there, and need not be written either.
+
+    Numba reads the machine code of a function when it is first called, and takes whole files for granted.
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The machine code, or None."""
+        try:
+            return self._cache.load_overload(signature, target)
+        except Exception:  # noqa: BLE001 - whatever a broken file raises, compiling anew mends it
+            with suppress(OSError):
+                self._cache.flush()
+            return None
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep the machine code, if that is possible."""
+        with suppress(Exception):
+            self._cache.save_overload(signature, code)
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,0 +1,26 @@
+"""A search on the kernel beside the same search on the interpreter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from holdfast.check.result import Result, to_json
+from holdfast.check.search import search
+from holdfast.check.summary import render_result
+from holdfast.ir.system import System
+from holdfast.lower.kernel.kernel import Kernel
+
+
+def equal_searches(
+    system: System, scope: str, *, cores: int = 1, kernel: Kernel | None = None, **options: Any
+) -> Result:
+    """The answer of both, which must be the same to the last figure and the last letter, but for the time it took."""
+    wanted = search(system, system.scopes[scope], engine="interpreter", **options)
+    found = search(system, system.scopes[scope], engine="kernel", cores=cores, kernel=kernel, **options)
+    found = attrs.evolve(found, timing=wanted.timing)
+    assert to_json(found) == to_json(wanted)
+    assert render_result(found) == render_result(wanted)
+    assert found == wanted
+    return found

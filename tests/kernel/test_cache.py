@@ -1,0 +1,148 @@
+"""Compiled kernels on disk: found again, and whatever becomes of them, a search answers the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODEL = ROOT / "tests" / "lower" / "models" / "streams.py"
+SCRIPT = ROOT / "tests" / "kernel" / "compile_events.py"
+ANSWER = ["exhausted", "7"]
+
+
+def started(cache: Path) -> subprocess.Popen[str]:
+    """A search that keeps its kernel there, under way in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(SCRIPT), str(MODEL), "tiny"],
+        cwd=ROOT,
+        # Numba keeps in the home what it cannot keep beside the source.
+        env=os.environ | {"HOLDFAST_CACHE": str(cache), "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": f"{cache}.home"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def compiled_by(process: subprocess.Popen[str]) -> int:
+    """How many functions the search had to compile; its answer must be right, and nothing else be said."""
+    out, err = process.communicate(timeout=300)
+    *answer, _, compiled = out.split()
+    assert (process.returncode, answer, err) == (0, ANSWER, "")
+    return int(compiled)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that has the kernel, from two processes that began at once."""
+    cache = tmp_path_factory.mktemp("cache")
+    both = [started(cache), started(cache)]
+    assert all(compiled_by(process) > 0 for process in both)
+    return cache
+
+
+@pytest.fixture
+def cache(filled: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoilt. Numba knows files by their time, so a copy must keep it."""
+    return Path(shutil.copytree(filled, tmp_path / "cache"))
+
+
+def files(cache: Path, suffix: str) -> list[Path]:
+    """The files of that kind, of which there are some."""
+    found = sorted(cache.rglob(f"*{suffix}"))
+    assert found
+    return found
+
+
+def cut_to(part: float, *suffixes: str, of: str = "") -> Callable[[Path], None]:
+    """Leave so much of every file of that kind, or of those of one function."""
+
+    def cut(cache: Path) -> None:
+        for suffix in suffixes:
+            for path in files(cache, suffix):
+                if of in path.name:
+                    os.truncate(path, int(path.stat().st_size * part))
+
+    return cut
+
+
+def without(suffix: str) -> Callable[[Path], None]:
+    """Delete the files of that kind."""
+
+    def delete(cache: Path) -> None:
+        for path in files(cache, suffix):
+            path.unlink()
+
+    return delete
+
+
+def folder_as_file(cache: Path) -> None:
+    """A file stands where the folder of compiled code would be, so that nothing can be written."""
+    for path in cache.rglob("__pycache__"):
+        shutil.rmtree(path)
+        path.write_text("in the way")
+
+
+def cache_as_file(cache: Path) -> None:
+    """A file stands where the cache would be, so that no folder can be made."""
+    shutil.rmtree(cache)
+    cache.write_text("in the way")
+
+
+SPOILT: dict[str, Callable[[Path], None]] = {
+    "deleted": shutil.rmtree,
+    "without machine code": without(".nbc"),
+    "without the index": without(".nbi"),
+    "machine code cut short": cut_to(0.5, ".nbc"),
+    "machine code of one function cut short": cut_to(0.9, ".nbc", of=".expand-"),
+    "index of one function cut short": cut_to(0.9, ".nbi", of=".check-"),
+    "everything empty": cut_to(0, ".nbc", ".nbi", ".py"),
+    "no folder for machine code": folder_as_file,
+    "no cache at all": cache_as_file,
+}
+
+RARE = ("without machine code", "without the index", "everything empty")
+"""What the others cover, unless Numba changes."""
+
+TEXT_ALONE: dict[str, Callable[[Path], None]] = {"missing": without(".py"), "cut short": cut_to(0.5, ".py")}
+
+
+def test_a_second_start_compiles_nothing(cache: Path) -> None:
+    """What one process compiled the next one loads."""
+    assert compiled_by(started(cache)) == 0
+
+
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=pytest.mark.slow) if what in RARE else what for what in SPOILT]
+)
+def test_a_broken_cache_changes_no_answer(what: str, cache: Path) -> None:
+    """Whatever is missing, cut short or in the way, the kernel is compiled again, and nothing is said about it."""
+    SPOILT[what](cache)
+
+    assert compiled_by(started(cache)) > 0
+
+
+@pytest.mark.parametrize("what", TEXT_ALONE)
+def test_a_broken_text_is_written_again(what: str, cache: Path) -> None:
+    """The text of a kernel is made from the model each time, so what lies in the cache need not be whole."""
+    [text] = files(cache, ".py")
+    whole = text.read_text(encoding="utf-8")
+    TEXT_ALONE[what](cache)
+
+    compiled_by(started(cache))
+
+    assert text.read_text(encoding="utf-8") == whole
+
+
+def test_a_mended_cache_serves_again(cache: Path) -> None:
+    """Machine code that was compiled again takes the place of what could not be read."""
+    cut_to(0.5, ".nbc", ".nbi")(cache)
+
+    assert compiled_by(started(cache)) > 0
+    assert compiled_by(started(cache)) == 0

@@ -1,0 +1,278 @@
+"""A test of the tests: faults planted in what writes the kernel, each of which they must notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.result import to_json
+from holdfast.check.search import search
+from holdfast.ir.expr import Read
+from holdfast.ir.stmt import Fill
+from holdfast.ir.system import Action, System
+from holdfast.ir.types import OptionalType
+from holdfast.lower.kernel import build, source
+from holdfast.lower.kernel import kernel as kernels
+from holdfast.lower.kernel.emit import KernelEmitter
+from holdfast.lower.kernel.packing import Packing, Slot
+from holdfast.lower.kernel.source import Gather, Source
+from holdfast.lower.terms import FALSE, Term, add, literal
+from tests.kernel.comparing import Engines, differences
+from tests.kernel.writing import SEARCHED, written
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+Planter = Callable[[type], Plant]
+
+
+def in_place_of(module: object, name: str) -> Planter:
+    """The class takes the place of the one of that name."""
+    return lambda cls: lambda monkeypatch: monkeypatch.setattr(module, name, cls)
+
+
+def in_text(*changes: tuple[str, str]) -> Plant:
+    """The kernel's text says something else than the right thing: pairs of what it says, and of what it says then."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        true_text = build.kernel_text
+
+        def text(functions: str, driver: str) -> str:
+            found = true_text(functions, driver)
+            for right, wrong in changes:
+                found = found.replace(right, wrong)
+            return found
+
+        monkeypatch.setattr(build, "kernel_text", text)
+
+    return plant
+
+
+POOR_HASH = ("return h ^ (h >> np.uint64(29))", "return (h ^ (h >> np.uint64(29))) & np.uint64(0xFF80000000000000)")
+"""A hash that spreads states over few places. It is no fault, and shows those that only a full table would."""
+
+FAULTS: dict[str, Plant] = {}
+emitter, writer, gather, packing = (
+    in_place_of(source, "KernelEmitter"),
+    in_place_of(kernels, "Source"),
+    in_place_of(source, "Gather"),
+    in_place_of(kernels, "Packing"),
+)
+
+
+def fault(planter: Planter) -> Callable[[type], type]:
+    """Note a class as a fault, under its sentence."""
+
+    def note(cls: type) -> type:
+        assert cls.__doc__ is not None
+        FAULTS[cls.__doc__] = planter(cls)
+        return cls
+
+    return note
+
+
+@fault(packing)
+class Overlap(Packing):
+    """A cell begins one bit too low."""
+
+    def _slots(self) -> tuple[Slot, ...]:
+        slots = super()._slots()
+        moved = [Slot(slot.word, max(slot.shift - (place == 1), 0), slot.width) for place, slot in enumerate(slots)]
+        return tuple(moved)
+
+
+@fault(emitter)
+class NarrowRead(KernelEmitter):
+    """A read loses the highest bit of a cell."""
+
+    def read(self, node: Read) -> Term:
+        found = super().read(node)
+        return Term(found.text.replace("& 3)", "& 1)"), found.lo, found.hi)
+
+
+@fault(emitter)
+class ReadsBefore(KernelEmitter):
+    """Later statements do not see earlier writes."""
+
+    def read(self, node: Read) -> Term:
+        state, self.state = self.state, "s"
+        found = super().read(node)
+        self.state = state
+        return found
+
+
+@fault(emitter)
+class LostCopy(KernelEmitter):
+    """The copy is made anew before each field that is filled, so earlier writes are lost."""
+
+    def fill(self, stmt: Fill) -> bool:
+        self.line(f"{self.words('t')} = {self.words('s')}")
+        return super().fill(stmt)
+
+
+@fault(emitter)
+class HalfFill(KernelEmitter):
+    """A fill leaves the last cell."""
+
+    def fill(self, stmt: Fill) -> bool:
+        start = len(self.lines)
+        goes_on = super().fill(stmt)
+        if self.layout.field(stmt.var).count > 1 and len(self.lines) > start:
+            self.lines.pop()
+        return goes_on
+
+
+@fault(emitter)
+class StrictOrder(KernelEmitter):
+    """``>`` for ``>=``."""
+
+    def compare(self, op: str, left: Term, right: Term) -> Term:
+        return super().compare(">" if op == ">=" else op, left, right)
+
+
+@fault(emitter)
+class OptionalOffset(KernelEmitter):
+    """An Optional's value is stored without the one that sets it apart from None."""
+
+    def wrap(self, value: Term, optional: OptionalType) -> Term:
+        return add(super().wrap(value, optional), literal(-1))
+
+
+@fault(emitter)
+class FreeBudget(KernelEmitter):
+    """A budget is checked and never charged."""
+
+    def complete(self, action: Action) -> None:
+        super().complete(action)
+        self.lines = [line for line in self.lines if "-= " not in line]
+
+
+@fault(emitter)
+class NotCleared(KernelEmitter):
+    """A write does not clear what the cell held."""
+
+    def store(self, offset: int, index: Term, code: Term) -> None:
+        start = len(self.lines)
+        super().store(offset, index, code)
+        if code != FALSE:
+            self.lines[start:] = [line.replace(" & ~", " | 0 & ~").replace(" & 9", " | 0 & 9") for line in
+                                  self.lines[start:]]  # fmt: skip
+
+
+@fault(emitter)
+class StaleWord(KernelEmitter):
+    """In a field that straddles two words, what lies in the second is read from the first."""
+
+    def read(self, node: Read) -> Term:
+        found = super().read(node)
+        return Term(found.text.replace("s1 ", "s0 ").replace("t1 ", "t0 "), found.lo, found.hi)
+
+
+@fault(emitter)
+class OldIsNew(KernelEmitter):
+    """A step property reads the new state as the old one."""
+
+    def read(self, node: Read) -> Term:
+        return super().read(Read(node.var, node.keys, node.type))
+
+
+@fault(writer)
+class CanonicalByHalf(Source):
+    """A renaming takes one cell from the wrong place."""
+
+    def _moved(self, moves: list[tuple[int, bytes | None]]) -> list[str]:
+        return super()._moved([*moves[:-1], moves[0]])
+
+
+@fault(writer)
+class NoProperty(Source):
+    """The last step property is left out where steps are judged."""
+
+    def _step_masks(self, action: Action | None, part: str) -> str:
+        whole, self.steps = self.steps, self.steps[:-1]
+        found = super()._step_masks(action, part)
+        self.steps = whole
+        return found
+
+
+@fault(writer)
+class GhostsLast(Source):
+    """A repetition that changes only a ghost counts as a difference."""
+
+    def lasting(self) -> list[int]:
+        return [-1] * self.packing.words
+
+
+@fault(gather)
+class NoCut(Gather):
+    """A cut is counted, and the step is taken all the same."""
+
+    def cut(self, *args: object) -> list[str]:
+        return super().cut(*args)[:1]  # type: ignore[arg-type]
+
+
+FAULTS |= {
+    "A state goes to another partition than the store's own.": in_text(
+        ("part = np.int64(h >> np.uint64(64 - PARTITION_BITS))", "part = np.int64(h & np.uint64(63))")
+    ),
+    "States of one orbit go to different partitions.": in_text(
+        ("t = canonical(t)\n                h = hashed(t)\n            part", "t = canonical(t)\n            part")
+    ),
+    "A state whose place is taken counts as known.": in_text(
+        POOR_HASH, ("while table[slot, 0] != -1 and not holds(table, slot, s):", "while False:")
+    ),
+    "Of two states that differ in the second word, one is lost.": in_text(POOR_HASH, (" and rows[i, 1] == s[1]", "")),
+    "The least violation is the greatest.": in_text(
+        ("less = rank[place] < best[index, place + 1]", "less = rank[place] > best[index, place + 1]")
+    ),
+    "A state that a bound cuts off is a deadlock.": in_text(("if total(notes.cuts) != cuts_before:", "if False:")),
+    "An invariant that says something is still waited for.": in_text(
+        ("notes.pending[1] &= ~triggers(s, notes.pending[1])", "pass")
+    ),
+    "Of the rows of a state, the first is lost.": in_text(("for j in range(k):", "for j in range(1, k):")),
+}
+"""What may go wrong in the kernel: a sentence for each fault, and how to plant it."""
+
+
+def seen(gauges: System, locks: System, folder: Path) -> list[str]:
+    """What the tests of this folder would notice: where states differ, and then where searches do."""
+    small = [written(folder, body) for body in SEARCHED.values()]
+    for system in (gauges, *small):
+        found = differences(Engines(system, system.scopes["tiny"]), states=8, seed=3)
+        if found:
+            return found
+    for system in (locks, *small):
+        scope = system.scopes["tiny"]
+        for keep_going in (False, True):
+            wanted, other = (
+                to_json(search(system, scope, engine=engine, keep_going=keep_going, cores=1)) | {"timing": None}
+                for engine in ("interpreter", "kernel")
+            )
+            if wanted != other:
+                return [f"the searches of {system.name}"]
+    return []
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("sentence", FAULTS)
+def test_a_planted_fault_is_caught(
+    sentence: str, gauges: System, locks: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States or searches differ, or the kernel breaks down."""
+    FAULTS[sentence](monkeypatch)
+    assert seen(gauges, locks, tmp_path)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_without_a_fault_nothing_differs(gauges: System, locks: System, tmp_path: Path) -> None:
+    """The same comparison finds nothing in the kernel as it is."""
+    assert seen(gauges, locks, tmp_path) == []
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_poor_hash_changes_nothing(
+    gauges: System, locks: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States whose places are taken find others, and are found there."""
+    in_text(POOR_HASH)(monkeypatch)
+    assert seen(gauges, locks, tmp_path) == []

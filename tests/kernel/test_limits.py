@@ -1,0 +1,180 @@
+"""States of one word to three, and what happens to those that do not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.check import search as searches
+from holdfast.check.budget import Budget
+from holdfast.check.search import search
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+from tests.kernel.comparing import Engines, differences
+from tests.kernel.plain import use_python
+from tests.kernel.searching import equal_searches
+from tests.kernel.writing import written
+
+CELLS = """
+nothing: Only
+first: bool
+pad: Map[tuple[Part, N], Gap]
+none: Map[Node, Only]
+last: Map[Node, N]
+tiny = Scope({Node: 2, N: SIZE})
+@init
+def zero(self) -> None:
+    self.nothing = Only.ONE
+    self.first = False
+    self.pad.fill(Gap(0))
+    self.none.fill(Only.ONE)
+    self.last.fill(N(0))
+@action
+def put(self, n: Node, k: N) -> None:
+    require(self.none[n] == self.nothing, "A-1")
+    require(k != self.last[n], "A-2")
+    self.last[n] = k
+    self.none[n] = Only.ONE
+    self.first = not self.first
+@action
+def shift(self, p: Part, k: N) -> None:
+    require(k > N(SIZE - 1) and p == Part.D, "A-3")
+    self.pad[p, k] = self.pad[p, k] + 1
+@invariant
+def empty(self) -> bool:
+    return all(self.pad[p, k] == Gap(0) for p in Part for k in N if k < N(SIZE))
+@step
+def grows(self, old: Self) -> bool:
+    return all(self.last[n] >= old.last[n] for n in Node) or self.first != old.first
+@witness
+def at_the_end(self) -> bool:
+    return self.pad[Part.D, N(SIZE)] == Gap(2)
+"""
+"""Cells of no bits, and a field that straddles as many words as its size asks for."""
+
+
+def cells(folder: Path, size: int) -> System:
+    """The model with a greatest number of its own."""
+    return written(folder, CELLS.replace("SIZE - 1", str(size - 1)).replace("SIZE", str(size)))
+
+
+@pytest.mark.parametrize(
+    ("size", "words", "compiled"), [(3, 1, False), (7, 2, False), (7, 2, True), (13, 3, False), (13, 3, True)]
+)
+def test_states_of_several_words(
+    size: int, words: int, compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing differs, neither of states nor of searches, however many words a state takes."""
+    if not compiled:
+        use_python(monkeypatch)
+    system = cells(tmp_path, size)
+    engines = Engines(system, system.scopes["tiny"])
+
+    assert engines.kernel.words == words
+    assert differences(engines, states=10) == []
+    for keep_going in (False, True):
+        equal_searches(system, "tiny", keep_going=keep_going, cores=2)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_model_of_one_state(tmp_path: Path) -> None:
+    """A state of no bits at all is a state."""
+    system = written(
+        tmp_path,
+        """
+    only: Only
+    tiny = Scope({})
+    @init
+    def zero(self) -> None:
+        self.only = Only.ONE
+    @action
+    def stay(self) -> None:
+        self.only = Only.ONE
+    """,
+    )
+    assert differences(Engines(system, system.scopes["tiny"]), states=1) == []
+    assert equal_searches(system, "tiny").figures.distinct == 1
+
+
+def test_a_state_that_is_too_wide_is_refused(tmp_path: Path) -> None:
+    """The kernel, if asked for, says how wide a state is, and where."""
+    system = cells(tmp_path, 16)
+
+    with pytest.raises(UsageError, match=r"215 bits, more than 3 words; the widest fields are pad 204"):
+        search(system, system.scopes["tiny"], engine="kernel")
+
+
+@pytest.mark.parametrize("patience", [0, 50])
+def test_what_is_too_wide_is_searched_by_the_interpreter(
+    patience: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left to choose, a search goes on without the kernel, says so, and has the interpreter's answer."""
+    system = cells(tmp_path, 16)
+    wanted = search(system, system.scopes["tiny"], engine="interpreter")
+    monkeypatch.setattr(searches, "SMALL", patience)
+
+    found = search(system, system.scopes["tiny"])
+
+    assert (found.verdict, found.figures, found.witnesses) == (wanted.verdict, wanted.figures, wanted.witnesses)
+    [note] = found.notes
+    assert note.startswith("The interpreter searched, and not the kernel, which is faster: scope tiny: a state takes")
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_search_that_is_done_does_not_begin_anew(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget that ends a search on the interpreter ends it, be it where the kernel would take over."""
+    budget = Budget(states=30)
+    wanted = search(locks, locks.scopes["tiny"], budget=budget, engine="interpreter")
+    monkeypatch.setattr(searches, "SMALL", 30)
+
+    assert wanted.figures.waiting > 0
+    assert search(locks, locks.scopes["tiny"], budget=budget) == wanted
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_the_kernel_takes_over_from_the_interpreter(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that grows is begun on the interpreter and answered by the kernel, as if by either alone."""
+    wanted = search(locks, locks.scopes["tiny"], engine="interpreter")
+    monkeypatch.setattr(searches, "SMALL", 20)
+
+    assert search(locks, locks.scopes["tiny"]) == wanted
+
+
+MANY = """
+n: N
+tiny = Scope({N: 3})
+@init
+def zero(self) -> None:
+    self.n = N(0)
+"""
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("number", [63, 64])
+def test_many_properties(number: int, tmp_path: Path) -> None:
+    """As many properties of a kind as a word has bits are checked at once; more are refused, with a remedy."""
+    claims = "".join(
+        f"@invariant\ndef claim{index}(self) -> bool:\n    return self.n != N(2) or {index} < {number - 1}\n"
+        for index in range(number)
+    )
+    system = written(tmp_path, f"{MANY}@action\ndef up(self) -> None:\n    self.n = self.n + 1\n{claims}")
+
+    if number == 63:
+        assert equal_searches(system, "tiny").findings[0].claim.name == "claim62"
+    else:
+        with pytest.raises(UsageError, match="64 properties of one kind, and the kernel checks at most 63"):
+            search(system, system.scopes["tiny"], engine="kernel")
+
+
+@pytest.mark.slow
+def test_many_idempotent_actions(tmp_path: Path) -> None:
+    """Of more actions than a word has bits, the last that cannot be repeated is found."""
+    actions = "".join(
+        f'@action(idempotent="R-{index}")\ndef act{index}(self) -> None:\n    require(self.n == N(0), "A-{index}")\n'
+        f"    self.n = N({3 if index == 69 else 0})\n"
+        for index in range(70)
+    )
+    system = written(tmp_path, MANY + actions)
+
+    assert equal_searches(system, "tiny").findings[0].claim.name == "act69_idempotent"

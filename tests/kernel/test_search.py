@@ -1,0 +1,138 @@
+"""The kernel's search and the interpreter's give one answer: every figure, every run, every letter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from tests.kernel.searching import equal_searches
+from tests.kernel.writing import SEARCHED, written
+
+ROOT = Path(__file__).parents[2]
+PINNED: list[dict[str, Any]] = json.loads((ROOT / "models" / "manifest.json").read_text())
+
+
+def pinned(entry: dict[str, Any]) -> System:
+    """The system of an entry of the manifest."""
+    system = compile_model(load_model(entry["model"]), variants=tuple(entry.get("variants", ())))
+    return remove_rules(system, tuple(entry.get("without", ())))
+
+
+def title(entry: dict[str, Any]) -> str:
+    """What an entry is called in reports."""
+    return " ".join((entry["model"], entry["scope"], *entry.get("variants", ()), *entry.get("without", ())))
+
+
+# Small models, run by Python --------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("symmetry", [True, False])
+@pytest.mark.parametrize("keep_going", [True, False])
+@pytest.mark.parametrize("name", SEARCHED)
+def test_searches_are_equal(name: str, keep_going: bool, symmetry: bool, tmp_path: Path) -> None:
+    """Cuts, budgets, deadlocks, repetitions and rival violations: one answer, with symmetry and without."""
+    equal_searches(written(tmp_path, SEARCHED[name]), "tiny", keep_going=keep_going, symmetry=symmetry)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    ("name", "verdict", "shown"),
+    [
+        ("states of two words", "exhausted", []),
+        ("bounds and budgets cut", "exhausted", []),
+        ("a bound cuts the only step", "exhausted", []),
+        ("a deadlock", "violated", ["deadlock"]),
+        ("a final state", "exhausted", []),
+        (
+            "repetitions that are refused, that change something, and that a bound cuts",
+            "violated",
+            ["refused_idempotent", "changes_idempotent"],
+        ),
+        (
+            "several violations of equal length",
+            "violated",
+            ["never_two", "never_two_of_one", "grows", "not_twice"],
+        ),
+    ],
+)
+def test_the_models_show_what_they_are_for(name: str, verdict: str, shown: list[str], tmp_path: Path) -> None:
+    """The models on which the searches are compared have the violations that they were written for."""
+    system = written(tmp_path, SEARCHED[name])
+
+    result = search(system, system.scopes["tiny"], engine="kernel", keep_going=True)
+
+    assert result.verdict == verdict
+    assert [trace.claim.name for trace in result.findings] == shown
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("names", [["one_holder"], ["LS-11", "deadlock"], ["held"]])
+@pytest.mark.parametrize("symmetry", [True, False])
+def test_searches_for_chosen_properties_are_equal(names: list[str], symmetry: bool, locks: System) -> None:
+    """Whatever is asked for, both answer the same."""
+    equal_searches(locks, "tiny", properties=names, symmetry=symmetry)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_search_that_runs_out_of_its_budget_says_so(gauges: System) -> None:
+    """Both stop at a limit of states, for the same reason; the kernel looks at the limit less often."""
+    results = [
+        search(gauges, gauges.scopes["tiny"], engine=engine, budget=Budget(states=500), cores=1)
+        for engine in ("interpreter", "kernel")
+    ]
+    assert [result.ended_by for result in results] == ["states: more than 500"] * 2
+    assert [result.exit_code for result in results] == [20, 20]
+    assert all(result.figures.distinct > 500 for result in results)
+    assert all(result.figures.waiting > 0 for result in results)
+
+
+# Compiled, on one core and two --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symmetry", [True, False])
+def test_compiled_searches_are_equal(symmetry: bool, locks: System) -> None:
+    """The compiled kernel gives the same answer on one core, on two and on three."""
+    for cores in (1, 2, 3):
+        for keep_going in (False, True):
+            equal_searches(locks, "tiny", cores=cores, symmetry=symmetry, keep_going=keep_going)
+
+
+@pytest.mark.parametrize("name", ["a deadlock", "several violations of equal length"])
+def test_compiled_searches_find_the_same(name: str, tmp_path: Path) -> None:
+    """The compiled kernel finds the same runs on one core and on two."""
+    for cores in (1, 2):
+        equal_searches(written(tmp_path, SEARCHED[name]), "tiny", cores=cores, keep_going=True)
+
+
+def test_searches_of_ownership_are_equal() -> None:
+    """The protocol in its smallest scope: the pinned figures, on one core and on two."""
+    [entry] = [entry for entry in PINNED if title(entry) == "ownership tiny"]
+    for cores in (1, 2):
+        result = equal_searches(pinned(entry), "tiny", cores=cores)
+        assert (result.figures.distinct, result.figures.depth) == (entry["states"], entry["depth"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", PINNED, ids=title)
+def test_searches_of_every_pinned_configuration_are_equal(entry: dict[str, Any]) -> None:
+    """Whatever the manifest pins, both searches find it, on one core and on two."""
+    for cores in (1, 2):
+        result = equal_searches(pinned(entry), entry["scope"], cores=cores)
+        assert (result.figures.distinct, result.figures.depth) == (entry["states"], entry["depth"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", PINNED, ids=title)
+def test_searches_without_symmetry_are_equal(entry: dict[str, Any]) -> None:
+    """The same without symmetry."""
+    equal_searches(pinned(entry), entry["scope"], cores=2, symmetry=False)
