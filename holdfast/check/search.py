@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 NO_BUDGET = Budget()
 
-SMALL = 20_000
-"""How many states the interpreter explores before the kernel, which takes seconds to compile, is worth its while."""
+SMALL = 150_000
+"""How many states the interpreter explores before the kernel, which takes ten seconds to compile, is worth its while."""
 
 Engine = Literal["auto", "interpreter", "kernel"]
 
