@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NO_BUDGET = Budget()
 
 SMALL = 150_000
-"""How many states the interpreter explores before the kernel, which takes ten seconds to compile, is worth its while."""
+"""How many states the interpreter explores before the kernel, which takes long to compile, is worth its while."""
 
 Engine = Literal["auto", "interpreter", "kernel"]
 
