@@ -59,7 +59,8 @@ def search(
     ``properties`` are names or rule ids; None is all that a search decides, idempotence and deadlocks included.
     ``keep_going`` explores on after a violation and reports each violated property once, with a shortest run.
     ``target`` is what the command line calls the model, for the line that repeats a run. The first Ctrl-C ends the
-    search with what it has. ``engine`` and ``cores`` (None: all there are) change the speed and nothing else: small
+    search with what it has. ``engine`` and ``cores`` (None: all there are) change the speed of a search that ends by
+    itself, and nothing else; where a limit ends one, they decide how far it has come. Small
     searches run on the interpreter, which starts at once, and larger ones on the kernel. ``checkpoint`` is a file in
     which the kernel keeps where it stands, ``resume_from`` one from which it goes on; either asks for the kernel, as
     does ``kernel``, a mutable one that serves many systems. What is too large for a kernel the interpreter searches,
