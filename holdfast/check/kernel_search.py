@@ -15,7 +15,8 @@ from holdfast.check.runs import Found, keep_least
 from holdfast.check.select import Selection, select
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
-from holdfast.lower.kernel.kernel import Kernel, Notes
+from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.store import Store
 
 

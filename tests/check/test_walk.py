@@ -158,6 +158,29 @@ def test_both_make_the_same_runs(compiled: Compiled, pct: int | None, seed: int)
     assert noted(both.walks.runs(0, 300)) == noted(both.interpreted(300))
 
 
+CHOICE = """
+    seen: Map[Node, N]
+    tiny = Scope({Node: 2, N: 3})
+    @init
+    def begin(self) -> None:
+        self.seen.fill(N(0))
+    @action
+    def visit(self, n: Node) -> None:
+        require(self.seen[n] < N(3), "CH-1")
+        self.seen[n] = N(0) if rule("CH-2", self.seen[n] == N(2)) else self.seen[n] + 1
+"""
+"""A rule in the midst of an expression."""
+
+
+def test_both_note_a_rule_within_an_expression(compiled: Compiled) -> None:
+    """A labelled condition that chooses a value is noted by both."""
+    system = compiled(CHOICE)
+    tally = Both.of(system, system.scopes["tiny"], 1, 17).walks.runs(0, 5)
+
+    assert noted(tally) == noted(Both.of(system, system.scopes["tiny"], 1, 17).interpreted(5))
+    assert ("visit", "CH-2") in tally.statistics.decisive_in
+
+
 def test_both_make_each_run_alike(compiled: Compiled) -> None:
     """Run by run, and not only in sum, kernel and interpreter agree."""
     system = compiled(LADDER)

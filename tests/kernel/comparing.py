@@ -17,7 +17,8 @@ from holdfast.check.runs import repeat_differs
 from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.cpython import CPython
 from holdfast.lower.interpreter import Args, Interpreter
-from holdfast.lower.kernel.kernel import Kernel, Notes
+from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.outcome import Cut
 from holdfast.lower.symmetry import Symmetry
 from tests.differential.comparing import some_states, starts_of
@@ -137,7 +138,7 @@ class Engines:
     def _noted_of_the_state(self, state: bytes) -> Iterator[str]:
         """What ``check`` notes when it looks at the state alone."""
         interpreter, kernel, notes = self.interpreter, self.kernel, self.kernel.notes()
-        kernel.module.check(self._row(state), 0, 1, notes)
+        kernel.module.check(self._row(state), 0, 1, notes.block)
         for number, prop in enumerate(kernel.checked):
             holds = interpreter.holds(prop, state)
             yield from differing(f"{prop.name} fails", self._best(notes.states, number), None if holds else (state,))
@@ -157,7 +158,7 @@ class Engines:
         filled = np.zeros(partitions, np.int64)
         rows = np.empty((kernel.fan, kernel.words), np.int64)
         cache = np.full((1 << module.CACHE_BITS, kernel.words), -1, np.int64)
-        assert module.expand(self._row(state), 0, 1, buffers, filled, rows, cache, notes) == 1
+        assert module.expand(self._row(state), 0, 1, buffers, filled, rows, cache, notes.block) == 1
         written = [(part, row) for part in range(partitions) for row in buffers[part, : filled[part]]]
         strayed = [row for part, row in written if part != _part(kernel, row)]
         unpack = kernel.packing.unpack

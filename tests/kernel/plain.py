@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import attrs
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from holdfast.lower.kernel import build, kernel
 
 HEAD = """
 import numpy as np
+from tests.kernel.plain import address, peek, poke, prefetch
 
 
 def jit(function):
-    if function.__name__ == "load":  # NumPy's own numbers calculate in ways that neither Python nor Numba does.
-        return lambda rows, i: tuple(map(int, function(rows, i)))
     if function.__name__ == "hashed":  # It overflows on purpose.
         return np.errstate(over="ignore")(function)
     return function
@@ -27,11 +29,42 @@ def jit(function):
 entry = jit
 
 
-def prefetch(array, index):
-    pass
-
-
 """
+
+
+@attrs.frozen
+class Address:
+    """A place in an array: so many words after its first."""
+
+    words: NDArray[np.int64]
+    start: int = 0
+
+    def __add__(self, count: int) -> Address:
+        """So many bytes on."""
+        return Address(self.words, self.start + count // 8)
+
+
+def address(array: NDArray[np.int64]) -> Address:
+    """Where an array begins."""
+    flat = array.view()
+    flat.shape = (-1,)  # An error unless the words follow one another.
+    return Address(flat)
+
+
+def peek(at: Address, index: int) -> int:
+    """The word there: a number of Python, for NumPy's calculate in ways that neither Python nor Numba does."""
+    assert at.start + index >= 0
+    return int(at.words[at.start + index])
+
+
+def poke(at: Address, index: int, value: int) -> None:
+    """Put a word there."""
+    assert at.start + index >= 0
+    at.words[at.start + index] = value
+
+
+def prefetch(at: Address, index: int) -> None:
+    """Nothing that could be seen."""
 
 
 def plain_build(functions: str, driver: str = "driver.py") -> SimpleNamespace:

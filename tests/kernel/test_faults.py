@@ -213,22 +213,20 @@ class NoCut(Gather):
 
 FAULTS |= {
     "A state goes to another partition than the store's own.": in_text(
-        ("part = np.int64(h >> np.uint64(64 - PARTITION_BITS))", "part = np.int64(h & np.uint64(63))")
+        ("part = np.int64(h >> np.uint64(64 - PARTITION_BITS))", "part = np.int64(h & np.uint64(255))")
     ),
     "States of one orbit go to different partitions.": in_text(
         ("t = canonical(t)\n                h = hashed(t)\n            part", "t = canonical(t)\n            part")
     ),
     "A state whose place is taken counts as known.": in_text(
-        POOR_HASH, ("while table[slot, 0] != -1 and not holds(table, slot, s):", "while False:")
+        POOR_HASH, ("while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):", "while False:")
     ),
-    "Of two states that differ in the second word, one is lost.": in_text(POOR_HASH, (" and rows[i, 1] == s[1]", "")),
-    "The least violation is the greatest.": in_text(
-        ("less = rank[place] < best[index, place + 1]", "less = rank[place] > best[index, place + 1]")
+    "Of two states that differ in the second word, one is lost.": in_text(
+        POOR_HASH, (" and peek(rows, i * 2 + 1) == s[1]", "")
     ),
-    "A state that a bound cuts off is a deadlock.": in_text(("if total(notes.cuts) != cuts_before:", "if False:")),
-    "An invariant that says something is still waited for.": in_text(
-        ("notes.pending[1] &= ~triggers(s, notes.pending[1])", "pass")
-    ),
+    "The least violation is the greatest.": in_text(("less = rank[place] < known", "less = rank[place] > known")),
+    "A state that a bound cuts off is a deadlock.": in_text(("if total_cuts(notes) != cuts_before:", "if False:")),
+    "An invariant that says something is still waited for.": in_text(("silent & ~triggers(s, silent)", "silent")),
     "Of the rows of a state, the first is lost.": in_text(("for j in range(k):", "for j in range(1, k):")),
 }
 """What may go wrong in the kernel: a sentence for each fault, and how to plant it."""

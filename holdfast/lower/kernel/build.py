@@ -25,14 +25,14 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from holdfast.lower.kernel import prefetch
+from holdfast.lower.kernel import memory
 
 HEAD = '''"""Generated: the kernel of one model in one scope."""
 
 import numba
 import numpy as np
 
-from holdfast.lower.kernel.prefetch import prefetch
+from holdfast.lower.kernel.memory import address, peek, poke, prefetch
 
 jit = numba.njit(nogil=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 entry = numba.njit(nogil=True, _nrt=False, error_model="numpy", no_cfunc_wrapper=True, cache=True)
@@ -66,8 +66,8 @@ def build(functions: str, driver: str = "driver.py") -> ModuleType:
 
 
 def _digest(text: str) -> str:
-    """What the machine code depends on: the text, the intrinsic it uses, the compiler and the processor."""
-    intrinsic = Path(prefetch.__file__).read_text(encoding="utf-8")
+    """What the machine code depends on: the text, the intrinsics it uses, the compiler and the processor."""
+    intrinsic = Path(memory.__file__).read_text(encoding="utf-8")
     versions = (numba.__version__, np.__version__, platform.python_version(), platform.machine())
     return hashlib.blake2b("\0".join((text, intrinsic, *versions)).encode(), digest_size=12).hexdigest()
 

@@ -2,61 +2,78 @@
 
 This text is compiled after a model's own functions (``source.py``), in one module, so that the machine code of both
 is optimised together. Names that are not defined here (``successors``, ``canonical``, ``WORDS``, …) are the model's.
-A state is a tuple of words, a row of an array holds one, and -1 in a row's first word means that it holds none.
+A state is a tuple of words, a row of memory holds one, and -1 in a row's first word means that it holds none. What is
+noted lies in one block of words: see ``notes.py`` for the places in it.
 """
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
 
 CACHE_BITS = 15
-PARTITION_BITS = 6
+PARTITION_BITS = 8
 LOOKAHEAD = 12
 
 
 @jit
+def bump(notes, place, by):
+    """Add to what is counted there."""
+    poke(notes, place, peek(notes, place) + by)
+
+
+@jit
 def noted(notes, place):
-    """Note that the rule at that place was decisive; True, so that it can stand in the midst of a condition."""
-    notes.hits[place] = 1
+    """Note that the rule of that place was decisive; True, so that it can stand in the midst of a condition."""
+    poke(notes, place, 1)
     return True
 
 
 @jit
 def note_least(best, which, rank):
     """Keep the least rank for each property in ``which``; a row of ``best`` is a flag and a rank."""
-    for index in range(best.shape[0]):
-        if which >> index & 1:
-            less = best[index, 0] == 0
+    row = 0
+    while which:
+        if which & 1:
+            less = peek(best, row) == 0
             for place in range(len(rank)):
-                if less or rank[place] > best[index, place + 1]:
+                known = peek(best, row + place + 1)
+                if less or rank[place] > known:
                     break
-                less = rank[place] < best[index, place + 1]
+                less = rank[place] < known
             if less:
-                best[index, 0] = 1
+                poke(best, row, 1)
                 for place in range(len(rank)):
-                    best[index, place + 1] = rank[place]
+                    poke(best, row + place + 1, rank[place])
+        which >>= 1
+        row += 1 + len(rank)
 
 
 @jit
 def note_steps(notes, bad, new, old):
     """Step properties that a step violates."""
-    note_least(notes.steps, bad, canonical(new) + canonical(old) + old + new)
+    note_least(notes + 8 * STEPS, bad, canonical(new) + canonical(old) + old + new)
+
+
+@jit
+def note_triggers(notes, said):
+    """Step properties that said something need not be asked again."""
+    poke(notes, PENDING, peek(notes, PENDING) & ~said)
 
 
 @jit
 def note_repeat(notes, action, outcome, new, old):
     """What becomes of an idempotent action's step when it is repeated."""
-    notes.repeats[action] += 1
+    bump(notes, REPEATS + action, 1)
     if outcome == 2:
-        notes.counts[0] += 1
+        bump(notes, COUNTS, 1)
     elif outcome == 1:
-        note_least(notes.repeated[action : action + 1], 1, canonical(new) + canonical(old) + old + new)
+        note_least(notes + 8 * REPEATED, 1 << action, canonical(new) + canonical(old) + old + new)
 
 
 @jit
-def total(counts):
-    """The sum."""
+def total_cuts(notes):
+    """How many steps were cut so far."""
     found = 0
-    for count in counts:
-        found += count
+    for bound in range(BOUNDS):
+        found += peek(notes, CUTS + bound)
     return found
 
 
@@ -64,10 +81,10 @@ def total(counts):
 def note_end(notes, s, cuts_before):
     """A state without a step: a deadlock unless it is final, or a bound cut one."""
     if finals(s, -1) == 0:
-        if total(notes.cuts) != cuts_before:
-            notes.counts[1] += 1
+        if total_cuts(notes) != cuts_before:
+            bump(notes, COUNTS + 1, 1)
         else:
-            note_least(notes.ends, 1, s)
+            note_least(notes + 8 * ENDS, 1, s)
 
 
 @entry
@@ -77,37 +94,41 @@ def expand(states, first, last, buffers, filled, rows, cache, notes):
     Returns how far it came: it stops when a buffer might not hold what one more state brings. A small cache of rows
     written not long ago keeps most of those out that are known anyway.
     """
-    room = buffers.shape[1] - FAN
+    length = buffers.shape[1]
+    room = length - FAN
     fullest = 0
     for part in range(filled.shape[0]):
         fullest = max(fullest, filled[part])
+    states_at, buffers_at, filled_at = address(states), address(buffers), address(filled)
+    rows_at, cache_at, notes_at = address(rows), address(cache), address(notes)
     cuts_before = 0
     for i in range(first, last):
         if fullest > room:
             return i
-        s = load(states, i)
+        s = load(states_at, i)
         if HAS_FINALS:
-            cuts_before = total(notes.cuts)
-        k = successors(s, rows, notes)
+            cuts_before = total_cuts(notes_at)
+        k = successors(s, rows_at, notes_at)
         if HAS_FINALS and k == 0:
-            note_end(notes, s, cuts_before)
+            note_end(notes_at, s, cuts_before)
         for j in range(k):
-            t = load(rows, j)
+            t = load(rows_at, j)
             # Steps that change nothing would all go to the buffer of the state's own partition, and fill it too soon.
             if t == s:
                 continue
             h = hashed(t)
             slot = np.int64(h & np.uint64((1 << CACHE_BITS) - 1))
-            if holds(cache, slot, t):
+            if holds(cache_at, slot, t):
                 continue
-            put(cache, slot, t)
+            put(cache_at, slot, t)
             if REDUCED:
                 t = canonical(t)
                 h = hashed(t)
             part = np.int64(h >> np.uint64(64 - PARTITION_BITS))
-            put(buffers[part], filled[part], t)
-            filled[part] += 1
-            fullest = max(fullest, filled[part])
+            found = peek(filled_at, part)
+            put(buffers_at, part * length + found, t)
+            poke(filled_at, part, found + 1)
+            fullest = max(fullest, found + 1)
     return last
 
 
@@ -122,20 +143,21 @@ def slot_of(s, size):
 def insert(buffer, count, table, states, n):
     """Add the rows that the table lacks to it, and to ``states`` from row ``n`` on; returns the new ``n``."""
     size = table.shape[0]
+    buffer_at, table_at, states_at = address(buffer), address(table), address(states)
     for i in range(min(LOOKAHEAD, count)):
-        prefetch(table, slot_of(load(buffer, i), size) * WORDS)
+        prefetch(table_at, slot_of(load(buffer_at, i), size) * WORDS)
     for i in range(count):
         if i + LOOKAHEAD < count:
-            prefetch(table, slot_of(load(buffer, i + LOOKAHEAD), size) * WORDS)
-        s = load(buffer, i)
+            prefetch(table_at, slot_of(load(buffer_at, i + LOOKAHEAD), size) * WORDS)
+        s = load(buffer_at, i)
         slot = slot_of(s, size)
-        while table[slot, 0] != -1 and not holds(table, slot, s):
+        while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):
             slot += 1
             if slot == size:
                 slot = 0
-        if table[slot, 0] == -1:
-            put(table, slot, s)
-            put(states, n, s)
+        if peek(table_at, slot * WORDS) == -1:
+            put(table_at, slot, s)
+            put(states_at, n, s)
             n += 1
     return n
 
@@ -144,41 +166,53 @@ def insert(buffer, count, table, states, n):
 def refill(states, count, table):
     """Put the first ``count`` states, which are all different, into an empty table."""
     size = table.shape[0]
+    states_at, table_at = address(states), address(table)
     for i in range(count):
-        s = load(states, i)
+        s = load(states_at, i)
         slot = slot_of(s, size)
-        while table[slot, 0] != -1:
+        while peek(table_at, slot * WORDS) != -1:
             slot += 1
             if slot == size:
                 slot = 0
-        put(table, slot, s)
+        put(table_at, slot, s)
 
 
 @entry
 def check(states, first, last, notes):
     """Look at new states: invariants that fail, witnesses reached, properties that say something."""
+    states_at, notes_at = address(states), address(notes)
     for i in range(first, last):
-        s = load(states, i)
+        s = load(states_at, i)
         if invariants(s) >= 0:
-            note_least(notes.states, invariants_failing(s, -1), s)
-        if notes.pending[1]:
-            notes.pending[1] &= ~triggers(s, notes.pending[1])
-        if HAS_WITNESSES and notes.pending[2]:
-            found = witnesses(s, notes.pending[2])
+            note_least(notes_at + 8 * STATES, invariants_failing(s, -1), s)
+        silent = peek(notes_at, PENDING + 1)
+        if silent:
+            poke(notes_at, PENDING + 1, silent & ~triggers(s, silent))
+        if HAS_WITNESSES and peek(notes_at, PENDING + 2):
+            found = witnesses(s, peek(notes_at, PENDING + 2))
             if found:
-                note_least(notes.reached, found, s)
+                note_least(notes_at + 8 * REACHED, found, s)
 
 
 @entry
 def predecessors(states, first, last, targets, best, rows, notes):
     """For each target, the least state from which one step leads to it (to its orbit under symmetry)."""
+    states_at, targets_at, best_at = address(states), address(targets), address(best)
+    rows_at, notes_at = address(rows), address(notes)
+    width = 8 * best.shape[1]
     for i in range(first, last):
-        s = load(states, i)
-        k = successors(s, rows, notes)
+        s = load(states_at, i)
+        k = successors(s, rows_at, notes_at)
         for j in range(k):
-            t = load(rows, j)
+            t = load(rows_at, j)
             if REDUCED:
                 t = canonical(t)
             for index in range(targets.shape[0]):
-                if holds(targets, index, t):
-                    note_least(best[index : index + 1], 1, canonical(s) + s)
+                if holds(targets_at, index, t):
+                    note_least(best_at + width * index, 1, canonical(s) + s)
+
+
+@entry
+def listed(s, rows, notes):
+    """Write the successors of one state into ``rows``; returns how many there are."""
+    return successors(s, address(rows), address(notes))

@@ -98,7 +98,7 @@ class KernelEmitter(Emitter):
         return add(term(f"unwrapped({optional.text})", lo, hi), literal(origin(of)))
 
     def standing(self, label: str) -> Term:
-        return TRUE if self.place is None else truth(f"(removed[{self.place(label)}] == 0)")
+        return TRUE if self.place is None else truth(f"(peek(notes, REMOVED + {self.place(label)}) == 0)")
 
     def ruled(self, label: str, cond: Term) -> Term:
         return super().ruled(label, self.conjunction(iter((self.standing(label), cond))))

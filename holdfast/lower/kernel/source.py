@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Read, walk
-from holdfast.ir.stmt import Require
 from holdfast.ir.system import Action, Property
 from holdfast.lower.emit import code_name, mentions, writes
 from holdfast.lower.kernel.emit import KernelEmitter
+from holdfast.lower.kernel.ends import Again, EndWith, Gather
+from holdfast.lower.kernel.notes import Shapes, places, shapes
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Cut, Refused
@@ -23,12 +23,6 @@ from holdfast.lower.prune import prune
 from holdfast.lower.sinks import Sink
 from holdfast.lower.statistics import Statistics
 from holdfast.lower.symmetry import Symmetry
-
-FINE, DIFFERS, CUT = 0, 1, 2
-"""What becomes of a step that is repeated at once."""
-
-TAKEN = -1
-"""What an outcome says of a step that is taken; other numbers say why it is not."""
 
 
 class Source:
@@ -74,7 +68,7 @@ class Source:
             if action in self.idempotent:
                 parts.append(self._again(action))
             parts.append(self._every(action, "every", Gather(self, action)))
-            parts.append(self._instance(action, "outcome", _Outcome(self)))
+            parts.append(self._outcome(action))
         parts.append(self._successors())
         parts.append(self._first_failing("invariants", self.checked))
         parts.append(self._mask("invariants_failing", self.checked, "body", failing=True))
@@ -82,6 +76,22 @@ class Source:
         parts.append(self._mask("witnesses", self.witnesses, "body", failing=False))
         parts.append(self._mask("finals", self.finals, "body", failing=False))
         return self._module(parts)
+
+    def shapes(self) -> Shapes:
+        """The parts of a block of notes; to be asked for when all functions are written."""
+        return shapes(
+            words=self.packing.words,
+            actions=len(self.system.actions),
+            steps=len(self.steps),
+            checked=len(self.checked),
+            witnesses=len(self.witnesses),
+            rules=len(self.statistics.hits),
+            bounds=len(self.statistics.cut_counts),
+        )
+
+    def places(self) -> dict[str, int]:
+        """Where what is noted lies, by the names that the driver has for the places."""
+        return {name.upper(): place for name, place in places(self.shapes()).items()}
 
     def _module(self, parts: Iterable[str]) -> str:
         """The functions after the constants that they and the driver need."""
@@ -92,13 +102,15 @@ class Source:
             "REDUCED": self.symmetry is not None,
             "HAS_FINALS": bool(self.finals),
             "HAS_WITNESSES": bool(self.witnesses),
+            "BOUNDS": len(self.statistics.cut_counts),
         }
+        constants |= self.places()
         head = "".join(f"{name} = {value!r}\n" for name, value in constants.items())
         return head + "\n\n" + "\n\n".join(f"@{_kind(part)}\n{part}" for part in parts)
 
     def _writer(self, what: str, sink: Sink | None = None) -> KernelEmitter:
         place = partial(self.statistics.rule, what) if self.mutable else None
-        return KernelEmitter(self.packing, what, sink or _Again(self), place)
+        return KernelEmitter(self.packing, what, sink or Again(self), place)
 
     def words(self, state: str) -> str:
         """The local variables of a state's words, as a tuple."""
@@ -107,11 +119,12 @@ class Source:
     # States ---------------------------------------------------------------------------------------------------
 
     def _states(self) -> Iterable[str]:
-        words = range(self.packing.words)
-        yield f"def load(rows, i):\n    return ({' '.join(f'rows[i, {word}],' for word in words)})\n"
-        puts = "".join(f"    rows[i, {word}] = s[{word}]\n" for word in words)
+        count, words = self.packing.words, range(self.packing.words)
+        loads = " ".join(f"peek(rows, i * {count} + {word})," for word in words)
+        yield f"def load(rows, i):\n    return ({loads})\n"
+        puts = "".join(f"    poke(rows, i * {count} + {word}, s[{word}])\n" for word in words)
         yield f"def put(rows, i, s):\n{puts}"
-        same = " and ".join(f"rows[i, {word}] == s[{word}]" for word in words)
+        same = " and ".join(f"peek(rows, i * {count} + {word}) == s[{word}]" for word in words)
         yield f"def holds(rows, i, s):\n    return {same}\n"
         factors = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
         mixed = " ^ ".join(f"(np.uint64(s[{word}]) * np.uint64({factors[word]}))" for word in words)
@@ -170,8 +183,6 @@ class Source:
         self.fan += fan
         with writer.function(head):
             writer.line(f"{self.words('s')} = s")
-            if self.mutable:
-                writer.line("removed = notes.removed")
             writer.line("for once in range(1):")
             writer.depth += 1
             writer.leave = "continue"
@@ -192,34 +203,35 @@ class Source:
 
     def _successors(self) -> str:
         lines = ["def successors(s, rows, notes):", "    k = 0"]
-        if self.general:
-            lines.append("    notes.still[0] = steps_of_all(s, s)")
         for number, action in enumerate(self.system.actions):
             lines += [
                 f"    k0 = k\n    k = every_{action.name}(s, k, rows, notes)",
-                f"    notes.taken[{number}] += k - k0",
+                f"    bump(notes, TAKEN + {number}, k - k0)",
             ]
-        return "\n".join([*lines, "    return k", ""])
+        return "\n".join([*lines, *self._look_at_steps(), "    return k", ""])
 
     def _again(self, action: Action) -> str:
         """What becomes of the step when it is repeated in the state ``s``, which it led to."""
-        return self._instance(action, "again", _Again(self))
+        return self._instance(action, "again", Again(self))
+
+    def _outcome(self, action: Action) -> str:
+        """The same for whoever has the notes as an array."""
+        inner = self._instance(action, "instance", EndWith(self))
+        args = "".join(f", {code_name(param)}" for param in action.params)
+        head = f"@entry\ndef outcome_{action.name}(s{args}, notes):"
+        return f"{inner}\n\n{head}\n    return instance_{action.name}(s{args}, address(notes))\n"
 
     def _instance(self, action: Action, name: str, sink: Sink) -> str:
         """What becomes of an action with given arguments in the state ``s``: what the sink returns."""
         writer = self._writer(action.name, sink)
         args = "".join(f", {code_name(param)}" for param in action.params)
-        with writer.function(f"{name}_{action.name}(s{args}{self.removed('removed')})"):
+        with writer.function(f"{name}_{action.name}(s{args}, notes)"):
             writer.line(f"{self.words('s')} = s")
             for param in action.params:
                 writer.parameter(param, code_name(param))
             if writer.block(prune(action.body, self.layout.dropped)):
                 writer.complete(action)
         return writer.source()
-
-    def removed(self, text: str) -> str:
-        """The last argument of a function that tries one instance, if it needs to know which rules are gone."""
-        return f", {text}" if self.mutable else ""
 
     def lasting(self) -> list[int]:
         """For each word, the bits of cells that are part of the protocol: no ghosts, no budgets."""
@@ -261,13 +273,11 @@ class Source:
         """Which step properties a step violates (body) or triggers: those of every step (None), or of one action's."""
         args = "".join(f", {code_name(param)}" for param in action.params) if action else ""
         prefix = "steps" if part == "body" else "step_triggers"
-        # Those of every step stand apart for the body: see ``standing``.
-        every = f"{prefix}_of_all(s, o)" if action and part == "trigger" and self.general else "0"
         lines = [
             f"def {prefix}_{action.name if action else 'of_all'}(s, o{args}):",
             f"    {self.words('s')} = s",
             f"    {self.words('o')} = o",
-            f"    found = {every}",
+            "    found = 0",
         ]
         for index, prop in enumerate(self.steps):
             if prop.of == (action.name if action else None):
@@ -281,111 +291,36 @@ class Source:
         """The step properties that speak of every step."""
         return [prop for prop in self.steps if prop.of is None]
 
-    @property
-    def standing(self) -> str:
-        """Which properties of every step the step from ``s`` to ``t`` violates, as text.
+    def _look_at_steps(self) -> list[str]:
+        """Lines that look at the properties of every step, for each step from ``s`` that stands in ``rows``.
 
         They see nothing of a step but cells: where it leaves all those that they read as they are, they say of it what
         they say of a step that changes nothing at all, which is asked once a state. Most steps are of that kind.
         """
         if not self.general:
-            return "0"
+            return []
         read = {part.var for prop in self.general for part in walk(prop.body) if isinstance(part, Read)}
         masks = self._masks(field for field in self.layout.fields if field.name in read)
         changed = " | ".join(f"((t[{word}] ^ s[{word}]) & {mask})" for word, mask in enumerate(masks) if mask)
-        return f"steps_of_all(t, s) if {changed or '0'} else notes.still[0]"
+        every = self.steps_of(None)
+        return [
+            "    still = steps_of_all(s, s)",
+            "    for j in range(k):",
+            "        t = load(rows, j)",
+            f"        bad = steps_of_all(t, s) if {changed or '0'} else still",
+            "        if bad: note_steps(notes, bad, t, s)",
+            f"        if peek(notes, PENDING) & {every}: note_triggers(notes, step_triggers_of_all(t, s))",
+        ]
 
-    def steps_of(self, action: Action) -> int:
-        """The step properties that speak of an action, one bit each."""
-        return sum(1 << index for index, prop in enumerate(self.steps) if prop.of in (None, action.name))
+    def steps_of(self, action: Action | None) -> int:
+        """The step properties that speak of one action's steps, or of every step, one bit each."""
+        name = action.name if action else None
+        return sum(1 << index for index, prop in enumerate(self.steps) if prop.of == name)
 
 
-ENTRIES = ("def hashed(", "def canonical(", "def successors(", "def outcome_")
+ENTRIES = ("def hashed(", "def canonical(")
 
 
 def _kind(function: str) -> str:
     """The decorator of a function: Python calls few of them, and what it does not call compiles faster."""
     return "entry" if function.startswith(ENTRIES) else "jit"
-
-
-class Gather:
-    """Each step of ``every_…``: a row, and the checks of step properties and of its repetition."""
-
-    def __init__(self, source: Source, action: Action) -> None:
-        self.source, self.action = source, action
-
-    def decisive(self, label: str) -> list[str]:
-        return [f"notes.hits[{self.source.statistics.rule(self.action.name, label)}] = 1"]
-
-    def note(self, label: str) -> str | None:
-        return f"noted(notes, {self.source.statistics.rule(self.action.name, label)})"
-
-    def refuse(self, stmt: Require, leave: str) -> list[str]:
-        return [*self.decisive(stmt.label), leave]
-
-    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
-        return [f"notes.cuts[{self.source.statistics.bound(self.action.name, bound)}] += 1", leave]
-
-    def taken(self, state: str, args: str) -> list[str]:
-        name, comma = self.action.name, f", {args}" if args else ""
-        again = comma + self.source.removed("notes.removed")
-        number = self.source.system.actions.index(self.action)
-        lines = [f"t = ({state},)"]
-        relevant = self.source.steps_of(self.action)
-        if relevant:
-            lines += [
-                f"bad = steps_{name}(t, s{comma}) | ({self.source.standing})",
-                "if bad: note_steps(notes, bad, t, s)",
-                f"if notes.pending[0] & {relevant}: notes.pending[0] &= ~step_triggers_{name}(t, s{comma})",
-            ]
-        if self.action in self.source.idempotent:
-            lines += [
-                f"if t != s: note_repeat(notes, {number}, again_{name}(t{again}), t, s)",
-            ]
-        return [*lines, "put(rows, k, t)", "k += 1"]
-
-
-class _Quiet:
-    """A function of one instance, which notes nothing on its way."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def decisive(self, label: str) -> list[str]:  # noqa: ARG002 - nothing is noted
-        return []
-
-    def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
-        return None
-
-
-class _Again(_Quiet):
-    """A repetition: whether it is possible and changes nothing."""
-
-    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
-        return [f"return {DIFFERS}"]
-
-    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
-        return [f"return {CUT}"]
-
-    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
-        same = " and ".join(
-            f"(t{word} ^ s{word}) & {mask} == 0" for word, mask in enumerate(self.source.lasting()) if mask
-        )
-        return [f"return {FINE} if {same or 'True'} else {DIFFERS}"]
-
-
-class _Outcome(_Quiet):
-    """The outcome: TAKEN and the new state, or a place in the source's ``outcomes`` and the state as it was."""
-
-    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
-        return self._ended(Refused(stmt.label, stmt.error, stmt.at))
-
-    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
-        return self._ended(Cut(bound, at))
-
-    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
-        return [f"return {TAKEN}, ({state},)"]
-
-    def _ended(self, outcome: Refused | Cut) -> list[str]:
-        self.source.outcomes.append(outcome)
-        return [f"return {len(self.source.outcomes) - 1}, s"]

@@ -19,12 +19,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.lower.kernel.kernel import Kernel, Notes, Words, apart
+from holdfast.lower.kernel.kernel import Kernel, Words
+from holdfast.lower.kernel.notes import Notes, apart
 
-PARTITIONS = 64
+PARTITIONS = 256
 FULLEST = 0.75
 """How full a table may get."""
 GROWTH = 1.33
+ROOM = 8192
+"""How many new states of one partition a core gathers before they are inserted: the more, the longer a partition's
+table stays in the cache while they go in. What is never filled takes no memory."""
 CHUNK = 1024
 """How many states of a level go to one core at a time."""
 
@@ -65,8 +69,8 @@ class Store:
         self.module: Any = kernel.module
         self.cores = cores
         self.levels: list[Level] = []
-        self._partitions = [_Partition(self._rows(256), self._rows(512, -1)) for _ in range(PARTITIONS)]
-        room = max(2048, 2 * kernel.fan)
+        self._partitions = [_Partition(self._rows(64), self._rows(128, -1)) for _ in range(PARTITIONS)]
+        room = max(ROOM, 2 * kernel.fan)
         self._workers = [
             _Worker(
                 kernel.notes(),
@@ -172,7 +176,7 @@ class Store:
                 worker.filled,
                 worker.rows,
                 worker.cache,
-                worker.notes,
+                worker.notes.block,
             )
             worker.expanded += reached - first
             worker.rest = (part, reached, last) if reached < last else None
@@ -211,7 +215,8 @@ class Store:
             number = self._workers.index(worker)
             for part in range(number, PARTITIONS, self.cores):
                 first, last = self.levels[-1][part]
-                self.module.check(self._partitions[part].states, first, last, worker.notes)
+                if first < last:
+                    self.module.check(self._partitions[part].states, first, last, worker.notes.block)
 
         self._each(check)
 
@@ -232,7 +237,7 @@ class Store:
 
         def look(worker: _Worker) -> NDArray[np.int64]:
             best = np.zeros((len(targets), 1 + 2 * words), np.int64)
-            notes = self.kernel.notes()
+            notes = self.kernel.notes().block
             for part, first, last in chunks[self._workers.index(worker) :: self.cores]:
                 self.module.predecessors(self._partitions[part].states, first, last, rows, best, worker.rows, notes)
             return best

@@ -2,14 +2,13 @@
 
 ``lower/walking.py`` says what a run is, and ``check/walker.py`` says the same over the interpreter; the two must draw
 in the same order. Names that are not defined here (``offers``, ``judge``, ``invariants``, ``ACTIONS``, …) are the
-model's. ``work`` is what a run works with; ``seen`` has the numbers of the steps that were listed last, which rules
-decided something and what was cut; ``notes`` is all else that is counted: see ``walks.py``.
+model's. Three blocks of words are handed from function to function: ``work`` is what a run works with, ``seen`` has
+the steps that were listed last, which rules decided something and what was cut, ``counts`` all else that is counted;
+``walk_source.py`` has the places in them.
 """
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
 
-# Small arrays cost a call as much as large ones, so functions that every step calls get one array each, and others are
-# made part of their callers.
 inlined = numba.njit(
     nogil=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
 )
@@ -18,7 +17,20 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 DEPTH, STILL, FINAL, CUT, STUCK, MASKED, VIOLATED = range(7)
 
 
-# Chance: chance[0] is where the stream of a run is, chance[1] its stride ------------------------------------------
+@inlined
+def bump(block, place, by):
+    """Add to what is counted there."""
+    poke(block, place, peek(block, place) + by)
+
+
+@inlined
+def noted(seen, place):
+    """Note that the rule of that place decided something; True, so that it can stand in the midst of a condition."""
+    poke(seen, place, 1)
+    return True
+
+
+# Chance: where the stream of a run is, and its stride ---------------------------------------------------------------
 
 
 @inlined
@@ -39,22 +51,22 @@ def ones(z):
 
 
 @jit
-def begin(chance, seed, run):
+def begin(work, seed, run):
     """The stream of a run."""
     base = mixed(seed)
     twice = np.uint64(run) + np.uint64(run)
-    chance[0] = mixed(base + (twice + np.uint64(1)) * GOLDEN)
+    poke(work, CHANCE, mixed(base + (twice + np.uint64(1)) * GOLDEN))
     stride = mixed(base + (twice + np.uint64(2)) * GOLDEN) | np.uint64(1)
     if ones(stride ^ (stride >> np.uint64(1))) < np.uint64(24):
         stride ^= np.uint64(0xAAAAAAAAAAAAAAAA)
-    chance[1] = stride
+    poke(work, CHANCE + 1, stride)
 
 
 @inlined
-def below(chance, choices):
+def below(work, choices):
     """A number from 0 to one less than ``choices``."""
-    chance[0] += chance[1]
-    return np.int64(((mixed(chance[0]) >> np.uint64(32)) * np.uint64(choices)) >> np.uint64(32))
+    bump(work, CHANCE, peek(work, CHANCE + 1))
+    return np.int64(((mixed(np.uint64(peek(work, CHANCE))) >> np.uint64(32)) * np.uint64(choices)) >> np.uint64(32))
 
 
 # What a run draws at its beginning --------------------------------------------------------------------------------
@@ -63,48 +75,54 @@ def below(chance, choices):
 @jit
 def draw_swarm(work):
     """Which actions stay, and their weights; 0 for those that are omitted."""
-    share = below(work.chance, 100)
+    share = below(work, 100)
     kept = 0
     for a in range(ACTIONS):
-        work.weights[a] = 0 if below(work.chance, 100) < share else 1
-        kept += work.weights[a]
+        stays = 0 if below(work, 100) < share else 1
+        poke(work, WEIGHTS + a, stays)
+        kept += stays
     if kept == 0 and ACTIONS > 0:
-        work.weights[below(work.chance, ACTIONS)] = 1
+        poke(work, WEIGHTS + below(work, ACTIONS), 1)
     for a in range(ACTIONS):
-        work.weights[a] *= 1 + below(work.chance, 100)
+        drawn = 1 + below(work, 100)
+        poke(work, WEIGHTS + a, drawn * peek(work, WEIGHTS + a))
 
 
 @jit
-def draw_priorities(work, schedule):
+def draw_priorities(work):
     """Who comes first, and at which steps that changes."""
-    for place in range(schedule.processes):
-        work.order[place] = place
-    for last in range(schedule.processes - 1, 0, -1):
-        other = below(work.chance, last + 1)
-        work.order[last], work.order[other] = work.order[other], work.order[last]
-    for point in range(schedule.points):
-        work.changes[point] = below(work.chance, schedule.prioritised)
+    processes = peek(work, PROCESSES)
+    for place in range(processes):
+        poke(work, ORDER + place, place)
+    for last in range(processes - 1, 0, -1):
+        other = below(work, last + 1)
+        kept = peek(work, ORDER + last)
+        poke(work, ORDER + last, peek(work, ORDER + other))
+        poke(work, ORDER + other, kept)
+    for point in range(peek(work, POINTS)):
+        poke(work, ORDER + processes + point, below(work, peek(work, PRIORITISED)))
 
 
 @inlined
-def demote(work, schedule, place):
+def demote(work, place):
     """Give the process at that place the lowest priority."""
-    process = work.order[place]
-    for after in range(place + 1, schedule.processes):
-        work.order[after - 1] = work.order[after]
-    work.order[schedule.processes - 1] = process
+    process = peek(work, ORDER + place)
+    last = peek(work, PROCESSES) - 1
+    for before in range(place, last):
+        poke(work, ORDER + before, peek(work, ORDER + before + 1))
+    poke(work, ORDER + last, process)
 
 
 # Drawing a step ---------------------------------------------------------------------------------------------------
 
 
 @jit
-def only(process, schedule, stride, count, seen):
+def only(process, stride, count, work, seen):
     """Keep the steps of one process among those listed; returns how many there are."""
     kept = 0
     for i in range(count):
         number = number_of(seen, i)
-        if number // stride % (schedule.processes - 1) == process:
+        if number // stride % (peek(work, PROCESSES) - 1) == process:
             list_step(seen, kept, number, state_of(seen, i))
             kept += 1
     return kept
@@ -126,50 +144,52 @@ def ranked(seen, count, rank):
 
 
 @inlined
-def refill(process, schedule, work):
+def refill(process, work):
     """Let every action be drawn again, of those that a process takes part in; process -1 is any."""
     for a in range(ACTIONS):
-        mine = process < 0 or (schedule.strides[a] == 0) == (process == schedule.processes - 1)
-        work.left[a] = work.weights[a] if mine else 0
+        mine = process < 0 or (peek(work, STRIDES + a) == 0) == (process == peek(work, PROCESSES) - 1)
+        poke(work, LEFT + a, peek(work, WEIGHTS + a) if mine else 0)
 
 
 @inlined
-def draw_step(s, process, schedule, work, seen):
+def draw_step(s, process, work, seen):
     """An action by weight, among those that are left, and the place of one of its steps; action -1 if none has one."""
     total = 0
     for a in range(ACTIONS):
-        total += work.left[a]
+        total += peek(work, LEFT + a)
     while total > 0:
-        x = below(work.chance, total)
+        x = below(work, total)
         a = 0
-        while x >= work.left[a]:
-            x -= work.left[a]
+        while x >= peek(work, LEFT + a):
+            x -= peek(work, LEFT + a)
             a += 1
         count = offers(a, s, seen)
-        if process >= 0 and schedule.strides[a] > 0:
-            count = only(process, schedule, schedule.strides[a], count, seen)
+        if process >= 0 and peek(work, STRIDES + a) > 0:
+            count = only(process, peek(work, STRIDES + a), count, work, seen)
         if count > 0:
-            return a, ranked(seen, count, below(work.chance, count))
-        total -= work.left[a]
-        work.left[a] = 0
+            return a, ranked(seen, count, below(work, count))
+        total -= peek(work, LEFT + a)
+        poke(work, LEFT + a, 0)
     return -1, 0
 
 
 @jit
-def draw_by_priority(s, step, schedule, work, seen):
+def draw_by_priority(s, step, work, seen):
     """As ``draw_step``, among the steps of the first process that has one; with that process's place."""
     change = False
-    for point in range(schedule.points):
-        change |= work.changes[point] == step
+    processes = peek(work, PROCESSES)
+    for point in range(peek(work, POINTS)):
+        change |= peek(work, ORDER + processes + point) == step
     place = 0
-    while place < schedule.processes:
-        refill(work.order[place], schedule, work)
-        a, j = draw_step(s, work.order[place], schedule, work, seen)
+    while place < processes:
+        process = peek(work, ORDER + place)
+        refill(process, work)
+        a, j = draw_step(s, process, work, seen)
         if a < 0:
             place += 1
         elif change:
             # Those before it have no step. If it is the last already, it is drawn once more.
-            demote(work, schedule, place)
+            demote(work, place)
             change = False
         else:
             return a, j, place
@@ -182,23 +202,27 @@ def draw_by_priority(s, step, schedule, work, seen):
 @jit
 def look(s, run, step, counts, reached):
     """Note which invariants say something in a state, and which witnesses it is."""
-    if counts[SILENT]:
-        counts[SILENT] &= ~triggers(s, counts[SILENT])
-    if HAS_WITNESSES and counts[UNREACHED]:
-        found = witnesses(s, counts[UNREACHED])
+    silent, unreached = peek(counts, SILENT), peek(counts, UNREACHED)
+    if silent:
+        poke(counts, SILENT, silent & ~triggers(s, silent))
+    if HAS_WITNESSES and unreached:
+        found = witnesses(s, unreached)
         if found:
-            counts[UNREACHED] &= ~found
-            for index in range(reached.shape[0]):
-                if found >> index & 1:
-                    reached[index, 0] = run
-                    reached[index, 1] = step
+            poke(counts, UNREACHED, unreached & ~found)
+            index = 0
+            while found:
+                if found & 1:
+                    poke(reached, 2 * index, run)
+                    poke(reached, 2 * index + 1, step)
+                found >>= 1
+                index += 1
 
 
 @jit
-def moves(s, weights, seen):
+def moves(s, work, seen):
     """Whether a step of an action that was not omitted leads to another state."""
     for a in range(ACTIONS):
-        if weights[a] > 0:
+        if peek(work, WEIGHTS + a) > 0:
             for i in range(offers(a, s, seen)):
                 if state_of(seen, i) != s:
                     return True
@@ -206,17 +230,18 @@ def moves(s, weights, seen):
 
 
 @jit
-def why_no_step(s, cuts, seen):
+def why_no_step(s, work, seen):
     """The reason why a run ends in a state in which none of its actions has a step. It counts no cuts again."""
     for bound in range(HITS):
-        cuts[bound] = seen[bound]
+        poke(work, CUTS + bound, peek(seen, bound))
     enabled = False
     for a in range(ACTIONS):
         enabled = enabled or offers(a, s, seen) > 0
     cut = False
     for bound in range(HITS):
-        cut |= seen[bound] != cuts[bound]
-        seen[bound] = cuts[bound]
+        before = peek(work, CUTS + bound)
+        cut |= peek(seen, bound) != before
+        poke(seen, bound, before)
     if enabled:
         return MASKED
     if HAS_FINALS and finals(s, -1) != 0:
@@ -227,57 +252,59 @@ def why_no_step(s, cuts, seen):
 
 
 @jit
-def follow(s, run, depth, schedule, work, counts, reached, seen):
+def follow(s, run, depth, work, counts, reached, seen):
     """One run from a state: how many steps it took, and why it ended."""
     look(s, run, 0, counts, reached)
     if invariants(s) >= 0:
         return 0, VIOLATED
-    refill(-1, schedule, work)
+    refill(-1, work)
     stayed = False
     for step in range(depth):
-        prioritised = step < schedule.prioritised
+        prioritised = step < peek(work, PRIORITISED)
         place = 0
         if prioritised:
-            a, j, place = draw_by_priority(s, step, schedule, work, seen)
+            a, j, place = draw_by_priority(s, step, work, seen)
         else:
-            a, j = draw_step(s, -1, schedule, work, seen)
+            a, j = draw_step(s, -1, work, seen)
             if a < 0 and stayed:
-                if not moves(s, work.weights, seen):
+                if not moves(s, work, seen):
                     return step, STILL
-                refill(-1, schedule, work)
-                a, j = draw_step(s, -1, schedule, work, seen)
+                refill(-1, work)
+                a, j = draw_step(s, -1, work, seen)
         if a < 0:
-            return step, why_no_step(s, work.cuts, seen)
+            return step, why_no_step(s, work, seen)
         t = state_of(seen, j)
-        counts[TAKEN + a] += 1
+        bump(counts, TAKEN + a, 1)
         bad = judge(a, t, s, number_of(seen, j), counts)
         stayed = t == s
         if stayed:
-            work.left[a] = 0
+            poke(work, LEFT + a, 0)
             if prioritised:
-                demote(work, schedule, place)
+                demote(work, place)
         else:
-            if counts[SILENT] or counts[UNREACHED]:
+            if peek(counts, SILENT) or peek(counts, UNREACHED):
                 look(t, run, step + 1, counts, reached)
             bad = bad or invariants(t) >= 0
         if bad:
             return step + 1, VIOLATED
         if prioritised or not stayed:
-            refill(-1, schedule, work)
+            refill(-1, work)
         s = t
     return depth, DEPTH
 
 
 @entry
-def walk(first, last, seed, depth, starts, schedule, work, counts, reached, stops, seen):
+def walk(first, last, seed, depth, starts, work, counts, reached, stops, seen):
     """The runs from ``first`` to one before ``last``, up to the first that violates something; returns it, or -1."""
+    starts_at, work_at, counts_at = address(starts), address(work), address(counts)
+    reached_at, seen_at = address(reached), address(seen)
     for run in range(first, last):
-        begin(work.chance, seed, run)
-        draw_swarm(work)
-        if schedule.prioritised > 0:
-            draw_priorities(work, schedule)
-        s = load(starts, below(work.chance, starts.shape[0]))
-        steps, stop = follow(s, run, depth, schedule, work, counts, reached, seen)
+        begin(work_at, seed, run)
+        draw_swarm(work_at)
+        if peek(work_at, PRIORITISED) > 0:
+            draw_priorities(work_at)
+        s = load(starts_at, below(work_at, starts.shape[0]))
+        steps, stop = follow(s, run, depth, work_at, counts_at, reached_at, seen_at)
         if stops[stop, 0] == 0 or steps < stops[stop, 2]:
             stops[stop, 2] = steps
         stops[stop, 0] += 1

@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
 from holdfast.lower.emit import code_name
-from holdfast.lower.kernel.source import CUT, DIFFERS, Gather, Source
+from holdfast.lower.kernel.ends import CUT, DIFFERS, Gather
+from holdfast.lower.kernel.source import Source
 from holdfast.lower.walking import instances, strides
 
 
 class WalkSource(Source):
     """Writes the functions of a model.
 
-    ``offers`` lists the steps of an action in the array ``seen``: first what was cut, by bound; from HITS on which
-    rules decided something; from LISTED on the steps. ``judge`` judges a step and counts in the array ``counts``: the
+    ``offers`` lists the steps of an action in the block ``seen``: first what was cut, by bound; from HITS on which
+    rules decided something; from LISTED on the steps. ``judge`` judges a step and counts in the block ``counts``: the
     step properties, the invariants and lemmas that said nothing yet (SILENT), the witnesses not yet reached
     (UNREACHED), repetitions that a bound cut (UNSHOWN), and by action repetitions (REPEATS) and steps (TAKEN).
     """
@@ -39,32 +40,45 @@ class WalkSource(Source):
         parts.append(self._mask("triggers", self.checked, "trigger", failing=False))
         parts.append(self._mask("witnesses", self.witnesses, "body", failing=False))
         parts.append(self._mask("finals", self.finals, "body", failing=False))
-        return self._places() + self._module(parts)
+        return self._module(parts)
 
     @property
     def most_instances(self) -> int:
         """How many steps an action may have in a state, at most."""
         return max((instances(self.layout, action) for action in self.system.actions), default=1)
 
-    def _places(self) -> str:
-        """Where the arrays have what; to be asked for when all functions are written."""
-        hits = len(self.statistics.cut_counts)
-        listed = hits + len(self.statistics.hits)
-        repeats = 4
-        return (
-            f"HITS, LISTED = {hits}, {listed}\n"
-            f"SILENT, UNREACHED, UNSHOWN, REPEATS, TAKEN = 1, 2, 3, {repeats}, {repeats + len(self.system.actions)}\n"
-        )
+    def places(self) -> dict[str, int]:
+        """Where the arrays have what."""
+        hits, repeats, actions = len(self.statistics.cut_counts), 4, len(self.system.actions)
+        return {
+            "HITS": hits,
+            "LISTED": hits + len(self.statistics.hits),
+            "CHANCE": 0,
+            "PROCESSES": 2,
+            "POINTS": 3,
+            "PRIORITISED": 4,
+            "WEIGHTS": 5,
+            "LEFT": 5 + actions,
+            "STRIDES": 5 + 2 * actions,
+            "CUTS": 5 + 3 * actions,
+            "ORDER": 5 + 3 * actions + hits,
+            "SILENT": 1,
+            "UNREACHED": 2,
+            "UNSHOWN": 3,
+            "REPEATS": repeats,
+            "TAKEN": repeats + actions,
+        }
 
     def _listing(self) -> Iterator[str]:
         """The list of steps: for each its number, then the words of the state."""
         words = range(self.packing.words)
         size = self.packing.words + 1
-        puts = "".join(f"    seen[place + {word + 1}] = t[{word}]\n" for word in words)
-        yield (f"def list_step(seen, k, number, t):\n    place = LISTED + k * {size}\n    seen[place] = number\n{puts}")
-        yield f"def number_of(seen, k):\n    return seen[LISTED + k * {size}]\n"
-        state = " ".join(f"seen[place + {word + 1}]," for word in words)
-        yield f"def state_of(seen, k):\n    place = LISTED + k * {size}\n    return ({state})\n"
+        puts = "".join(f"    poke(seen, place + {word + 1}, t[{word}])\n" for word in words)
+        place = f"    place = LISTED + k * {size}\n"
+        yield f"def list_step(seen, k, number, t):\n{place}    poke(seen, place, number)\n{puts}"
+        yield f"def number_of(seen, k):\n    return peek(seen, LISTED + k * {size})\n"
+        state = " ".join(f"peek(seen, place + {word + 1})," for word in words)
+        yield f"def state_of(seen, k):\n{place}    return ({state})\n"
 
     def _judge(self, action: Action) -> str:
         """Whether a step violates a step property, or the action's idempotence."""
@@ -73,7 +87,7 @@ class WalkSource(Source):
         return "\n".join([*lines, "    return bad", ""])
 
     def _judged(self, action: Action) -> Iterator[str]:
-        relevant, idempotent = self.steps_of(action), action in self.idempotent
+        relevant, idempotent = self.steps_of(None) | self.steps_of(action), action in self.idempotent
         if not relevant and not idempotent:
             return
         for param, stride in zip(action.params, strides(self.layout, action), strict=True):
@@ -81,12 +95,13 @@ class WalkSource(Source):
         args = "".join(f", {code_name(param)}" for param in action.params)
         if relevant:
             yield f"bad = (steps_of_all(t, s) | steps_{action.name}(t, s{args})) != 0"
-            yield f"if counts[0] & {relevant}: counts[0] &= ~step_triggers_{action.name}(t, s{args})"
+            said = f"step_triggers_of_all(t, s) | step_triggers_{action.name}(t, s{args})"
+            yield f"if peek(counts, 0) & {relevant}: poke(counts, 0, peek(counts, 0) & ~({said}))"
         if idempotent:
             yield "if t != s:"
-            yield f"    counts[REPEATS + {self.system.actions.index(action)}] += 1"
-            yield f"    again = again_{action.name}(t{args})"
-            yield f"    if again == {CUT}: counts[UNSHOWN] += 1"
+            yield f"    bump(counts, REPEATS + {self.system.actions.index(action)}, 1)"
+            yield f"    again = again_{action.name}(t{args}, 0)"
+            yield f"    if again == {CUT}: bump(counts, UNSHOWN, 1)"
             yield f"    if again == {DIFFERS}: bad = True"
 
     def _dispatch(self, head: str, call: str, none: str) -> str:
@@ -99,11 +114,8 @@ class WalkSource(Source):
 class _Offer(Gather):
     """Each step of an action is listed with its number. All that is noted goes to one array, ``notes``."""
 
-    def decisive(self, label: str) -> list[str]:
-        return [f"notes[HITS + {self.source.statistics.rule(self.action.name, label)}] = 1"]
-
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
-        return [f"notes[{self.source.statistics.bound(self.action.name, bound)}] += 1", leave]
+        return [f"bump(notes, {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]
 
     def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - they are in the number
         factors = zip(self.action.params, strides(self.source.layout, self.action), strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,28 +21,6 @@ Numbers = NDArray[np.int64]
 
 MOST_BITS = 63
 """How many properties of a kind one word of flags has room for."""
-
-
-class Schedule(NamedTuple):
-    """``walking.Schedule`` as the kernel reads it."""
-
-    strides: Numbers
-    processes: int
-    points: int
-    prioritised: int
-
-
-class Work(NamedTuple):
-    """What a run works with: its stream, weights as drawn and as left in a state, priorities and change points, and
-    the cuts so far, to be put back.
-    """
-
-    chance: NDArray[np.uint64]
-    weights: Numbers
-    left: Numbers
-    order: Numbers
-    changes: Numbers
-    cuts: Numbers
 
 
 class Walks:
@@ -83,8 +61,6 @@ class Walks:
         self._module: Any = build(source.text(), "walk_driver.py")
         self._most_instances, self._words = source.most_instances, packing.words
         self._starts = np.array([packing.pack(state) for state in plan.starts], np.int64)
-        schedule = plan.schedule
-        self._schedule = Schedule(_row(schedule.strides), schedule.processes, schedule.points, schedule.prioritised)
 
     def compile(self) -> None:
         """Have the machine code ready, so that the first runs are as fast as all others."""
@@ -107,7 +83,6 @@ class Walks:
             np.uint64(self.plan.seed),
             self.plan.depth,
             self._starts,
-            self._schedule,
             self._work(),
             counts,
             reached,
@@ -137,16 +112,16 @@ class Walks:
         unreached = sum(1 << index for index, reached in enumerate(after.reached) if reached is None)
         return after.silent_steps, after.silent_states, unreached
 
-    def _work(self) -> Work:
-        actions = len(self.machine.system.actions)
-        return Work(
-            chance=np.zeros(2, np.uint64),
-            weights=np.zeros(actions, np.int64),
-            left=np.zeros(actions, np.int64),
-            order=np.zeros(self._schedule.processes, np.int64),
-            changes=np.zeros(self._schedule.points, np.int64),
-            cuts=np.zeros(self._module.HITS, np.int64),
-        )
+    def _work(self) -> Numbers:
+        """What a run works with: its stream, the schedule, weights as drawn and as left in a state, the cuts so far, to
+        be put back, priorities and change points.
+        """
+        module, schedule = self._module, self.plan.schedule
+        work = np.zeros(module.ORDER + schedule.processes + schedule.points, np.int64)
+        work[module.PROCESSES], work[module.POINTS] = schedule.processes, schedule.points
+        work[module.PRIORITISED] = schedule.prioritised
+        work[module.STRIDES : module.STRIDES + len(schedule.strides)] = schedule.strides
+        return work
 
 
 def _row(values: Sequence[int]) -> Numbers:

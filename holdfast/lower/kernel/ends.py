@@ -1,0 +1,99 @@
+"""What the kernel's functions do at the ends of an instance: gather rows, repeat a step, or say what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.ir.errors import Place
+from holdfast.ir.stmt import Require
+from holdfast.ir.system import Action
+from holdfast.lower.outcome import Cut, Refused
+
+if TYPE_CHECKING:
+    from holdfast.lower.kernel.source import Source
+
+FINE, DIFFERS, CUT = 0, 1, 2
+"""What becomes of a step that is repeated at once."""
+
+TAKEN = -1
+"""What an outcome says of a step that is taken; other numbers say why it is not."""
+
+
+class Gather:
+    """Each step of ``every_…``: a row, and the checks of step properties and of its repetition."""
+
+    def __init__(self, source: Source, action: Action) -> None:
+        self.source, self.action = source, action
+
+    def decisive(self, label: str) -> list[str]:
+        return [f"poke(notes, HITS + {self.source.statistics.rule(self.action.name, label)}, 1)"]
+
+    def note(self, label: str) -> str | None:
+        return f"noted(notes, HITS + {self.source.statistics.rule(self.action.name, label)})"
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:
+        return [*self.decisive(stmt.label), leave]
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
+        return [f"bump(notes, CUTS + {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]
+
+    def taken(self, state: str, args: str) -> list[str]:
+        name, comma = self.action.name, f", {args}" if args else ""
+        number = self.source.system.actions.index(self.action)
+        lines = [f"t = ({state},)"]
+        own = self.source.steps_of(self.action)
+        if own:
+            lines += [
+                f"bad = steps_{name}(t, s{comma})",
+                "if bad: note_steps(notes, bad, t, s)",
+                f"if peek(notes, PENDING) & {own}: note_triggers(notes, step_triggers_{name}(t, s{comma}))",
+            ]
+        if self.action in self.source.idempotent:
+            lines.append(f"if t != s: note_repeat(notes, {number}, again_{name}(t{comma}, notes), t, s)")
+        return [*lines, "put(rows, k, t)", "k += 1"]
+
+
+class _Quiet:
+    """A function of one instance, which notes nothing on its way."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def decisive(self, label: str) -> list[str]:  # noqa: ARG002 - nothing is noted
+        return []
+
+    def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
+        return None
+
+
+class Again(_Quiet):
+    """A repetition: whether it is possible and changes nothing."""
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+        return [f"return {DIFFERS}"]
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
+        return [f"return {CUT}"]
+
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
+        same = " and ".join(
+            f"(t{word} ^ s{word}) & {mask} == 0" for word, mask in enumerate(self.source.lasting()) if mask
+        )
+        return [f"return {FINE} if {same or 'True'} else {DIFFERS}"]
+
+
+class EndWith(_Quiet):
+    """The outcome: TAKEN and the new state, or a place in the source's ``outcomes`` and the state as it was."""
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+        return self._ended(Refused(stmt.label, stmt.error, stmt.at))
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
+        return self._ended(Cut(bound, at))
+
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
+        return [f"return {TAKEN}, ({state},)"]
+
+    def _ended(self, outcome: Refused | Cut) -> list[str]:
+        self.source.outcomes.append(outcome)
+        return [f"return {len(self.source.outcomes) - 1}, s"]
