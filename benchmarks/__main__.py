@@ -52,6 +52,8 @@ def measure(
     simulated = [_simulate(model, quick) for _ in range(repeat)]
     traces = 20_000 if quick else 1_000_000
     walked = [engines.walked(model, "one_word", traces=traces, depth=DEPTH) for _ in range(repeat)]
+    least = ["opened_has_owner"]
+    drawn = [engines.walked(model, "one_word", traces=traces, depth=DEPTH, properties=least) for _ in range(repeat)]
     starts = [engines.second_start() for _ in range(repeat)]
     measured = Measured(
         machine=facts,
@@ -59,6 +61,7 @@ def measure(
         limits=limits(repeat),
         simulated=min(simulated, key=lambda found: found.seconds / found.steps),
         walked=max(walked),
+        drawn=max(drawn),
         first_start=min(first for first, _ in starts),
         second_start=min(second for _, second in starts),
     )
