@@ -60,11 +60,11 @@ def search(
     ``keep_going`` explores on after a violation and reports each violated property once, with a shortest run.
     ``target`` is what the command line calls the model, for the line that repeats a run. The first Ctrl-C ends the
     search with what it has. ``engine`` and ``cores`` (None: all there are) change the speed of a search that ends by
-    itself, and nothing else; where a limit ends one, they decide how far it has come. Small
-    searches run on the interpreter, which starts at once, and larger ones on the kernel. ``checkpoint`` is a file in
-    which the kernel keeps where it stands, ``resume_from`` one from which it goes on; either asks for the kernel, as
-    does ``kernel``, a mutable one that serves many systems. What is too large for a kernel the interpreter searches,
-    unless the kernel is asked for; a note says so.
+    itself, and nothing else; where a limit ends one, they decide how far it has come. Small searches run on the
+    interpreter, which starts at once, and larger ones on the kernel. ``checkpoint`` is a file in which the kernel keeps
+    where it stands, ``resume_from`` one from which it goes on; either asks for the kernel, as does ``kernel``, a
+    mutable one that serves many systems. What is too large for a kernel the interpreter searches, unless the kernel is
+    asked for; a note says so.
 
     Raises UsageError for unknown properties and for a scope that does not fit, and ModelError where the scope
     contradicts the model: an assumption is false, or a bound is exceeded at the start.
