@@ -218,18 +218,18 @@ def test_chunks_add_up(compiled: Compiled) -> None:
 
 
 FAULTS = {
-    "the swarm": ("if below(work.chance, 100) < share else 1", "if below(work.chance, 100) <= share else 1"),
-    "the weights": ("work.weights[a] *= 1 + below", "work.weights[a] *= below"),
+    "the swarm": ("if below(work, 100) < share else 1", "if below(work, 100) <= share else 1"),
+    "the weights": ("drawn = 1 + below", "drawn = below"),
     "the order of steps": ("if less == rank:", "if True:"),
-    "the steps of a process": ("if number // stride % (schedule.processes - 1) == process:", "if True:"),
-    "a change point": ("change |= work.changes[point] == step", "change = False"),
+    "the steps of a process": ("if number // stride % (peek(work, PROCESSES) - 1) == process:", "if True:"),
+    "a change point": ("change |= peek(work, ORDER + processes + point) == step", "change = False"),
     "who yields": ("if prioritised:\n                demote", "if False:\n                demote"),
-    "what changes nothing": ("work.left[a] = 0\n            if prioritised", "if prioritised"),
-    "cuts counted twice": ("seen[bound] = cuts[bound]", "pass"),
-    "a premise": ("counts[SILENT] &= ~triggers", "counts[SILENT] |= triggers"),
-    "a witness": ("reached[index, 1] = step", "reached[index, 1] = run"),
+    "what changes nothing": ("poke(work, LEFT + a, 0)\n            if prioritised", "if prioritised"),
+    "cuts counted twice": ("poke(seen, bound, before)", "pass"),
+    "a premise": ("silent & ~triggers", "silent | triggers"),
+    "a witness": ("2 * index + 1, step)", "2 * index + 1, run)"),
     "a shortest run": ("or steps < stops[stop, 2]", "or steps > stops[stop, 2]"),
-    "a repetition": ("counts[REPEATS + 2] += 1", "pass"),
+    "a repetition": ("bump(counts, REPEATS + 2, 1)", "pass"),
     "a stream": ("(twice + np.uint64(2))", "(twice + np.uint64(3))"),
 }
 """Faults of the driver and of the generated functions, each in one place."""
