@@ -9,14 +9,15 @@ from functools import lru_cache
 from holdfast.check.budget import Meter
 from holdfast.check.figures import Counters, figures, timing
 from holdfast.check.initial import initial_states
+from holdfast.check.replay import with_every_ghost
 from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
 from holdfast.check.runs import Edge, Fits, Found, Runs, repeat_differs
-from holdfast.check.select import DEADLOCK, Selection, deadlock_claim, idempotence
+from holdfast.check.select import DEADLOCK, Selection, deadlock_claim, idempotence, select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
-from holdfast.trace.trace import Claim, Origin
+from holdfast.trace.trace import Claim, Origin, Trace
 
 
 class Exploration(ABC):
@@ -139,11 +140,11 @@ class Exploration(ABC):
             verdict=verdict,
             ended_by=spent or (VIOLATION if violations and not self.keep_going else None),
             figures=counted,
-            findings=tuple(runs.trace(found) for found in violations),
+            findings=tuple(self._trace(runs, found) for found in violations),
             witnesses=tuple(
                 WitnessFigures(
                     self.claims[prop.name],
-                    runs.trace(self.reached[prop.name]) if prop.name in self.reached else None,
+                    self._trace(runs, self.reached[prop.name]) if prop.name in self.reached else None,
                 )
                 for prop in self.selection.of_kind("witness")
             ),
@@ -151,6 +152,12 @@ class Exploration(ABC):
             notes=tuple(self._notes()),
             timing=timing(self.meter, self.distinct),
         )
+
+    def _trace(self, runs: Runs, found: Found) -> Trace:
+        trace, system = runs.trace(found), self.machine.system
+        if self.selection.ghosts == select(system, None).ghosts:
+            return trace
+        return with_every_ghost(trace, system, self.machine.scope)
 
     def chosen(self) -> list[Found]:
         """The violations to report: properties in the order of the source, then idempotence, then deadlocks."""

@@ -26,6 +26,7 @@ from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.load import load_model, names_in
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.trace.line import replay_command
 
 MANIFEST = "manifest.json"
 SLOW_SCOPE = "large"
@@ -54,7 +55,7 @@ class Outcome:
 
     ``exit_code`` is that of ``holdfast check``; ``bits`` is the size of a state; ``property`` the first violated
     property and ``steps`` the length of the shortest run to it. A check that cannot be made has the verdict ``error``,
-    and ``error`` is its message.
+    and ``error`` is its message. ``replay`` is the command that repeats the run; it is not pinned.
     """
 
     verdict: str = field(validator=instance_of(str))
@@ -65,6 +66,7 @@ class Outcome:
     property: str | None = None
     steps: int | None = None
     error: str | None = None
+    replay: str | None = field(default=None, eq=False)
 
 
 @attrs.frozen
@@ -79,7 +81,7 @@ class Entry:
         """Where the outcome is not what is pinned, with both values."""
         if self.expected is None:
             return ["nothing is pinned; `holdfast verify --update` pins what is found"]
-        pinned, seen = attrs.asdict(self.expected), attrs.asdict(found)
+        pinned, seen = _figures(self.expected), _figures(found)
         return [f"{name}: pinned {pinned[name]}, found {seen[name]}" for name in pinned if pinned[name] != seen[name]]
 
 
@@ -92,7 +94,7 @@ def measure(folder: Path, entry: Entry) -> Outcome:
     budget = Budget() if pinned is None else Budget(states=2 * pinned.states + 10_000)
     try:
         system = remove_rules(_load(folder, wanted.model, wanted.variants), wanted.without)
-        result = search(system, system.scope(wanted.scope), budget=budget)
+        result = search(system, system.scope(wanted.scope), budget=budget, target=wanted.model)
     except HoldfastError as error:
         return Outcome("error", error.exit_code, error=str(error))
     first = next(iter(result.findings), None)
@@ -102,8 +104,9 @@ def measure(folder: Path, entry: Entry) -> Outcome:
         result.figures.distinct,
         result.figures.depth,
         result.figures.bits,
-        None if first is None else first.claim.name,
+        None if first is None else first.shown.name,
         None if first is None else first.length,
+        replay=None if first is None else replay_command(first),
     )
 
 
@@ -175,8 +178,13 @@ def _left_out(model: str, system: System, entries: Sequence[Entry]) -> list[Conf
 def _to_json(entry: Entry) -> dict[str, object]:
     """An entry as one flat record; what does not apply is left out."""
     assert entry.expected is not None
-    row = {**attrs.asdict(entry.configuration), "slow": entry.slow, **attrs.asdict(entry.expected)}
+    row = {**attrs.asdict(entry.configuration), "slow": entry.slow, **_figures(entry.expected)}
     return {name: value for name, value in row.items() if value is not None and value != () and value is not False}
+
+
+def _figures(outcome: Outcome) -> dict[str, Any]:
+    """What is pinned of an outcome."""
+    return attrs.asdict(outcome, filter=lambda attribute, _: attribute.name != "replay")
 
 
 def _from_json(rows: object) -> list[Entry]:

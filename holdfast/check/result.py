@@ -7,11 +7,12 @@ from typing import Any, Literal
 import attrs
 
 from holdfast.ir.errors import Place
+from holdfast.trace.line import replay_command
 from holdfast.trace.trace import Claim, Step, Trace
 
 Verdict = Literal["exhausted", "violated", "out_of_budget"]
 
-HOLDS, UNSHOWN, DEADLOCK, VIOLATED, OUT_OF_BUDGET = 0, 10, 11, 12, 20
+HOLDS, UNSHOWN, DEADLOCK, VIOLATED, STARVED, OUT_OF_BUDGET = 0, 10, 11, 12, 13, 20
 """Exit codes; those of TLC where it has one."""
 
 VIOLATION = "violation"
@@ -83,7 +84,7 @@ class Coverage:
 @attrs.frozen(kw_only=True)
 class Figures(Coverage):
     """How much was searched. The figures depend on the model, the scope and the options alone, except after an
-    interruption or a limit of time or memory.
+    interruption or a limit: how far a search has come by then, engine, cores and machine decide.
 
     ``distinct`` counts the states found, ``initial`` those that a run may start in: under symmetry one for each orbit
     of a group of ``group_order`` permutations (1: no symmetry). ``generated`` counts steps taken and initial states.
@@ -158,7 +159,7 @@ class Answer:
     def exit_code(self) -> int:
         """12 violated, 11 if by deadlocks alone; 20 without an answer; else 0."""
         if self.findings:
-            return DEADLOCK if all(trace.claim.kind == "deadlock" for trace in self.findings) else VIOLATED
+            return DEADLOCK if all(trace.shown.kind == "deadlock" for trace in self.findings) else VIOLATED
         return OUT_OF_BUDGET if self.verdict == "out_of_budget" else HOLDS
 
 
@@ -191,9 +192,9 @@ def to_json(result: Answer) -> dict[str, Any]:
         "exit_code": result.exit_code,
         "ended_by": result.ended_by,
         "figures": result.figures.to_json(),
-        "findings": [_trace(trace) for trace in result.findings],
+        "findings": [trace_to_json(trace) for trace in result.findings],
         "witnesses": [
-            _claim(witness.claim) | {"run": None if witness.trace is None else _trace(witness.trace)}
+            _claim(witness.claim) | {"run": None if witness.trace is None else trace_to_json(witness.trace)}
             for witness in result.witnesses
         ],
         "vacuous": [_claim(claim) for claim in result.vacuous],
@@ -206,11 +207,14 @@ def _claim(claim: Claim) -> dict[str, Any]:
     return {"name": claim.name, "kind": claim.kind, "ids": list(claim.ids), "sentence": claim.sentence}
 
 
-def _trace(trace: Trace) -> dict[str, Any]:
+def trace_to_json(trace: Trace) -> dict[str, Any]:
+    """A run as JSON values; its claim is None if it shows nothing in particular."""
+    claim = trace.claim
     return {
-        "claim": _claim(trace.claim) | {"where": dict(trace.claim.where)},
+        "claim": None if claim is None else _claim(claim) | {"where": dict(claim.where)},
         "length": trace.length,
         "command": trace.command,
+        "replay": replay_command(trace),
         "steps": [_step(trace, step) for step in trace.steps],
     }
 

@@ -78,7 +78,7 @@ class Runs:
         """The run that shows what was found."""
         orbits = [self.canonical(state) for state in self.path(found)]
         before = state = min(start for start in self.starts if self.canonical(start) == orbits[0])
-        steps = [self.origin.start(state)]
+        steps = [self.origin.start(state, dict(self.machine.starts())[state])]
         index = 0
         args: Args = ()
         for position, orbit in enumerate(orbits[1:], start=2):

@@ -34,7 +34,7 @@ def render_summary(result: Result) -> str:
 
 def _verdict(result: Result) -> str:
     what = configuration(result.model, result.scope, result.variants, result.removed)
-    names = ", ".join(trace.claim.title for trace in result.findings)
+    names = ", ".join(trace.shown.title for trace in result.findings)
     match result.verdict:
         case "violated":
             shortest = count(min(trace.length for trace in result.findings), "step")

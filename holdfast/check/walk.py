@@ -6,7 +6,7 @@ they find is real; what they do not find may still be there.
 A campaign is a seed and a number of runs. Each run follows from seed and number alone (``lower/walking.py``), so the
 runs may be made in any order, on any number of cores. The interpreter makes the first ones, for it starts at once; the
 kernel all others, in chunks. The chunks are looked at in order, and of the runs that violate something the first by
-number is the answer. It is made again on the interpreter, which shows its steps.
+number is the answer. It is made again on the interpreter, which shows its steps, and then made as small as it gets.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import attrs
 
-from holdfast.check.budget import Budget, Meter, interruptible, resident_bytes
+from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible, resident_bytes
 from holdfast.check.figures import coverage
 from holdfast.check.initial import initial_states
+from holdfast.check.replay import Replayer, with_every_ghost
 from holdfast.check.result import VIOLATION, WitnessFigures
 from holdfast.check.runs import repetition
 from holdfast.check.search import Engine
 from holdfast.check.select import Selection, select
+from holdfast.check.shrink import Shrunk, shrink
 from holdfast.check.walk_result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
 from holdfast.check.walker import Run, Walker
 from holdfast.check.where import where_it_fails
@@ -115,12 +117,14 @@ def walk(
     budget: Budget = NO_BUDGET,
     progress: Callable[[WalkProgress], None] | None = None,
     target: str | None = None,
+    shrunk: bool = True,
 ) -> WalkResult:
     """Make the runs of a campaign, up to the first that violates one of the properties.
 
     ``properties`` are names or rule ids; None is all that a search decides, idempotence and deadlocks included.
     ``engine`` and ``cores`` (None: all there are) change the speed and nothing else. ``target`` is what the command
-    line calls the model, for the line that repeats a run. The first Ctrl-C ends the campaign with what it has.
+    line calls the model, for the line that repeats a run. The first Ctrl-C ends the campaign with what it has. The
+    run that violates something is shown ``shrunk``, or else as it was drawn.
 
     Raises UsageError for unknown properties, for a scope that does not fit and for a budget of states, and ModelError
     where the scope contradicts the model: an assumption is false, or a bound is exceeded at the start.
@@ -132,6 +136,7 @@ def walk(
         selection = select(system, properties)
         machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
         options = [part for name in properties or () for part in ("--property", name)]
+        options += [] if shrunk else ["--no-shrink"]
         origin = Origin(
             system,
             machine.layout,
@@ -139,7 +144,7 @@ def walk(
             (*campaign.options, *options),
             campaign.seed,
         )
-        found = _Campaign(machine, selection, campaign, meter)
+        found = _Campaign(machine, selection, campaign, meter, shrunk)
         if campaign.run is None:
             found.make_all(engine, cores or os.cpu_count() or 1, progress)
         else:
@@ -150,8 +155,11 @@ def walk(
 class _Campaign:
     """One campaign: the runs so far, added up."""
 
-    def __init__(self, machine: Interpreter, selection: Selection, campaign: Campaign, meter: Meter) -> None:
+    def __init__(
+        self, machine: Interpreter, selection: Selection, campaign: Campaign, meter: Meter, shrunk: bool
+    ) -> None:
         self.machine = machine
+        self.shrunk = shrunk
         self.selection = selection
         self.campaign = campaign
         self.meter = meter
@@ -267,6 +275,8 @@ class _Campaign:
         made = tally.runs == self._wanted
         verdict: WalkVerdict = "violated" if tally.violation is not None else "not_found" if made else "out_of_budget"
         run = None if tally.violation is None else self._again(tally.violation)
+        raw = None if run is None else self._violating(origin, run)
+        smaller = None if raw is None or not self.shrunk else self._shrink(raw)
         return WalkResult(
             engine="walk",
             model=system.name,
@@ -279,13 +289,15 @@ class _Campaign:
             ended_by=VIOLATION if run is not None else None if made else self.meter.spent,
             figures=self._figures(),
             run=tally.violation,
-            findings=() if run is None else (self._violating(origin, run),),
+            raw_length=None if raw is None else raw.length,
+            shrunk=smaller,
+            findings=() if raw is None else (raw if smaller is None else smaller.trace,),
             witnesses=tuple(
                 WitnessFigures(Claim.of_property(prop), self._witness(origin, prop, reached))
                 for prop, reached in zip(self.walker.witnesses, tally.reached, strict=True)
             ),
             vacuous=tuple(Claim.of_property(prop) for prop in self._vacuous()),
-            notes=tuple(self._notes(run)),
+            notes=tuple(self._notes(run, smaller)),
             timing=timing,
         )
 
@@ -311,6 +323,14 @@ class _Campaign:
             claim = attrs.evolve(claim, where=where)
         return self._trace(origin, run, length, claim)
 
+    def _shrink(self, raw: Trace) -> Shrunk:
+        """The violating run made small. That takes the interpreter alone, whatever found the run."""
+        replayer = Replayer(
+            self.machine.system, self.machine.scope, target=raw.target, options=raw.options, seed=raw.seed
+        )
+        script = replayer.script(raw)
+        return shrink(replayer, script, raw.shown.name, stopped=lambda: self.meter.spent == INTERRUPTED)
+
     def _witness(self, origin: Origin, prop: Property, reached: tuple[int, int] | None) -> Trace | None:
         if reached is None:
             return None
@@ -319,8 +339,9 @@ class _Campaign:
 
     def _trace(self, origin: Origin, run: Run, length: int, claim: Claim) -> Trace:
         """The first steps of a run. Those that change nothing are left out, but for the last: it may be what shows."""
-        origin = attrs.evolve(origin, options=(*origin.options, "--run", str(run.number)))
-        steps, state = [origin.start(run.start)], run.start
+        origin = attrs.evolve(origin, options=(*(origin.options or ()), "--run", str(run.number)))
+        start_args = dict(self.machine.starts())[run.start]
+        steps, state = [origin.start(run.start, start_args)], run.start
         for position, (new, action, args) in enumerate(run.edges[:length], start=1):
             if new != state or position == length:
                 steps.append(origin.step(self.walker.actions[action].name, args, new))
@@ -328,7 +349,10 @@ class _Campaign:
         if claim.kind == "idempotent":
             _, action, args = run.edges[length - 1]
             steps.append(repetition(self.machine, origin, state, self.walker.actions[action].name, args))
-        return origin.trace(claim, steps)
+        trace = origin.trace(claim, steps)
+        if self.selection.ghosts == select(self.machine.system, None).ghosts:
+            return trace
+        return with_every_ghost(trace, self.machine.system, self.machine.scope)
 
     def _vacuous(self) -> list[Property]:
         silent = [prop for index, prop in enumerate(self.machine.checked) if self.tally.silent_states >> index & 1]
@@ -372,7 +396,7 @@ class _Campaign:
         runs, steps = (number / seconds if seconds else 0.0 for number in (self.tally.runs, self.tally.steps))
         return WalkTiming(seconds, runs, steps, resident_bytes())
 
-    def _notes(self, run: Run | None) -> Iterator[str]:
+    def _notes(self, run: Run | None, smaller: Shrunk | None) -> Iterator[str]:
         liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
         if liveness:
             yield f"A walk says nothing about liveness: {', '.join(liveness)}."
@@ -382,7 +406,10 @@ class _Campaign:
             omitted = ", ".join(action.name for action, weight in drawn if not weight)
             without = f"; it left out {omitted}" if omitted else ""
             yield f"Run {run.number:,} of seed {self.plan.seed} drew its actions by weight: {kept}{without}."
-            yield "A random run is seldom the shortest; `holdfast check` finds that, where it comes so far."
+            if smaller is not None and smaller.shortest:
+                yield f"No run in this scope shows {smaller.trace.shown.name} in fewer steps."
+            else:
+                yield "A shorter run may exist; `holdfast check` finds the shortest, where it comes so far."
 
 
 def _silently(_progress: WalkProgress) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import attrs
 
-from holdfast.check.result import VIOLATION, Answer, Coverage
+from holdfast.check.result import VIOLATION, Answer, Coverage, to_json
+from holdfast.check.shrink import Shrunk
 from holdfast.check.summary import covered, dropped, entry
 from holdfast.trace.text import WIDTH, configuration, count, render
 
@@ -83,11 +84,17 @@ class WalkTiming:
 
 @attrs.frozen(kw_only=True)
 class WalkResult(Answer):
-    """The answer of a campaign. ``run`` is the number of the run that violates something."""
+    """The answer of a campaign. ``run`` is the number of the run that violates something.
+
+    ``raw_length`` counts its steps as it was drawn, but for those that changed nothing; ``shrunk`` is what it was made
+    into, which is then the finding.
+    """
 
     verdict: WalkVerdict
     figures: WalkFigures
     run: int | None
+    raw_length: int | None
+    shrunk: Shrunk | None
     timing: WalkTiming = attrs.field(eq=False)
 
 
@@ -107,13 +114,27 @@ def _verdict(result: WalkResult) -> str:
     figures = result.figures
     match result.verdict:
         case "violated":
-            trace = result.findings[0]
-            return f"{what}: violated in run {result.run:,}, after {count(trace.length, 'step')}: {trace.claim.title}"
+            return f"{what}: violated in run {result.run:,}, {_length(result)}: {result.findings[0].shown.title}"
         case "out_of_budget":
             made = f"{figures.runs:,} of {count(figures.traces, 'run')}"
             return f"{what}: no answer ({result.ended_by}); nothing found in {made}"
         case "not_found":
             return f"{what}: nothing found in {count(figures.runs, 'run')}, which is no proof"
+
+
+def _length(result: WalkResult) -> str:
+    """``after 2 steps``, or ``shrunk from 37 to 2 steps``; where arguments alone became less, the length stays."""
+    length = result.findings[0].length
+    if result.raw_length in (None, length):
+        return f"after {count(length, 'step')}"
+    return f"shrunk from {result.raw_length:,} to {count(length, 'step')}"
+
+
+def walk_to_json(result: WalkResult) -> dict[str, Any]:
+    """The result as JSON values, with what shrinking came to (None where nothing was shrunk)."""
+    shrunk = result.shrunk
+    done = None if shrunk is None else {"from": result.raw_length, "tried": shrunk.tried, "shortest": shrunk.shortest}
+    return to_json(result) | {"run": result.run, "shrunk": done}
 
 
 def _figures(result: WalkResult) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,14 @@ from cyclopts.exceptions import UnusedCliTokensError
 
 from holdfast import __version__
 from holdfast.cli.check import check
+from holdfast.cli.diff import diff
+from holdfast.cli.explore import explore
 from holdfast.cli.models import models
 from holdfast.cli.new import new
 from holdfast.cli.output import note
+from holdfast.cli.replay import replay
+from holdfast.cli.show import show
+from holdfast.cli.shrink import shrink
 from holdfast.cli.verify import verify
 from holdfast.cli.walk import walk
 from holdfast.ir.errors import HoldfastError, ModelError
@@ -49,7 +54,7 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-for verb in (models, check, walk, new, verify):
+for verb in (models, check, walk, new, replay, show, explore, shrink, diff, verify):
     app.command(verb)
 
 

@@ -91,7 +91,7 @@ def check(
     """
     limits = Budget() if budget is None else Budget.parse(budget)
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
-    scopes = _scopes(system, scope)
+    scopes = usual_scopes(system, scope)
     if scope is None and (checkpoint is not None or resume is not None):
         raise UsageError("a checkpoint is of one scope; name it with --scope")
     # What would fail after a long search fails before it.
@@ -130,8 +130,8 @@ def check(
     return _exit_code(results, expect, json)
 
 
-def _scopes(system: System, name: str | None) -> list[Scope]:
-    """The scopes to search, in order."""
+def usual_scopes(system: System, name: str | None) -> list[Scope]:
+    """The scope of that name; for None tiny and default, as far as the model has them. Raises UsageError for none."""
     if name is not None:
         return [system.scope(name)]
     usual = [system.scopes[each] for each in USUAL if each in system.scopes]

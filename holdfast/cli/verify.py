@@ -106,4 +106,6 @@ def _explain(entry: Entry, outcome: Outcome) -> bool:
     differences = entry.differences(outcome)
     if differences:
         say(f"{entry.configuration.model} {entry.configuration}: {'; '.join(differences)}")
+        if outcome.replay is not None:
+            say(f"replay:    {outcome.replay}")
     return bool(differences)

@@ -10,11 +10,11 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
-from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, to_json
+from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
 from holdfast.check.search import Engine
 from holdfast.check.walk import Campaign, WalkProgress
 from holdfast.check.walk import walk as walk_runs
-from holdfast.check.walk_result import WalkResult, render_walk
+from holdfast.check.walk_result import WalkResult, render_walk, walk_to_json
 from holdfast.cli.check import Expectation, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.ir.compile import compile_model
@@ -47,10 +47,11 @@ def walk(
     budget: str | None = None,
     engine: Annotated[Engine, Parameter(show_choices=False)] = "auto",
     cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
+    shrink: bool = True,
     json: Switch = False,
     itf: Path | None = None,
 ) -> int:
-    """Make many random runs of a model, and show the first that violates something.
+    """Make many random runs of a model, and show the first that violates something, made as short as it gets.
 
     The same seed gives the same runs, on any machine and any number of cores. Each run leaves out some actions and
     draws the others by weights of its own. To find nothing proves nothing; `holdfast check` searches exhaustively.
@@ -88,6 +89,8 @@ def walk(
         auto, interpreter or kernel: what makes the runs; the answer is the same, many runs need the kernel's speed.
     cores
         How many cores the kernel may use; otherwise all.
+    shrink
+        Shrink the run that violates something (the default), or show it as it was drawn.
     json
         Print the result as JSON and nothing else.
     itf
@@ -110,6 +113,7 @@ def walk(
             budget=limits,
             progress=partial(_tick, ticker),
             target=model,
+            shrunk=shrink,
         )
     _report(result, json)
     if itf is not None:
@@ -155,7 +159,7 @@ def _tick(ticker: Ticker, now: WalkProgress) -> None:
 def _report(result: WalkResult, as_json: bool) -> None:
     """Print a result. What depends on the machine stays out of the text."""
     if as_json:
-        say(json_format.dumps(to_json(result) | {"run": result.run}))
+        say(json_format.dumps(walk_to_json(result)))
         return
     say(f"{render_walk(result)}\n")
     timing = result.timing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -74,6 +75,10 @@ def _import_file(path: Path) -> ModuleType:
         root = root.parent
     full = ".".join(parts) if len(parts) > 1 else f"_model_{path.stem}"
     known = sys.modules.get(full)
+    if known is not None and getattr(known, "__file__", None) != str(path) and len(parts) == 1:
+        # Another file of that name was loaded. What was compiled from it still asks for its module by name.
+        full = f"{full}_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
+        known = sys.modules.get(full)
     if known is not None and getattr(known, "__file__", None) == str(path):
         return known
     if str(root) not in sys.path:

@@ -78,7 +78,11 @@ class Interpreter:
     # States and steps -----------------------------------------------------------------------------------------
 
     def initial(self) -> list[bytes]:
-        """The initial states, each once, sorted.
+        """The initial states, each once, sorted. Raises ModelError as ``starts`` does."""
+        return [state for state, _ in self.starts()]
+
+    def starts(self) -> list[tuple[bytes, Args]]:
+        """The initial states, sorted, each with the least arguments of ``@init`` that give it.
 
         Raises ModelError if one assigns beyond a bound of the scope, or if there is none.
         """
@@ -93,7 +97,8 @@ class Interpreter:
                 f"no choice of its parameters gives an initial state in scope {self.scope.name}",
                 "loosen its requires, or enlarge the scope",
             )
-        return sorted({state for state, _ in found})
+        # Of equal keys the last one stays, so the least arguments come last.
+        return sorted(dict(sorted(found, reverse=True)).items())
 
     def _refuse_start(self) -> None:
         init = self.system.init

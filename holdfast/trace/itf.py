@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
 from holdfast.lower.layout import Cell, Value
+from holdfast.trace.line import replay_command
 from holdfast.trace.text import count
 from holdfast.trace.trace import Step, Trace
 
@@ -44,8 +45,16 @@ def itf_text(trace: Trace, *, optionals: Optionals = "set") -> str:
 
 
 def itf_object(trace: Trace, *, optionals: Optionals = "set") -> dict[str, Any]:
-    """The trace as the JSON object of an ITF file."""
+    """The trace as the JSON object of an ITF file; a foreign run as it was read."""
+    if trace.foreign is not None:
+        return foreign_object(trace, trace.foreign)
     return _Writer(trace, optionals).trace_object()
+
+
+def foreign_object(trace: Trace, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The file that a foreign run came from; one that came from TLC has the states that ITF would have."""
+    loop = {} if trace.loop is None else {"loop": trace.loop}
+    return dict(trace.heading or {}) | {"states": [dict(state) for state in states]} | loop
 
 
 class _Writer:
@@ -64,11 +73,10 @@ class _Writer:
             "params": list(constants),
             "vars": [*variables, ACTION, PICKS],
             "states": [self.state(index, step) for index, step in enumerate(self.states)],
-        }
+        } | ({} if self.trace.loop is None else {"loop": self.trace.loop})
 
     def meta(self, types: dict[str, str]) -> dict[str, Any]:
         trace, claim = self.trace, self.trace.claim
-        shown = "reaches" if claim.kind == "witness" else "violates"
         refused = next((step.refused for step in trace.steps if step.refused is not None), None)
         again = f"; {trace.steps[-1].action} again, with equal arguments, is refused by {refused}" if refused else ""
         return {
@@ -76,21 +84,33 @@ class _Writer:
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
             "varTypes": types,
             "source": trace.target,
-            "status": "ok" if claim.kind == "witness" else "violation",
-            "description": f"{trace.command}: a run of {count(trace.length, 'step')} that {shown} {claim.title}{again}",
+            "status": "ok" if claim is None or claim.kind == "witness" else "violation",
+            "description": f"{self.described()}{again}",
             "model": trace.model,
             "scope": trace.scope,
             "variants": list(trace.variants),
             "without": list(trace.removed),
             "seed": trace.seed,
+            "options": None if trace.options is None else list(trace.options),
             "fingerprint": trace.fingerprint,
+            "claim": None if claim is None else claim.name,
             "command": trace.command,
+            "replay": replay_command(trace),
         }
+
+    def described(self) -> str:
+        """A sentence for whoever opens the file without the model."""
+        claim, run = self.trace.claim, f"a run of {count(self.trace.length, 'step')}"
+        command = f"{self.trace.command}: " if self.trace.command is not None else ""
+        if claim is None:
+            return f"{command}{run}"
+        return f"{command}{run} that {'reaches' if claim.kind == 'witness' else 'violates'} {claim.title}"
 
     def state(self, index: int, step: Step) -> dict[str, Any]:
         values = dict(zip((cell.name for cell in self.trace.cells), step.values, strict=True))
         shown = _fields(cell for cell in self.trace.cells if not cell.field.hidden)
-        state: dict[str, Any] = {"#meta": {"index": index, "action": step.action, "args": self.args(step)}}
+        meta: dict[str, Any] = {"index": index, "action": step.action, "args": self.args(step)}
+        state: dict[str, Any] = {"#meta": meta | ({"repeat": True} if step.repeat else {})}
         if index == 0:
             given = {cell.name: value for cell, value in self.trace.constants}
             for name, cells in _fields(cell for cell, _ in self.trace.constants).items():

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast.ir.types import BoolType, NatType, OptionalType, SortType
 from holdfast.lower.layout import Cell, Value
+from holdfast.trace.line import replay_command
 from holdfast.trace.trace import Claim, Step, Trace
 
 WIDTH = 96
@@ -23,27 +24,50 @@ NOBODY = ""
 
 def render(trace: Trace, *, full: bool = False) -> str:
     """The run as text, without a final newline; ``full`` shows every state whole, not only what changed."""
-    blocks = [_header(trace), _start(trace, full)]
+    blocks = [header(trace), _start(trace, full)]
     for number, (before, step) in enumerate(zip(trace.steps, trace.steps[1:], strict=False), start=1):
         blocks.append(_step(trace, number, before, step, full))
-    blocks.append(_verdict(trace))
-    return "\n\n".join("\n".join(block) for block in blocks)
+    if trace.loop is not None:
+        blocks.append([f"     {back(trace)}"])
+    blocks.append(verdict(trace))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def render_steps(trace: Trace) -> str:
+    """The steps alone, each with what it changed, without a final newline."""
+    pairs = enumerate(zip(trace.steps, trace.steps[1:], strict=False), start=1)
+    return "\n".join(line for number, (before, step) in pairs for line in _step(trace, number, before, step, False))
 
 
 # The parts of the text -------------------------------------------------------------------------------------------
 
 
-def _header(trace: Trace) -> list[str]:
-    claim, steps = trace.claim, count(trace.length, "step")
-    lines = [f"{claim.name}: {'reached' if claim.kind == 'witness' else 'violated'} after {steps}"]
+def header(trace: Trace, width: int = WIDTH) -> list[str]:
+    """What the run shows, and of which model."""
+    claim, about = trace.claim, configuration(trace.model, trace.scope, trace.variants, trace.removed)
+    if claim is None:
+        return [f"a run of {count(trace.length, 'step')}", "", about]
+    lines = [f"{claim.name}: {outcome(trace, claim)}"]
     if claim.sentence:
-        lines += textwrap.wrap(claim.sentence, WIDTH, initial_indent="  ", subsequent_indent="  ")
-    return [*lines, "", configuration(trace.model, trace.scope, trace.variants, trace.removed)]
+        lines += textwrap.wrap(claim.sentence, width, initial_indent="  ", subsequent_indent="  ")
+    return [*lines, "", about]
+
+
+def outcome(trace: Trace, claim: Claim) -> str:
+    """``violated after 3 steps``; of a leads-to it is the whole lasso that violates it."""
+    steps = count(trace.length, "step")
+    if claim.kind != "leads_to" or trace.loop is None:
+        return f"{'reached' if claim.kind == 'witness' else 'violated'} after {steps}"
+    turn = trace.length - trace.loop
+    if turn:
+        return f"violated by {steps}, the last {turn:,} of them over and over"
+    return f"violated by {steps}, after which nothing happens" if trace.length else "violated where nothing happens"
 
 
 def configuration(model: str, scope: str, variants: Sequence[str], removed: Sequence[str]) -> str:
-    """What was checked, on one line: ``Ownership, scope tiny, without ST-14``."""
-    parts = [model, f"scope {scope}"]
+    """What was checked, on one line: ``Ownership, scope tiny, without ST-14``; a foreign run has no scope."""
+    parts = [model]
+    parts += [f"scope {scope}"] if scope else []
     parts += [f"variant {', '.join(variants)}"] if variants else []
     parts += [f"without {', '.join(removed)}"] if removed else []
     return ", ".join(parts)
@@ -52,7 +76,7 @@ def configuration(model: str, scope: str, variants: Sequence[str], removed: Sequ
 def _start(trace: Trace, full: bool) -> list[str]:
     lines: list[str] = []
     if trace.constants:
-        lines += ["given", *_listed(_standing(trace.constants, full=True)), ""]
+        lines += ["given", *listed(standing(trace.constants, full=True)), ""]
     first = trace.steps[0]
     lines.append("start" if full else "start  (cells that are False, None or 0 are left out)")
     return [*lines, *(_state(trace, first, full) or ["     nothing else"])]
@@ -73,23 +97,35 @@ def _step(trace: Trace, number: int, before: Step, step: Step, full: bool) -> li
     return [*lines, "     now", *_state(trace, step, full)] if full else lines
 
 
-def _verdict(trace: Trace) -> list[str]:
-    claim, lines = trace.claim, []
+def verdict(trace: Trace, width: int = WIDTH) -> list[str]:
+    """What the property reads, what is the matter, and the commands that repeat the run."""
+    lines: list[str] = []
+    if trace.claim is not None:
+        lines += _evidence(trace, trace.claim, width)
+        lines += textwrap.wrap(conclusion(trace.claim), width, subsequent_indent="  ")
+    # A command stays on one line, however long: it is there to be copied.
+    lines += [f"reproduce: {trace.command}"] if trace.command is not None else []
+    replay = replay_command(trace)
+    return [*lines, f"replay:    {replay}"] if replay is not None else lines
+
+
+def _evidence(trace: Trace, claim: Claim, width: int) -> list[str]:
+    """What the property reads where it is violated."""
+    lines: list[str] = []
     if claim.reads_before and trace.length:
-        lines += _read(trace, trace.steps[-2], claim.reads_before, "before the last step")
-    lines += _read(trace, trace.steps[-1], claim.reads, "at the end")
-    lines += textwrap.wrap(_conclusion(claim), WIDTH, subsequent_indent="  ")
-    return [*lines, f"reproduce: {trace.command}"]
+        lines += _read(trace, claim, trace.steps[-2], claim.reads_before, "before the last step", width)
+    return lines + _read(trace, claim, trace.steps[-1], claim.reads, "at the end", width)
 
 
-def _read(trace: Trace, step: Step, names: Sequence[str], when: str) -> list[str]:
+def _read(trace: Trace, claim: Claim, step: Step, names: Sequence[str], when: str, width: int) -> list[str]:
     """What the property reads in a state, but for cells that are False, None or 0."""
     cells = zip(trace.cells, step.values, strict=True)
-    read = _standing(((cell, value) for cell, value in cells if cell.field.name in names), full=False)
-    return [f"what {trace.claim.name} reads {when}", *_listed(read), ""] if read else []
+    read = standing(((cell, value) for cell, value in cells if cell.field.name in names), full=False)
+    return [f"what {claim.name} reads {when}", *listed(read, width), ""] if read else []
 
 
-def _conclusion(claim: Claim) -> str:
+def conclusion(claim: Claim) -> str:
+    """What is the matter, as a sentence."""
     where = f" for {', '.join(f'{name} = {value}' for name, value in claim.where)}" if claim.where else ""
     match claim.kind:
         case "witness":
@@ -97,10 +133,17 @@ def _conclusion(claim: Claim) -> str:
         case "idempotent":
             return f"{claim.title} is violated: taken again with equal arguments, it must succeed and change nothing."
         case "deadlock":
-            return "This is a deadlock: no action is possible here, and no @final names this state."
+            # Other tools know no @final.
+            named = ", and no @final names this state" if claim.sentence else ""
+            return f"This is a deadlock: no action is possible here{named}."
         case "lemma":
             return (
                 f"The lemma {claim.title} is violated{where}. A lemma serves proofs; it is no property of the protocol."
+            )
+        case "leads_to":
+            return (
+                f"{claim.title} is violated{where}: it is owed and never comes, though every fair action is taken that "
+                "stays possible."
             )
         case _:
             return f"{claim.title} is violated{where}."
@@ -110,8 +153,17 @@ def _conclusion(claim: Claim) -> str:
 
 
 def action(step: Step) -> str:
-    """The action with its arguments by name: ``open(p=p1, s=s1, e=2)``."""
+    """The action with its arguments by name: ``open(p=p1, s=s1, e=2)``; its name where a file tells no arguments."""
+    if not step.args and not step.code:
+        return step.action
     return f"{step.action}({', '.join(f'{name}={value}' for name, value in step.args)})"
+
+
+def back(trace: Trace) -> str:
+    """How a lasso goes on after its last step."""
+    if trace.loop == len(trace.steps) - 1:
+        return "and then nothing happens any more (stuttering)"
+    return f"and then back to {f'the state after step {trace.loop}' if trace.loop else 'the start'}, for ever"
 
 
 def count(number: int, noun: str) -> str:
@@ -122,15 +174,15 @@ def count(number: int, noun: str) -> str:
 def _state(trace: Trace, step: Step, full: bool) -> list[str]:
     """A whole state; unless ``full`` without budgets and the cells that are False, None or 0."""
     cells = zip(trace.cells, step.values, strict=True)
-    return list(_listed(_standing(((cell, value) for cell, value in cells if full or not cell.field.hidden), full)))
+    return list(listed(standing(((cell, value) for cell, value in cells if full or not cell.field.hidden), full)))
 
 
-def _standing(cells: Iterable[tuple[Cell, Value]], full: bool) -> list[tuple[Cell, str]]:
+def standing(cells: Iterable[tuple[Cell, Value]], full: bool) -> list[tuple[Cell, str]]:
     """Cells with their values, and relations of several keys as the tuples in them."""
     return [
         (cell, _stands(cell, value))
         for cell, value in cells
-        if not is_blank(cell, value) or (full and not _is_tuple(cell))
+        if not is_blank(cell, value) or (full and not is_tuple(cell))
     ]
 
 
@@ -140,29 +192,31 @@ def is_blank(cell: Cell, value: Value) -> bool:
 
 
 def _stands(cell: Cell, value: Value) -> str:
-    if _is_tuple(cell):
-        return f"{cell.field.name} {_keys(cell, '()')}{_ghost(cell)}"
-    return f"{_name(cell)}: {value}{_ghost(cell)}"
+    if is_tuple(cell):
+        return f"{cell.field.name} {keys_of(cell, '()')}{_ghost(cell)}"
+    return f"{name_of(cell)}: {value}{_ghost(cell)}"
 
 
 def _change(cell: Cell, old: Value, new: Value) -> str:
-    if _is_tuple(cell):
-        return f"{cell.field.name} {'+' if new else '-'} {_keys(cell, '()')}{_ghost(cell)}"
-    return f"{_name(cell)}: {old} -> {new}{_ghost(cell)}"
+    if is_tuple(cell):
+        return f"{cell.field.name} {'+' if new else '-'} {keys_of(cell, '()')}{_ghost(cell)}"
+    return f"{name_of(cell)}: {old} -> {new}{_ghost(cell)}"
 
 
-def _is_tuple(cell: Cell) -> bool:
+def is_tuple(cell: Cell) -> bool:
+    """Whether the cell says that a relation of several keys has a tuple."""
     return isinstance(cell.field.type, BoolType) and len(cell.keys) > 1
 
 
-def _name(cell: Cell) -> str:
-    return cell.field.name + (_keys(cell, "[]") if cell.keys else "")
+def name_of(cell: Cell) -> str:
+    """The cell as people read it: ``epoch[s1]``, ``covered[s1, offset 0]``."""
+    return cell.field.name + (keys_of(cell, "[]") if cell.keys else "")
 
 
-def _keys(cell: Cell, brackets: str) -> str:
+def keys_of(cell: Cell, brackets: str) -> str:
     """The keys; a number says what it counts, as in ``(p1, s1, offset 0)``."""
     parts = [
-        f"{_words(key.name)} {value}" if isinstance(key, NatType) else str(value)
+        f"{_words(key.name)} {value}".strip() if isinstance(key, NatType) else str(value)
         for key, value in zip(cell.field.keys, cell.keys, strict=True)
     ]
     return f"{brackets[0]}{', '.join(parts)}{brackets[1]}"
@@ -185,14 +239,14 @@ def _groups(entries: Iterable[tuple[Cell, str]], first: Sequence[str] = ()) -> I
             yield f"{_margin(groups, home if position == 0 else NOBODY)}{text}"
 
 
-def _listed(entries: Iterable[tuple[Cell, str]]) -> Iterator[str]:
-    """The same, but as many entries on a line as fit."""
+def listed(entries: Iterable[tuple[Cell, str]], width: int = WIDTH) -> Iterator[str]:
+    """Entries under the element that each belongs to, as many on a line as fit."""
     groups = _by_home(entries)
     for home, texts in groups.items():
         first, rest = _margin(groups, home), _margin(groups, NOBODY)
         line = first + texts[0]
         for text in texts[1:]:
-            if len(line) + len(text) + 2 > WIDTH:
+            if len(line) + len(text) + 2 > width:
                 yield f"{line};"
                 line = rest + text
             else:
@@ -203,7 +257,7 @@ def _listed(entries: Iterable[tuple[Cell, str]]) -> Iterator[str]:
 def _by_home(entries: Iterable[tuple[Cell, str]], first: Sequence[str] = ()) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {home: [] for home in first}
     for cell, text in entries:
-        groups.setdefault(_home(cell), []).append(text)
+        groups.setdefault(home_of(cell), []).append(text)
     # What belongs to nobody comes last.
     groups[NOBODY] = groups.pop(NOBODY, [])
     return {home: texts for home, texts in groups.items() if texts}
@@ -214,7 +268,8 @@ def _margin(groups: Iterable[str], home: str) -> str:
     return f"     {home:<{width}}{'  ' if width else ''}"
 
 
-def _home(cell: Cell) -> str:
+def home_of(cell: Cell) -> str:
+    """The element that a cell belongs to: the first among its keys."""
     for key, value in zip(cell.field.keys, cell.keys, strict=True):
         if isinstance(key, SortType):
             return str(value)

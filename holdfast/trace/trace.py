@@ -5,19 +5,20 @@ A trace stands on its own: whoever renders it needs neither the model nor an eng
 
 from __future__ import annotations
 
+import hashlib
 import shlex
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import attrs
 
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Read, walk
-from holdfast.ir.system import Param, Property, System
+from holdfast.ir.system import Action, Param, Property, Scope, System
 from holdfast.lower.layout import Cell, Layout, Value
 from holdfast.lower.layout import Field as LayoutField
 
-ClaimKind = Literal["invariant", "lemma", "step", "idempotent", "deadlock", "witness"]
+ClaimKind = Literal["invariant", "lemma", "step", "idempotent", "deadlock", "witness", "leads_to"]
 
 
 @attrs.frozen
@@ -40,10 +41,12 @@ class Claim:
 
     @classmethod
     def of_property(cls, prop: Property) -> Claim:
-        """The claim of an invariant, a lemma, a step property or a witness."""
-        if prop.kind not in ("invariant", "lemma", "step", "witness"):
+        """The claim of an invariant, a lemma, a step property, a witness or a leads-to."""
+        if prop.kind not in ("invariant", "lemma", "step", "witness", "leads_to"):
             raise ValueError(f"no single run shows {prop.name}, a property of kind {prop.kind}")
         reads, before = _reads(prop.body, old=False), _reads(prop.body, old=True)
+        if prop.goal is not None:
+            reads = tuple(dict.fromkeys((*reads, *_reads(prop.goal, old=False))))
         return cls(prop.name, prop.kind, prop.ids, first_paragraph(prop.doc), prop.at, reads, before)
 
     @property
@@ -63,7 +66,10 @@ def _reads(body: Expr, *, old: bool) -> tuple[str, ...]:
 
 @attrs.frozen
 class Signature:
-    """An action with its parameters, whether the run takes it or not: a file's types must not depend on the run."""
+    """An action with its parameters, whether the run takes it or not: a file's types must not depend on the run.
+
+    An initial condition with parameters is one too, under the name ``init``.
+    """
 
     action: str
     params: tuple[Param, ...]
@@ -73,9 +79,10 @@ class Signature:
 class Step:
     """One entry of a run: an action with its arguments, and the state after it.
 
-    The first entry is the start: its action is ``init``, without arguments. ``repeat`` marks the second of two equal
-    steps where the run shows that an action is not idempotent; if the second was ``refused``, that names the rule and
-    the error, and the state is the one before.
+    The first entry is the start: its action is ``init``, its arguments the least that give the state. ``repeat`` marks
+    the second of two equal steps where the run shows that an action is not idempotent; if the second was ``refused``,
+    that names the rule and the error, and the state is the one before. ``code`` is the state as engines hold it, and
+    empty where no model stands behind the run.
     """
 
     action: str
@@ -90,9 +97,18 @@ class Step:
 class Trace:
     """A run, what it shows, and where it came from.
 
-    ``target`` is what the command line calls the model, and ``options`` are further arguments that it had. ``cells``
-    name the values of each step, hidden budgets included; ``constants`` are the values that the scope gives. ``seed``
-    is None for a search, which draws nothing.
+    ``claim`` is None for a run that shows nothing in particular. ``loop`` makes the run a lasso: after
+    the last step it goes on from the state of the step with that index, for ever; if that is the last one, nothing
+    happens any more.
+
+    ``target`` is what the command line calls the model, and ``options`` are further arguments that it had; they are
+    None where no command is known that finds the run. ``cells`` name the values of each step, hidden budgets included;
+    ``constants`` are the values that the scope gives. ``seed`` is None for a search, which draws nothing.
+    ``fingerprint`` is that of the model in its scope.
+
+    A *foreign* run was read from a file, with no model behind it. Its cells are the leaves of the file's values, and
+    ``foreign`` keeps the states as they were read, in the encoding of ITF; ``heading`` is what the file said besides
+    (``#meta``, ``params``, ``vars``).
     """
 
     model: str
@@ -100,14 +116,28 @@ class Trace:
     scope: str
     variants: tuple[str, ...]
     removed: tuple[str, ...]
-    options: tuple[str, ...]
+    options: tuple[str, ...] | None
     seed: int | None
     fingerprint: str
-    claim: Claim
+    claim: Claim | None
     signatures: tuple[Signature, ...]
     constants: tuple[tuple[Cell, Value], ...]
     cells: tuple[Cell, ...]
     steps: tuple[Step, ...]
+    loop: int | None = None
+    foreign: tuple[Mapping[str, Any], ...] | None = attrs.field(default=None, hash=False)
+    heading: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether no model stands behind the run."""
+        return self.foreign is not None
+
+    @property
+    def shown(self) -> Claim:
+        """The claim of a run that has one, as every run has that an engine reports."""
+        assert self.claim is not None, "this run shows nothing in particular"
+        return self.claim
 
     @property
     def length(self) -> int:
@@ -115,9 +145,13 @@ class Trace:
         return sum(not step.repeat for step in self.steps) - 1
 
     @property
-    def command(self) -> str:
-        """The line that finds this run again."""
-        parts = ["holdfast", "check" if self.seed is None else "walk", self.target, "--scope", self.scope]
+    def command(self) -> str | None:
+        """The line that finds this run again; None where no engine is known to find it."""
+        if self.options is None:
+            return None
+        owed = self.claim is not None and self.claim.kind == "leads_to"
+        verb = "walk" if self.seed is not None else "live" if owed else "check"
+        parts = ["holdfast", verb, self.target, "--scope", self.scope]
         for variant in self.variants:
             parts += ["--variant", variant]
         for label in self.removed:
@@ -133,10 +167,10 @@ class Origin:
     system: System
     layout: Layout
     target: str
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] | None = ()
     seed: int | None = None
 
-    def trace(self, claim: Claim, steps: Iterable[Step]) -> Trace:
+    def trace(self, claim: Claim | None, steps: Iterable[Step], loop: int | None = None) -> Trace:
         """The trace of these steps."""
         return Trace(
             model=self.system.name,
@@ -146,17 +180,30 @@ class Origin:
             removed=self.system.removed,
             options=self.options,
             seed=self.seed,
-            fingerprint=self.system.fingerprint,
+            fingerprint=self.fingerprint,
             claim=claim,
-            signatures=tuple(Signature(action.name, action.params) for action in self.system.actions),
+            signatures=tuple(Signature(action.name, action.params) for action in self._signed()),
             constants=_constants(self.layout),
             cells=self.layout.cells,
             steps=tuple(steps),
+            loop=loop,
         )
 
-    def start(self, state: bytes) -> Step:
-        """The first entry of a run."""
-        return Step("init", (), state, self._values(state))
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits over the meaning of the system in its scope: what a run depends on."""
+        scope = self.layout.scope
+        content = repr((self.system.fingerprint, *(sorted(part.items()) for part in _parts(scope))))
+        return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+
+    def _signed(self) -> tuple[Action, ...]:
+        init = self.system.init
+        return (init, *self.system.actions) if init.params else self.system.actions
+
+    def start(self, state: bytes, args: Sequence[int] = ()) -> Step:
+        """The first entry of a run: an initial state, and the arguments of ``@init`` that give it."""
+        named = self.layout.decode_args(self.system.init, tuple(args))
+        return Step("init", tuple(named.items()), state, self._values(state))
 
     def step(
         self, action: str, args: Sequence[int], state: bytes, *, repeat: bool = False, refused: str | None = None
@@ -167,6 +214,11 @@ class Origin:
 
     def _values(self, state: bytes) -> tuple[Value, ...]:
         return tuple(self.layout.decode(state).values())
+
+
+def _parts(scope: Scope) -> tuple[Mapping[str, Any], ...]:
+    """What a scope gives, apart from its name."""
+    return scope.sizes, scope.budgets, scope.given
 
 
 def _constants(layout: Layout) -> tuple[tuple[Cell, Value], ...]:

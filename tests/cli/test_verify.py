@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,3 +111,15 @@ def test_a_broken_manifest(holdfast: Run, text: str) -> None:
     ran = holdfast("verify")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert f"{MANIFEST}: is no manifest" in ran.err
+
+
+def test_an_unexpected_violation_can_be_repeated(holdfast: Run) -> None:
+    """Where another violation than the pinned outcome is found, the line that repeats its run is printed."""
+    holdfast("verify", "--update")
+    Path("models/worse.py").write_text(COUNTER.replace("> Count(0) for n", "< Count(2) for n"))
+    MANIFEST.write_text(MANIFEST.read_text().replace('"model": "counter"', '"model": "worse"'))
+    ran = holdfast("verify")
+    (line, *_) = re.findall(r"^replay: +holdfast replay '(.*)'$", ran.out, re.MULTILINE)
+    assert "verdict: pinned exhausted, found violated" in ran.out
+    assert line.startswith("worse tiny #")
+    assert holdfast("replay", line).code == 12

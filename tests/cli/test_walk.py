@@ -70,6 +70,38 @@ def test_the_output_is_the_same_again(holdfast: Run) -> None:
     assert " a second" not in first.out
 
 
+CLIMBING = BROKEN.replace("require(c > self.value[n]", "require(c == self.value[n] + 1")
+"""The broken counter, which goes up by one, so that it takes some steps to break it."""
+
+
+def test_the_run_is_shrunk(holdfast: Run) -> None:
+    """What is shown is a shortest run to the violation, the text says what it was, and the line and file hold it."""
+    Path("climbing.py").write_text(CLIMBING)
+    ran = holdfast("walk", "climbing.py", "--seed", 1, "--itf", "run.itf.json")
+    assert ran.code == 12
+    assert ran.out.startswith("grown_is_positive: violated after 2 steps\n")
+    assert re.search(r": violated in run 0, shrunk from \d+ to 2 steps: grown_is_positive", ran.out)
+    assert "No run in this scope shows grown_is_positive in fewer steps." in ran.out
+
+    (line,) = re.findall(r"^replay: +holdfast (.*)$", ran.out, re.MULTILINE)
+    assert line.count("grow(") == 2
+    assert len(itf_py.trace_from_json(json.loads(Path("run.itf.json").read_text())).states) == 3
+
+
+def test_the_run_as_it_was_drawn(holdfast: Run) -> None:
+    """With --no-shrink the whole run is shown, and the command that is printed shows it again."""
+    Path("climbing.py").write_text(CLIMBING)
+    shrunk = json.loads(holdfast("walk", "climbing.py", "--seed", 1, "--json").out)
+    ran = holdfast("walk", "climbing.py", "--seed", 1, "--no-shrink")
+    record = json.loads(holdfast("walk", "climbing.py", "--seed", 1, "--no-shrink", "--json").out)
+
+    assert shrunk["shrunk"]["from"] == record["findings"][0]["length"] > 2
+    assert record["shrunk"] is None
+    assert f"violated in run 0, after {record['findings'][0]['length']} steps: grown_is_positive" in ran.out
+    (line,) = re.findall(r"^reproduce: holdfast (.*)$", ran.out, re.MULTILINE)
+    assert holdfast(*shlex.split(line)).out == ran.out
+
+
 def test_another_seed_is_another_campaign(holdfast: Run) -> None:
     """The seed decides what is drawn."""
     one, two = (holdfast("walk", "counter.py", "--traces", 500, "--seed", seed, "--json").out for seed in (1, 2))

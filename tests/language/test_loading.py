@@ -197,3 +197,14 @@ def test_a_model_nested_beyond_all_measure_is_refused(folder: Path) -> None:
 
     with pytest.raises(ModelError, match=r"^lamp.py:2:1: class Lamp: an expression is nested too deeply"):
         compile_model(load_model("lamp.py"))
+
+
+def test_a_model_keeps_its_module_when_another_file_of_its_name_is_loaded(folder: Path) -> None:
+    """What was loaded first goes on as it was: its sorts are still those of its own file."""
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "lamp.py").write_text(LAMP)
+    one, two = load_model("one/lamp.py"), load_model("two/lamp.py")
+
+    assert sys.modules[one.__module__].Lamp is one
+    assert sys.modules[two.__module__].Lamp is two

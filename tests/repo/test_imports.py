@@ -32,10 +32,10 @@ SINGLE = {
     "networkx": "one module",
     "numba": "holdfast.lower.kernel",
     "pyspark": "one module",
-    "z3": "one module",
+    "textual": "holdfast.cli.explorer",
+    "z3": "holdfast.lower.smt",
 }
 """The libraries that can be left out or load slowly, and where each belongs: a package, or one module somewhere."""
-"""Libraries that one module alone deals with, so that the rest does without them."""
 
 
 def module_name(path: Path) -> str:

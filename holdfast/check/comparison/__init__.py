@@ -1,0 +1,1 @@
+"""Two models compared: what one can do and the other cannot."""

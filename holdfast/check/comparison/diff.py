@@ -1,0 +1,283 @@
+"""Two models, versions or variants of one at one scope: what became possible, what did not, and what else changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
+from holdfast.check.comparison.half import Answer, Half, same_action
+from holdfast.check.comparison.lockstep import Compared, Difference, Lockstep, OtherAnswer, Side
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, Result, to_json, trace_to_json
+from holdfast.check.search import NO_BUDGET, search
+from holdfast.ir.system import Scope, System
+
+COMPARING = "comparing"
+"""What ``Progress.stage`` says while steps are compared."""
+
+
+@attrs.frozen
+class Version:
+    """One of the two: a system, its scope, and what the command line calls it."""
+
+    system: System
+    scope: Scope
+    target: str
+
+
+@attrs.frozen
+class RuleDifference:
+    """What is different about a rule.
+
+    ``only`` is the side that has it, if the other does not. ``refusals`` counts, for each side, the steps that it
+    refuses there and the other takes. ``idle`` is the side in which it decides nothing, if it does in the other.
+    """
+
+    label: str
+    only: Side | None
+    refusals: tuple[int, int]
+    idle: Side | None
+
+
+@attrs.frozen
+class Parts:
+    """Names of parts of two models: those that one side alone has, and those that both have and are not the same."""
+
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, a: dict[str, object], b: dict[str, object]) -> Parts:
+        """By name, in the order of the source."""
+        return cls(
+            tuple(name for name in a if name not in b),
+            tuple(name for name in b if name not in a),
+            tuple(name for name in a if name in b and a[name] != b[name]),
+        )
+
+    @property
+    def some(self) -> bool:
+        """Whether there is any."""
+        return bool(self.only_a or self.only_b or self.changed)
+
+    def to_json(self) -> dict[str, list[str]]:
+        """The names as JSON values."""
+        return {"only_a": list(self.only_a), "only_b": list(self.only_b), "changed": list(self.changed)}
+
+
+@attrs.frozen(kw_only=True)
+class Diff:
+    """What is different between ``a`` and ``b``: ``compared`` step by step, and searched, each for itself.
+
+    A search that was not made any more is None. ``fields`` are the variables without ghosts, ``bounds`` the sizes,
+    budgets and constants of the scopes. ``ended_by`` names the limit that ended one of the parts, or ``interrupted``;
+    then all this is a part of the truth.
+    """
+
+    a: Version
+    b: Version
+    compared: Compared
+    searched_a: Result | None
+    searched_b: Result | None
+    rules: tuple[RuleDifference, ...]
+    actions: Parts
+    fields: Parts
+    bounds: Parts
+    ended_by: str | None
+    seconds: float = attrs.field(eq=False)
+
+    @property
+    def same_behaviour(self) -> bool:
+        """Whether both do the same, as far as that was looked at."""
+        return not self.compared.differences
+
+    @property
+    def exit_code(self) -> int:
+        """0 where the comparison came to its end, whatever it found, and 20 where it did not."""
+        return HOLDS if self.ended_by is None else OUT_OF_BUDGET
+
+
+def diff(
+    a: Version, b: Version, *, budget: Budget = NO_BUDGET, progress: Callable[[Progress], None] | None = None
+) -> Diff:
+    """Compare both step by step, then search each to the end, past violations.
+
+    The limits of memory and states hold for each of these parts; time is shared. The first Ctrl-C ends the comparison
+    with what it has. Raises UsageError and ModelError as a search does.
+    """
+    whole = Meter(budget)
+    halves = Half(a.system, a.scope, a.target), Half(b.system, b.scope, b.target)
+    meter = Meter(_share(whole, 3), None if progress is None else lambda now: progress(_comparing(now)))
+    with interruptible(meter):
+        compared = Lockstep(*halves, meter).compare()
+    ended_by = [meter.spent]
+    results: list[Result | None] = []
+    for parts, version in ((2, a), (1, b)):
+        if INTERRUPTED in ended_by:
+            results.append(None)
+            continue
+        found = search(
+            version.system,
+            version.scope,
+            keep_going=True,
+            budget=_share(whole, parts),
+            progress=progress,
+            target=version.target,
+        )
+        results.append(found)
+        ended_by.append(found.ended_by)
+    return Diff(
+        a=a,
+        b=b,
+        compared=compared,
+        searched_a=results[0],
+        searched_b=results[1],
+        rules=tuple(_rules(a.system, b.system, results, compared)),
+        actions=_actions(a.system, b.system),
+        fields=_fields(a.system, b.system),
+        bounds=_bounds(a.scope, b.scope),
+        ended_by=_limit(budget, [ended for ended in ended_by if ended is not None]),
+        seconds=whole.seconds,
+    )
+
+
+def _share(whole: Meter, parts: int) -> Budget:
+    """The limits of the next of so many parts: of the time that is left, its share."""
+    budget = whole.budget
+    if budget.seconds is None:
+        return budget
+    return attrs.evolve(budget, seconds=max((budget.seconds - whole.seconds) / parts, 0.001))
+
+
+def _limit(budget: Budget, ended_by: Sequence[str]) -> str | None:
+    """What ended the comparison. A share of the time is nothing that anybody has asked for."""
+    if not ended_by:
+        return None
+    return f"time: more than {budget.seconds:g} s" if ended_by[0].startswith("time") else ended_by[0]
+
+
+def _comparing(now: Progress) -> Progress:
+    return attrs.evolve(now, stage=COMPARING)
+
+
+# What the models say ------------------------------------------------------------------------------------------------
+
+
+def _rules(a: System, b: System, results: Sequence[Result | None], compared: Compared) -> list[RuleDifference]:
+    """The rules about which something is different, in the order of the source."""
+    ours, theirs = _labels(a), _labels(b)
+    # What a search that was cut short has not seen, it may have missed.
+    whole = [result for result in results if result is not None and result.ended_by is None]
+    idle = [{rule.label for rule in result.figures.undecisive} for result in whole] if len(whole) == 2 else [set()] * 2
+    found: list[RuleDifference] = []
+    for label in dict.fromkeys((*ours, *theirs)):
+        only: Side | None = None if label in ours and label in theirs else "A" if label in ours else "B"
+        quiet: Side | None = None
+        if only is None and (label in idle[0]) != (label in idle[1]):
+            quiet = "A" if label in idle[0] else "B"
+        refusals = _refusals(compared, "B", label), _refusals(compared, "A", label)
+        if only or quiet or any(refusals):
+            found.append(RuleDifference(label, only, refusals, quiet))
+    return found
+
+
+def _labels(system: System) -> list[str]:
+    return [rule.label for rule in system.rules if rule.label not in system.removed]
+
+
+def _refusals(compared: Compared, taker: Side, label: str) -> int:
+    """How many steps the rule refuses that the other side takes."""
+    answer = [each for each in compared.of(taker) if each.answer.kind == "refused" and each.answer.what == label]
+    return sum(each.steps for each in answer)
+
+
+def _actions(a: System, b: System) -> Parts:
+    ours = {action.name: action for action in (a.init, *a.actions)}
+    theirs = {action.name: action for action in (b.init, *b.actions)}
+    changed = tuple(name for name in ours if name in theirs and not same_action(ours[name], theirs[name]))
+    return attrs.evolve(Parts.of(dict.fromkeys(ours), dict.fromkeys(theirs)), changed=changed)
+
+
+def _fields(a: System, b: System) -> Parts:
+    def kinds(system: System) -> dict[str, object]:
+        return {var.name: (var.keys, var.value, var.given) for var in system.variables if not var.ghost}
+
+    return Parts.of(kinds(a), kinds(b))
+
+
+def _bounds(a: Scope, b: Scope) -> Parts:
+    def sizes(scope: Scope) -> dict[str, object]:
+        return {**scope.sizes, **{f"budget({name})": most for name, most in scope.budgets.items()}, **scope.given}
+
+    return Parts.of(sizes(a), sizes(b))
+
+
+# As JSON ------------------------------------------------------------------------------------------------------------
+
+
+def diff_to_json(found: Diff) -> dict[str, Any]:
+    """The comparison as JSON values, equal for equal comparisons but for the ``timing`` of the searches."""
+    compared = found.compared
+    return {
+        "a": _version(found.a, found.searched_a),
+        "b": _version(found.b, found.searched_b),
+        "same_behaviour": found.same_behaviour,
+        "ended_by": found.ended_by,
+        "exit_code": found.exit_code,
+        "compared": {
+            "states": compared.states,
+            "waiting": compared.waiting,
+            "depth": compared.depth,
+            "group_order": compared.group_order,
+        },
+        "lost": [_difference(each) for each in compared.of("A")],
+        "gained": [_difference(each) for each in compared.of("B")],
+        "answers": [_other_answer(each) for each in compared.answers],
+        "rules": [
+            {"label": rule.label, "only": rule.only, "refusals": list(rule.refusals), "idle": rule.idle}
+            for rule in found.rules
+        ],
+        "actions": found.actions.to_json(),
+        "fields": found.fields.to_json(),
+        "bounds": found.bounds.to_json(),
+    }
+
+
+def _version(version: Version, result: Result | None) -> dict[str, Any]:
+    system = version.system
+    return {
+        "model": system.name,
+        "target": version.target,
+        "scope": version.scope.name,
+        "variants": list(system.chosen),
+        "without": list(system.removed),
+        "search": None if result is None else to_json(result),
+    }
+
+
+def _difference(found: Difference) -> dict[str, Any]:
+    return {
+        "action": found.action,
+        "answer": _answer(found.answer),
+        "steps": found.steps,
+        "idle": found.idle,
+        "run": trace_to_json(found.run),
+    }
+
+
+def _other_answer(found: OtherAnswer) -> dict[str, Any]:
+    return {
+        "action": found.action,
+        "args": dict(found.arguments),
+        "a": _answer(found.a),
+        "b": _answer(found.b),
+        "requests": found.requests,
+        "run": trace_to_json(found.run),
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {"kind": answer.kind, "what": answer.what, "error": answer.error}

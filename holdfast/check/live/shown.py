@@ -1,0 +1,90 @@
+"""Whether a lasso violates a leads-to, judged by the interpreter from the run alone.
+
+It shares nothing with the search but what a demand of fairness is, so that it can judge what the search finds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from holdfast.ir.system import Property
+from holdfast.lower.fairness import FREE, Demand, Demands
+from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.labelled import LabelledSteps
+from holdfast.lower.statistics import Statistics
+
+Call = tuple[str, Args]
+
+
+@attrs.frozen
+class Met:
+    """How a way round meets a demand of fairness: by the step of that number, or because it is not possible after the
+    step of that number; neither if nothing meets it.
+    """
+
+    demand: Demand
+    taken: int | None
+    impossible: int | None
+    ever_possible: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether it is met."""
+        if self.taken is not None:
+            return True
+        return self.impossible is not None if self.demand.strength == "weak" else not self.ever_possible
+
+
+class Judge:
+    """Judges lassos of one machine, which must keep the ghosts that the properties read."""
+
+    def __init__(self, machine: Interpreter) -> None:
+        self.machine = machine
+        self.demands = Demands(machine.layout)
+        self._steps = LabelledSteps(machine.layout, self.demands, Statistics())
+
+    def violated(self, prop: Property, states: Sequence[bytes], calls: Sequence[Call], loop: int) -> Args | None:
+        """The least arguments for which the lasso violates the property; None if it does for none, or is unfair.
+
+        ``states`` begin with the start; the last one is that of number ``loop`` again, or ``loop`` is its own number.
+        """
+        if states[-1] != states[loop] or not all(each.met for each in self.fairness(states, calls, loop)):
+            return None
+        sizes = (range(self.machine.layout.codes(param.type)) for param in prop.params)
+        return next((args for args in itertools.product(*sizes) if self._owes(prop, args, states, loop)), None)
+
+    def fairness(self, states: Sequence[bytes], calls: Sequence[Call], loop: int) -> Iterator[Met]:
+        """How the way round meets each demand. A step that a bound cut is possible: it is none of the protocol's."""
+        served: dict[int, int] = {}
+        for number in range(loop, len(calls)):
+            label = self.demands.label(*calls[number])
+            if label != FREE and self._serves(states[number], states[number + 1], label):
+                served.setdefault(label, number + 1)
+        possible = [self._possible(state) for state in states[loop:]]
+        for number, demand in enumerate(self.demands.each):
+            without = [place for place, labels in enumerate(possible, start=loop) if number not in labels]
+            yield Met(
+                demand,
+                served.get(number),
+                without[0] if without else None,
+                any(number in labels for labels in possible),
+            )
+
+    def _possible(self, state: bytes) -> set[int]:
+        steps, cuts = self._steps.of(state)
+        return {label for _, label in steps} | set(cuts)
+
+    def _serves(self, state: bytes, new: bytes, label: int) -> bool:
+        return (new, label) in self._steps.of(state)[0]
+
+    def _owes(self, prop: Property, args: Args, states: Sequence[bytes], loop: int) -> bool:
+        """Whether the goal is owed for ever: from some state on, and met nowhere on the way round."""
+        if any(self.machine.goal(prop, state, args) for state in states[loop:]):
+            return False
+        owed = False
+        for state in states:
+            owed = (owed or self.machine.holds(prop, state, args)) and not self.machine.goal(prop, state, args)
+        return owed

@@ -1,0 +1,35 @@
+"""Which removed rule a run got past: what the complete model says of each of its steps."""
+
+from __future__ import annotations
+
+from holdfast.check.replay import Replayer
+from holdfast.ir.compile import compile_model
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.outcome import Refused, Taken
+from holdfast.trace.trace import Trace
+
+
+def missing_rules(replayer: Replayer, trace: Trace) -> dict[int, str]:
+    """For each step that the complete model would not take so, by number, a sentence that says what it would do.
+
+    Empty for a model from which nothing is removed. The initial condition is not looked at.
+    """
+    system, layout = replayer.system, replayer.machine.layout
+    if not system.removed:
+        return {}
+    kept = frozenset(var.name for var in system.variables if var.ghost) - layout.dropped
+    complete = Interpreter(
+        compile_model(system.python, variants=system.chosen), replayer.machine.scope, ghosts=kept, properties=()
+    )
+    found: dict[int, str] = {}
+    for number, (before, step) in enumerate(zip(trace.steps, trace.steps[1:], strict=False), start=1):
+        if step.repeat:
+            continue
+        match complete.step(before.code, *replayer.coded(step.action, dict(step.args))):
+            case Refused(label, error):
+                found[number] = f"{label}{f' ({error})' if error else ''}, which is removed, refuses this step"
+            case Taken(state) if state != step.code:
+                found[number] = f"with {', '.join(system.removed)} in place the step leads to another state"
+            case _:
+                pass
+    return found

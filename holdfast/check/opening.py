@@ -1,0 +1,360 @@
+"""From what somebody has in hand, a line or a file, to the run and the model behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+from holdfast.check.fitting import NoValueError, first_difference, fit, scalar
+from holdfast.check.replay import Replayer, Script, Stopped
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import HoldfastError, UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import Action, System
+from holdfast.lower.interpreter import Args
+from holdfast.lower.layout import Value
+from holdfast.lower.outcome import Refused
+from holdfast.trace.foreign import ForeignRun, ForeignState, argument
+from holdfast.trace.line import Call, Line, parse_line
+from holdfast.trace.reading import FORMATS, read_file
+from holdfast.trace.trace import Trace
+
+
+class ImpossibleError(HoldfastError):
+    """The model has changed, and what a run did is no longer possible (exit code 20)."""
+
+    exit_code = 20
+
+
+@attrs.frozen
+class Opened:
+    """A run, and what takes it again: None for a foreign run.
+
+    ``changed`` is a sentence where the model is not the one that the run was made with: another one by its
+    fingerprint, or none at all. ``asked`` is the property that the line or file names, whether the run shows it or
+    not.
+    """
+
+    trace: Trace
+    replayer: Replayer | None
+    changed: str | None = None
+    asked: str | None = None
+
+
+@attrs.frozen
+class Source:
+    """A model as a line names it: the target, the scope (None: to be found), the variants, the rules removed."""
+
+    target: str
+    scope: str | None = None
+    variants: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Source:
+        """``ownership``, ``ownership tiny +variant -LABEL``."""
+        target, *words = text.split() or [""]
+        scope = words.pop(0) if words and words[0][0] not in "+-" else None
+        for word in words:
+            if word[0] not in "+-" or len(word) == 1:
+                raise UsageError(f"--model {text!r}: {word!r} is neither +VARIANT nor -LABEL")
+        variants = tuple(word[1:] for word in words if word[0] == "+")
+        return cls(target, scope, variants, tuple(word[1:] for word in words if word[0] == "-"))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it names a target alone, so that the rest is as the run has it."""
+        return self == Source(self.target)
+
+    def system(self) -> System:
+        """The compiled model; raises UsageError or ModelError if there is none such."""
+        return remove_rules(compile_model(load_model(self.target), variants=self.variants), self.removed)
+
+
+def open_trace(what: str, *, model: str | None = None) -> Opened:
+    """Open a line, or a file: ITF, or what TLC printed or dumped.
+
+    ``model`` names the model to replay on, in place of the one that the line or file names, as ``TARGET [SCOPE]
+    [+VARIANT…] [-LABEL…]``. Raises UsageError for what is neither line nor file, or does not fit the model, and
+    ImpossibleError where a model that has changed does not allow the run any more.
+    """
+    if not what.strip():
+        raise UsageError("there is neither line nor file in an empty argument; give one of them")
+    wanted = None if model is None else Source.parse(model)
+    if not is_file(what) and (len(what.split()) > 1 or what != what.strip()):
+        return _open_line(parse_line(what), wanted)
+    if not is_file(what):
+        raise UsageError(f"there is no file {what!r}; {FORMATS}, which is put in single quotes")
+    return _open_file(Path(what), wanted)
+
+
+def is_file(what: str) -> bool:
+    """Whether there is something of that name, be it no file that can be read."""
+    try:
+        return Path(what).exists()
+    except (OSError, ValueError):
+        # A long line, or one with a zero byte, is no name of a file.
+        return False
+
+
+# Files -----------------------------------------------------------------------------------------------------------
+
+
+def _open_file(path: Path, wanted: Source | None) -> Opened:
+    found = read_file(path)
+    if isinstance(found, Line):
+        return _open_line(found, wanted)
+    said = _said(found)
+    if said is not None:
+        return _open_own(found, said, wanted)
+    if wanted is None:
+        return Opened(found.trace(), None)
+    replayer, script = _fitted(found, wanted)
+    trace = replayer.trace(script, _claim_on(replayer, found, script))
+    assert not isinstance(trace, Stopped), "every step was found to be possible"
+    return Opened(trace, replayer)
+
+
+def _fitted(run: ForeignRun, wanted: Source) -> tuple[Replayer, Script]:
+    """The run on the model, in the scope that was named, or the first that it fits."""
+    system = wanted.system()
+    names = [wanted.scope] if wanted.scope is not None else list(system.scopes)
+    problem = UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
+    for name in names:
+        try:
+            lasso = run.loop is not None
+            replayer = Replayer(system, system.scope(name), target=wanted.target, options=None, lasso=lasso)
+            return replayer, fit(replayer, run)
+        except UsageError as error:
+            # The first scope is usually the one that was meant, so its problem is the one to tell.
+            problem = error if name == names[0] else problem
+    raise problem
+
+
+def _claim_on(replayer: Replayer, run: ForeignRun, script: Script) -> str | None:
+    """What the run shows of the model: the property that the file names, or else the first that is violated."""
+    if run.claim is not None:
+        for name in replayer.claim_names:
+            if name.replace("_", "") == run.claim.name.replace("_", "").lower() and replayer.shows(script, name):
+                return name
+    return replayer.violated(script)
+
+
+# Files of Holdfast itself ----------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Said:
+    """What ``#meta`` of a file of ours says of the run besides its states."""
+
+    source: Source
+    fingerprint: str
+    claim: str | None
+    options: tuple[str, ...] | None
+    seed: int | None
+
+
+def _said(run: ForeignRun) -> Said | None:
+    """What a file that Holdfast wrote says of itself; None for a file of another tool."""
+    meta = run.heading.get("#meta", {})
+    fingerprint, source, scope = (meta.get(name) for name in ("fingerprint", "source", "scope"))
+    if not (isinstance(fingerprint, str) and isinstance(source, str) and isinstance(scope, str)):
+        return None
+    variants, removed, options = (_texts(run, name) for name in ("variants", "without", "options"))
+    claim, seed = meta.get("claim"), meta.get("seed")
+    return Said(
+        Source(source, scope, variants or (), removed or ()),
+        fingerprint,
+        claim if isinstance(claim, str) else None,
+        options,
+        seed if isinstance(seed, int) and not isinstance(seed, bool) else None,
+    )
+
+
+def _texts(run: ForeignRun, name: str) -> tuple[str, ...] | None:
+    found = run.heading["#meta"].get(name)
+    if found is None:
+        return None
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise UsageError(f"{run.path}: #meta: {name} is no list of texts")
+    return tuple(found)
+
+
+def _open_own(run: ForeignRun, said: Said, wanted: Source | None) -> Opened:
+    source = _instead(said.source, wanted)
+    try:
+        system = source.system()
+        scope = system.scope(source.scope or said.source.scope or "")
+    except HoldfastError as error:
+        if wanted is not None:
+            raise
+        gone = f"the model {source.target} is not here as the file names it ({error}); the file alone is shown"
+        return Opened(run.trace(), None, gone)
+    known = wanted is None
+    replayer = Replayer(
+        system,
+        scope,
+        target=source.target,
+        options=said.options if known else None,
+        seed=said.seed if known else None,
+        lasso=run.loop is not None,
+    )
+    changed = _changed(replayer, said.fingerprint)
+    try:
+        script = _own_script(replayer, run)
+        if said.claim is not None:
+            replayer.claim(said.claim)
+        trace = _follow(replayer, script, said.claim, changed)
+        # A model that has changed may well lead to other states; then it says so.
+        if changed is None:
+            _check_states(replayer, run, script)
+    except UsageError as error:
+        if changed is None:
+            raise
+        raise ImpossibleError(f"{error}; {changed}") from None
+    return Opened(trace, replayer, changed, said.claim)
+
+
+def _own_script(replayer: Replayer, run: ForeignRun) -> Script:
+    """What was done, by the names that a file of ours gives of every action and argument."""
+    first, *others = (state for state in run.states if not state.repeat)
+    steps = []
+    for index, state in enumerate(others, start=1):
+        if state.action is None:
+            raise UsageError(f"{run.path}: state {index + 1} names no action, as a file of Holdfast does")
+        action = replayer.action(state.action)
+        steps.append(replayer.coded(action.name, _values(replayer, run, action, state)))
+    init = replayer.system.init
+    start = replayer.machine.layout.encode_args(init, _values(replayer, run, init, first)) if init.params else ()
+    return Script(start, tuple(steps), run.loop)
+
+
+def _values(replayer: Replayer, run: ForeignRun, action: Action, state: ForeignState) -> dict[str, Value]:
+    """The arguments of an action; those that it has no parameter for are kept as they are, to be refused."""
+    kinds = {param.name: param.type for param in action.params}
+    try:
+        return {
+            name: scalar(replayer.machine.layout, kinds[name], value) if name in kinds else argument(value)
+            for name, value in state.args
+        }
+    except NoValueError as error:
+        raise UsageError(f"{run.path}: {action.name}: an argument is {error}") from None
+
+
+def _check_states(replayer: Replayer, run: ForeignRun, script: Script) -> None:
+    """Raise UsageError where the file has another state than the model gives."""
+    states = replayer.states(script)
+    assert not isinstance(states, Stopped), "it was followed before"
+    found = first_difference(replayer.machine.layout, run, states)
+    if found is not None:
+        raise UsageError(
+            f"{run.path}: state {found.index + 1} is not what the model gives there: {found.cell} is {found.in_file} "
+            f"in the file and {found.in_model} in the model; was the file edited?"
+        )
+
+
+# Lines -----------------------------------------------------------------------------------------------------------
+
+
+def _open_line(line: Line, wanted: Source | None) -> Opened:
+    said = Source(line.target, line.scope, line.variants, line.removed)
+    source = _instead(said, wanted)
+    system = source.system()
+    scope = system.scope(source.scope or line.scope)
+    replayer = Replayer(system, scope, target=source.target, options=None, lasso=line.loop is not None)
+    changed = _changed(replayer, line.fingerprint)
+    try:
+        script = _script(replayer, line)
+        if line.claim is not None:
+            replayer.claim(line.claim)
+    except UsageError as error:
+        if changed is None:
+            raise
+        raise ImpossibleError(f"{error}; {changed}") from None
+    return Opened(_follow(replayer, script, line.claim, changed), replayer, changed, line.claim)
+
+
+def _instead(said: Source, wanted: Source | None) -> Source:
+    """The model to replay on."""
+    if wanted is None:
+        return said
+    return attrs.evolve(said, target=wanted.target) if wanted.is_plain else wanted
+
+
+def _changed(replayer: Replayer, fingerprint: str) -> str | None:
+    """The sentence that says so if the model is another one now."""
+    if replayer.origin.fingerprint == fingerprint:
+        return None
+    return (
+        f"the model has changed since the run was made: its fingerprint in scope {replayer.machine.scope.name} was "
+        f"{fingerprint} and is {replayer.origin.fingerprint}"
+    )
+
+
+def _script(replayer: Replayer, line: Line) -> Script:
+    system = replayer.system
+    start = line.start or Call("init", (), 0)
+    if line.start is None and system.init.params:
+        names = ",".join(param.name for param in system.init.params)
+        raise UsageError(f"the line does not say how the run starts: write init({names}) before its first step")
+    steps = []
+    for call in line.steps:
+        try:
+            replayer.action(call.action)
+        except UsageError as error:
+            raise UsageError(f"the line, column {call.column}: {error}") from None
+        steps.append((call.action, _coded(replayer, call)))
+    return Script(_coded(replayer, start), tuple(steps), line.loop)
+
+
+def _coded(replayer: Replayer, call: Call) -> Args:
+    """The arguments of a call in codes; they are written as the run shows them."""
+    system, layout = replayer.system, replayer.machine.layout
+    params = (system.init if call.action == "init" else system.action(call.action)).params
+    if len(params) != len(call.args):
+        names = ", ".join(param.name for param in params)
+        raise UsageError(f"the line, column {call.column}: {call} has not the arguments of {call.action}({names})")
+    codes = []
+    for param, text in zip(params, call.args, strict=True):
+        known = [str(layout.decode_value(param.type, code)) for code in range(layout.codes(param.type))]
+        if text not in known:
+            choices = ", ".join(known) if len(known) <= 8 else f"{known[0]} to {known[-1]}"
+            raise UsageError(
+                f"the line, column {call.column}: {text} is not a value of {param.name} ({param.type}) in scope "
+                f"{layout.scope.name}: use {choices}"
+            )
+        codes.append(known.index(text))
+    return tuple(codes)
+
+
+def _follow(replayer: Replayer, script: Script, claim: str | None, changed: str | None) -> Trace:
+    trace = replayer.trace(script, claim)
+    if isinstance(trace, Stopped):
+        raise _stopped(replayer, script, trace, changed)
+    if trace.loop is not None and trace.steps[trace.loop].code != trace.steps[-1].code:
+        problem = f"the loop does not lead back: the last state is not that after step {trace.loop}"
+        if changed is None:
+            raise UsageError(f"{problem}; check the line, or the file")
+        raise ImpossibleError(f"{problem}; {changed}")
+    return trace
+
+
+def _stopped(replayer: Replayer, script: Script, stopped: Stopped, changed: str | None) -> HoldfastError:
+    """Why a script cannot be followed, as an error."""
+    if stopped.index == 0:
+        action, args, where = replayer.system.init, script.start, "the start"
+    else:
+        name, args = script.steps[stopped.index - 1]
+        action, where = replayer.system.action(name), f"step {stopped.index}"
+    values = ",".join(str(value) for value in replayer.machine.layout.decode_args(action, args).values())
+    outcome = stopped.outcome
+    if isinstance(outcome, Refused):
+        why = f"is refused by {outcome.label}{f' ({outcome.error})' if outcome.error else ''}"
+    else:
+        why = f"is cut by {outcome.bound} in scope {replayer.machine.scope.name}"
+    problem = f"{where}, {action.name}({values}), {why}"
+    if changed is None:
+        return UsageError(f"{problem}: the model allows no such run; check the line, or the file")
+    return ImpossibleError(f"the run is no longer possible: {problem}; {changed}")

@@ -1,0 +1,325 @@
+"""Runs taken again, step by step: from what was done to the states, to what that shows, and to a Trace.
+
+A Script is the whole input of a run: models are deterministic but for the arguments of their actions. So it is what
+others keep, change and try again: the one-line form, the shrinker, the explorer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+
+import attrs
+
+from holdfast.check.live.shown import Judge
+from holdfast.check.runs import repeat_differs, repetition
+from holdfast.check.select import Selection, deadlock_claim, idempotence, select
+from holdfast.check.where import where_it_fails
+from holdfast.ir.errors import UsageError
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.system import Action, Property, Scope, System
+from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.layout import Value
+from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.trace.trace import Claim, Origin, Step, Trace
+
+
+@attrs.frozen
+class Script:
+    """What was done, in codes: the arguments of ``@init``, then each action with its arguments.
+
+    With ``loop`` it is a lasso: after the last step, the steps behind that many come again, for ever.
+    """
+
+    start: Args
+    steps: tuple[tuple[str, Args], ...]
+    loop: int | None = None
+
+
+@attrs.frozen
+class Stopped:
+    """A script that cannot be followed to its end: the step at which it stops (counted from 1; 0 is ``@init``), and
+    why it is not possible there.
+    """
+
+    index: int
+    outcome: Refused | Cut
+
+
+class Replayer:
+    """One system in one scope, with the ghosts that any of its properties reads (or with all of them). A leads-to
+    counts only for a ``lasso``: no other run shows one.
+
+    ``target``, ``options`` and ``seed`` are for the traces: what the command line calls the model, and what else it
+    takes to find the run (None: no engine is known to find it). Raises UsageError where the scope does not fit.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        scope: Scope,
+        *,
+        target: str | None = None,
+        options: Sequence[str] | None = (),
+        seed: int | None = None,
+        all_ghosts: bool = False,
+        lasso: bool = False,
+    ) -> None:
+        self.system = system
+        self.selection: Selection = select(system, None)
+        self.leads_to = tuple(system.of_kind("leads_to")) if lasso else ()
+        ghosts = None if all_ghosts else self.selection.ghosts | ghosts_read(system, self.leads_to)
+        self.machine = Interpreter(system, scope, ghosts=ghosts, properties=self.selection.properties)
+        self.origin = Origin(
+            system,
+            self.machine.layout,
+            system.file if target is None else target,
+            None if options is None else tuple(options),
+            seed,
+        )
+        self._lassos: Judge | None = None
+        self._known = {each.claim.name: each for each in self._claims()}
+        self._actions = {action.name: action for action in system.actions}
+
+    # Following --------------------------------------------------------------------------------------------------
+
+    def states(self, script: Script) -> tuple[bytes, ...] | Stopped:
+        """The states of the run, that of the start included."""
+        found: list[bytes] = []
+        state = self.machine.layout.blank()
+        for name, args in ((self.system.init.name, script.start), *script.steps):
+            outcome = self.machine.step(state, name, args)
+            if not isinstance(outcome, Taken):
+                return Stopped(len(found), outcome)
+            state = outcome.state
+            found.append(state)
+        return tuple(found)
+
+    # Claims -----------------------------------------------------------------------------------------------------
+
+    @property
+    def claim_names(self) -> tuple[str, ...]:
+        """The names of all that a run can show, in the order in which engines report it."""
+        return tuple(self._known)
+
+    def claim(self, name: str) -> Claim:
+        """The claim of that name; raises UsageError, with the known ones, if a run cannot show it."""
+        return self._judge(name).claim
+
+    def shows(self, script: Script, claim_name: str) -> bool:
+        """Whether the script can be followed, and its end violates that very property, or is that witness."""
+        judge = self._judge(claim_name)
+        states = self.states(script)
+        return not isinstance(states, Stopped) and judge.shown(self, states, script)
+
+    def ends(self, claim_name: str, states: Sequence[bytes], script: Script) -> bool:
+        """As ``shows``, where the states are known: the last two, and a script of the last step, are enough."""
+        return self._judge(claim_name).shown(self, states, script)
+
+    def violated(self, script: Script) -> str | None:
+        """The first claim, in the order of the source, that the last state or step violates; None also for a script
+        that cannot be followed.
+        """
+        states = self.states(script)
+        if isinstance(states, Stopped):
+            return None
+        failing = (
+            name
+            for name, judge in self._known.items()
+            if judge.claim.kind != "witness" and judge.shown(self, states, script)
+        )
+        return next(failing, None)
+
+    def _judge(self, name: str) -> _Judge:
+        found = self._known.get(name)
+        if found is None:
+            near = get_close_matches(name, self._known)
+            hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(self._known) or 'none'}"
+            raise UsageError(f"{self.system.name} has no property {name!r} that a run shows; {hint}")
+        return found
+
+    def _claims(self) -> Iterator[_Judge]:
+        """Everything that a run can show, in the order in which engines report it."""
+        for prop in self.selection.of_kind("invariant", "lemma", "step", "witness"):
+            yield _OfProperty(Claim.of_property(prop), prop)
+        for action in self.selection.idempotent:
+            yield _OfRepetition(idempotence(action), action)
+        if self.selection.deadlock:
+            finals = self.selection.of_kind("final")
+            yield _OfDeadlock(deadlock_claim(finals[0].at), finals)
+        for prop in self.leads_to:
+            yield _OfLeadsTo(Claim.of_property(prop), prop)
+
+    @property
+    def lassos(self) -> Judge:
+        """What judges lassos."""
+        if self._lassos is None:
+            self._lassos = Judge(self.machine)
+        return self._lassos
+
+    # Traces -----------------------------------------------------------------------------------------------------
+
+    def trace(self, script: Script, claim_name: str | None) -> Trace | Stopped:
+        """The run with what it shows, as the engines give it.
+
+        It claims nothing if no claim is named, or if its end does not show that one.
+        """
+        states = self.states(script)
+        if isinstance(states, Stopped):
+            return states
+        judge = None if claim_name is None else self._judge(claim_name)
+        if judge is not None and not judge.shown(self, states, script):
+            judge = None
+        steps = [self.origin.start(states[0], script.start)]
+        for (name, args), state in zip(script.steps, states[1:], strict=True):
+            steps.append(self.origin.step(name, args, state))
+        if judge is None:
+            return self.origin.trace(None, steps, script.loop)
+        steps += judge.repeated(self, states, script)
+        return self.origin.trace(judge.located(self, states, script), steps, script.loop)
+
+    # Scripts ----------------------------------------------------------------------------------------------------
+
+    def script(self, trace: Trace) -> Script:
+        """What was done in a run of this model.
+
+        Where the trace does not tell the arguments of ``@init``, they are the least that give its first state. Raises
+        UsageError for actions, arguments and initial states that the system does not have in this scope.
+        """
+        first, *others = trace.steps
+        done = [step for step in others if not step.repeat]
+        steps = tuple(self.coded(step.action, dict(step.args)) for step in done)
+        return Script(self._start(trace, first), steps, trace.loop)
+
+    def coded(self, action: str, args: Mapping[str, Value]) -> tuple[str, Args]:
+        """An action with its arguments in codes; raises UsageError for an action or value that there is not."""
+        return action, self.machine.layout.encode_args(self.action(action), args)
+
+    def action(self, name: str) -> Action:
+        """The action of that name; raises UsageError if there is none such."""
+        found = self._actions.get(name)
+        if found is None:
+            near = get_close_matches(name, self._actions)
+            hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(self._actions)}"
+            raise UsageError(f"{self.system.name} has no action {name!r}; {hint}")
+        return found
+
+    def _start(self, trace: Trace, first: Step) -> Args:
+        init = self.system.init
+        if first.args and init.params:
+            return self.machine.layout.encode_args(init, dict(first.args))
+        wanted = {cell.name: value for cell, value in zip(trace.cells, first.values, strict=True)}
+        for state, args in self.machine.starts():
+            values = self.machine.layout.decode(state)
+            if all(wanted.get(name, value) == value for name, value in values.items()):
+                return args
+        raise UsageError(
+            f"no initial state of {self.system.name} in scope {self.machine.scope.name} is the first state of the run; "
+            "choose the scope and the variants that it was made with"
+        )
+
+
+def with_every_ghost(trace: Trace, system: System, scope: Scope) -> Trace:
+    """A run as a check of everything shows it: with the ghosts that any property reads, and not only those asked for.
+
+    So a run looks the same when it is taken again from its line, which does not tell what was asked.
+    """
+    replayer = Replayer(
+        system, scope, target=trace.target, options=trace.options, seed=trace.seed, lasso=trace.loop is not None
+    )
+    again = replayer.trace(replayer.script(trace), trace.shown.name)
+    assert isinstance(again, Trace), "ghosts decide no step"
+    return again
+
+
+# How a claim is judged at the end of a run ---------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Judge:
+    """A claim, and what tells whether the end of a run shows it."""
+
+    claim: Claim
+
+    def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
+        """Whether it does."""
+        raise NotImplementedError
+
+    def repeated(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> list[Step]:  # noqa: ARG002
+        """The repeated step that shows it, if one does."""
+        return []
+
+    def located(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> Claim:  # noqa: ARG002
+        """The claim with the elements for which it fails."""
+        return self.claim
+
+
+@attrs.frozen
+class _OfProperty(_Judge):
+    prop: Property
+
+    def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
+        machine, prop = replayer.machine, self.prop
+        if prop.kind == "step":
+            if not script.steps:
+                return False
+            name, args = script.steps[-1]
+            return prop.of in (None, name) and not machine.holds_step(prop, states[-2], states[-1], args)
+        return machine.holds(prop, states[-1]) == (prop.kind == "witness")
+
+    def located(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> Claim:
+        if self.prop.kind == "witness":
+            return self.claim
+        before = states[max(len(states) - 2, 0)]
+        args = script.steps[-1][1] if script.steps else ()
+        where = where_it_fails(replayer.machine, self.prop, before, states[-1], args)
+        return attrs.evolve(self.claim, where=where)
+
+
+@attrs.frozen
+class _OfRepetition(_Judge):
+    action: Action
+
+    def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
+        # A step that changed nothing repeats itself.
+        if not script.steps or script.steps[-1][0] != self.action.name or states[-2] == states[-1]:
+            return False
+        return repeat_differs(replayer.machine, states[-1], replayer.machine.step(states[-1], *script.steps[-1]))
+
+    def repeated(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> list[Step]:
+        return [repetition(replayer.machine, replayer.origin, states[-1], *script.steps[-1])]
+
+
+@attrs.frozen
+class _OfLeadsTo(_Judge):
+    prop: Property
+
+    def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
+        return self._args(replayer, states, script) is not None
+
+    def located(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> Claim:
+        args = self._args(replayer, states, script)
+        assert args is not None, "it was shown before"
+        values = (
+            replayer.machine.layout.decode_value(param.type, code)
+            for param, code in zip(self.prop.params, args, strict=True)
+        )
+        return attrs.evolve(self.claim, where=tuple(zip((p.name for p in self.prop.params), values, strict=True)))
+
+    def _args(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> Args | None:
+        """The least arguments for which the lasso violates it."""
+        if script.loop is None:
+            return None
+        return replayer.lassos.violated(self.prop, states, script.steps, script.loop)
+
+
+@attrs.frozen
+class _OfDeadlock(_Judge):
+    finals: tuple[Property, ...]
+
+    def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:  # noqa: ARG002
+        """No step is possible, none was cut by a bound, and no final state is this one."""
+        machine, cuts = replayer.machine, replayer.machine.statistics.cut_counts
+        before = sum(cuts)
+        stuck = not any(successors(states[-1]) for successors in machine.successors)
+        return stuck and sum(cuts) == before and not any(machine.holds(prop, states[-1]) for prop in self.finals)

@@ -1,0 +1,50 @@
+"""Why a run shows something: the place in it that shows it, and the steps that led there."""
+
+from __future__ import annotations
+
+import attrs
+
+from holdfast.check.replay import Replayer, Script
+from holdfast.check.select import idempotence
+from holdfast.ir.errors import UsageError
+from holdfast.trace.trace import Trace
+from holdfast.trace.views.slice import Question, Slice, slice_run
+
+
+@attrs.frozen
+class Why:
+    """The run up to the place that shows it, and its slice."""
+
+    trace: Trace
+    slice: Slice
+
+
+def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Why:
+    """Why a run shows a property, by its name or a rule id; by default what it claims, or first violates at its end.
+
+    A property that the end does not violate is looked for from the start on. Raises UsageError for a name that the
+    model does not have, and for a property that holds in all of the run.
+    """
+    script = replayer.script(trace)
+    for wanted in _names(replayer, trace, script, name):
+        for length in (len(script.steps), *range(len(script.steps))):
+            part = attrs.evolve(script, steps=script.steps[:length])
+            if replayer.shows(part, wanted):
+                shown = replayer.trace(part, wanted)
+                assert isinstance(shown, Trace), "it was followed before"
+                prop = next((prop for prop in replayer.system.properties if prop.name == wanted), None)
+                return Why(shown, slice_run(replayer.machine.layout, shown, Question(shown.shown, prop)))
+    done = "reached" if replayer.claim(wanted).kind == "witness" else "violated"
+    raise UsageError(f"--why {name or wanted}: it is {done} nowhere in this run; name a property that is")
+
+
+def _names(replayer: Replayer, trace: Trace, script: Script, name: str | None) -> list[str]:
+    """The claims that are asked for, at least one."""
+    if name is None:
+        found = trace.claim.name if trace.claim is not None else replayer.violated(script)
+        if found is None:
+            raise UsageError("the run violates nothing at its end; name what to explain: --why PROPERTY")
+        return [found]
+    cited = [prop.name for prop in replayer.selection.properties if name in prop.ids]
+    cited += [idempotence(action).name for action in replayer.selection.idempotent if name == action.idempotent]
+    return cited or [replayer.claim(name).name]

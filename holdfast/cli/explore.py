@@ -1,0 +1,101 @@
+"""``holdfast explore``: a run, or a model, step by step on the screen."""
+
+from __future__ import annotations
+
+import sys
+
+from holdfast.check.explorer.session import Session
+from holdfast.check.opening import is_file, open_trace
+from holdfast.cli.check import Names
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import Scope, System
+
+USUAL = ("tiny", "default")
+"""The scope that a model is explored in where none is named: the first of these that it has."""
+
+
+def explore(
+    what: str,
+    /,
+    *,
+    scope: str | None = None,
+    variant: Names = (),
+    without: Names = (),
+    model: str | None = None,
+) -> int:
+    """Look at a run step by step, see what else was possible, and branch off.
+
+    On the screen, ? lists the keys. A file may be one that `--itf` wrote, one of Apalache or Quint, or what TLC
+    printed or dumped. A run without a model behind it can be read, and no other step can be taken.
+
+    Parameters
+    ----------
+    what
+        A file, a line that `holdfast replay` takes, or a model: a name that `holdfast models` lists, or its file.
+    scope
+        The scope to explore a model in; otherwise tiny, or default.
+    variant
+        Choose a named variant of the model. May be repeated.
+    without
+        Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
+    model
+        The model to replay a file or a line on: TARGET [SCOPE] [+VARIANT...] [-LABEL...].
+    """
+    session, note = open_session(what, scope=scope, variants=variant, removed=without, model=model)
+    _check_terminal()
+    try:
+        # The explorer is an extra: textual need not be there for anything else.
+        from holdfast.cli.explorer.app import Explorer  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        raise UsageError("holdfast explore needs textual: pip install 'holdfast[explore]'") from None
+    app = Explorer(session, open_session, note)
+    app.run()
+    return app.return_code or 0
+
+
+def open_session(
+    what: str,
+    *,
+    scope: str | None = None,
+    variants: Names = (),
+    removed: Names = (),
+    model: str | None = None,
+) -> tuple[Session, str | None]:
+    """The session to begin with, and what there is to say about it: that the model has changed, perhaps."""
+    if _names_model(what):
+        if model is not None:
+            raise UsageError(f"--model is for files and lines, and {what} is a model; leave it out")
+        system = remove_rules(compile_model(load_model(what), variants=variants), removed)
+        return Session.of_model(system, _scope(system, scope), what), None
+    if scope is not None or variants or removed:
+        raise UsageError("--scope, --variant and --without are for models; a file or a line says its own (see --model)")
+    opened = open_trace(what, model=model)
+    return Session(opened.trace, opened.replayer), opened.changed
+
+
+def _names_model(what: str) -> bool:
+    """Whether this is a model: its file, or a bare name that is no file."""
+    name = what.partition(":")[0]
+    if name.endswith(".py"):
+        return is_file(name) or len(what.split()) == 1
+    return name.isidentifier() and not is_file(what)
+
+
+def _scope(system: System, name: str | None) -> Scope:
+    if name is not None:
+        return system.scope(name)
+    usual = next((system.scopes[each] for each in (*USUAL, *system.scopes) if each in system.scopes), None)
+    if usual is None:
+        raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
+    return usual
+
+
+def _check_terminal() -> None:
+    for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
+        if not stream.isatty():
+            raise UsageError(f"holdfast explore needs a terminal, and standard {name} is none; try `holdfast show`")

@@ -1,0 +1,1 @@
+"""The explorer's screen; nothing else in holdfast needs textual."""

@@ -1,0 +1,75 @@
+"""What the explorer's panes say, as plain lines: no colour, no widget."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from holdfast.check.explorer.beliefs import Belief
+from holdfast.check.explorer.choices import Named
+from holdfast.check.explorer.expression import Expression
+from holdfast.check.explorer.session import Session
+from holdfast.lower.layout import Value
+from holdfast.trace.text import action, configuration, count
+from holdfast.trace.trace import Step, Trace
+
+MOST_CHANGES = 6
+"""How many changes of a watched value are shown; a run may have thousands."""
+
+
+def heading(session: Session) -> str:
+    """What is looked at, on one line."""
+    trace = session.opened
+    what = configuration(trace.model, trace.scope, trace.variants, trace.removed)
+    return f"{what}  (no model)" if session.replayer is None else what
+
+
+def place(session: Session) -> str:
+    """Where in it."""
+    last = len(session.run) - 1
+    return f"step {session.at} of {last}" if session.at else f"start, then {count(last, 'step')}"
+
+
+def entry(number: int, step: Step, *, violates: bool = False) -> str:
+    """A step in the list of a run, and what becomes of one that is repeated."""
+    again = f"  again: refused by {step.refused}" if step.refused else "  again" if step.repeat else ""
+    called = action(step) if step.args or number else "init"
+    return f"{number:>2} {'!' if violates else ' '} {called}{again}"
+
+
+def loop(trace: Trace) -> str:
+    """How a lasso goes on after its last step."""
+    if trace.loop == len(trace.steps) - 1:
+        return "then nothing happens any more"
+    return f"then back to {f'step {trace.loop}' if trace.loop else 'the start'}, for ever"
+
+
+def stands(belief: Belief) -> str:
+    """A cell with its value, and the one before if the step changed it."""
+    ghost = "  (ghost)" if belief.cell.field.ghost else ""
+    value = f"{belief.before} -> {belief.value}" if belief.changed else f"{belief.value}"
+    return f"{belief.cell.name}: {value}{ghost}"
+
+
+def arguments(args: Named) -> str:
+    """Arguments by name: ``p=p1, s=s1``."""
+    return ", ".join(f"{name}={value}" for name, value in args)
+
+
+def along(values: tuple[Value, ...], at: int) -> str:
+    """How a watched value changes along a run: ``0, from step 4: 1, from step 5: 2``; of many changes those around
+    the step that is looked at.
+    """
+    changes = [(step, new) for step, (old, new) in enumerate(pairwise(values), start=1) if old != new]
+    if len(changes) <= MOST_CHANGES:
+        return ", ".join([str(values[0]), *(f"from step {step}: {new}" for step, new in changes)])
+    first = max(0, sum(step <= at for step, _ in changes) - MOST_CHANGES // 2)
+    shown = changes[first : first + MOST_CHANGES]
+    said = [f"from step {step}: {new}" for step, new in shown]
+    before = "..." if first else str(values[0])
+    return ", ".join([f"{len(changes)} changes: {before}", *said, *(["..."] if shown[-1] != changes[-1] else [])])
+
+
+def watched(session: Session, expression: Expression) -> tuple[str, str]:
+    """A watched expression with its value here, and how that changes along the run."""
+    values = session.watched(expression)
+    return f"{expression.text} = {values[session.at]}", along(values, session.at)

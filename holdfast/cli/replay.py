@@ -1,0 +1,103 @@
+"""``holdfast replay``: a run taken again, from one line."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from holdfast.check.opening import Opened, open_trace
+from holdfast.check.replay import Replayer
+from holdfast.check.result import DEADLOCK, HOLDS, STARVED, VIOLATED
+from holdfast.cli.output import note, say
+from holdfast.ir.errors import UsageError
+from holdfast.trace.line import LONGEST
+from holdfast.trace.text import WIDTH, configuration, count, outcome, render
+from holdfast.trace.trace import Claim, Trace
+
+_PRINTED = re.compile(r"^replay:.*$", re.MULTILINE)
+
+
+def replay(
+    line: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    model: str | None = None,
+    full: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Take a run again, and show it as the command did that found it.
+
+    Ends with the exit code of what the run shows: 12 violated, 11 deadlock, 13 what is owed never comes; 0 if it shows
+    nothing, or reaches its witness; 20 if the model has changed and does not allow the run any more.
+
+    Parameters
+    ----------
+    line
+        The line that a failure prints after `replay:`, in single quotes; a file with a run (ITF, or what TLC printed);
+        or - to read a line, or all that a failing command printed, from standard input.
+    model
+        The model to replay on, instead of the one that the run names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
+    full
+        Show every state whole, not only what changed.
+    """
+    if line.startswith("-") and line != "-":
+        raise UsageError(f"unknown option {line!r}; see `holdfast replay --help`")
+    opened = open_trace(_from_input() if line == "-" else line, model=model)
+    if opened.replayer is None:
+        why = opened.changed or "the file does not say which model it is of"
+        raise UsageError(f"{line}: cannot be replayed: {why}; name the model with --model")
+    trace, asked = _shown(opened, opened.replayer)
+    say(f"{render(trace, full=full)}\n")
+    say("\n".join(textwrap.wrap(_verdict(trace, asked), WIDTH, subsequent_indent="  ", break_on_hyphens=False)))
+    if opened.changed is not None:
+        note(f"holdfast: {opened.changed}")
+    return _exit_code(trace.claim)
+
+
+def _from_input() -> str:
+    """The line on standard input, or in what a failing command printed there."""
+    text = sys.stdin.read(LONGEST + 1)
+    if len(text) > LONGEST:
+        raise UsageError(f"standard input holds more than {LONGEST:,} characters; give one line")
+    printed = _PRINTED.findall(text)
+    found = printed or [each for each in text.splitlines() if each.strip()]
+    if not found:
+        raise UsageError("standard input holds no line; it is empty")
+    if len(found) > 1:
+        raise UsageError(f"standard input holds {len(found)} lines; give one, or the output of a command with one run")
+    # A name of a file is not read from standard input.
+    return found[0] if " " in found[0].strip() else f"{found[0].strip()} "
+
+
+def _shown(opened: Opened, replayer: Replayer) -> tuple[Trace, str | None]:
+    """The run with what it shows, and the claim that it was said to show and does not.
+
+    A run that does not show what it was kept for, or was kept for nothing, may still violate something.
+    """
+    trace, asked = opened.trace, opened.asked
+    if trace.claim is not None:
+        return trace, None
+    script = replayer.script(trace)
+    found = replayer.trace(script, replayer.violated(script))
+    assert isinstance(found, Trace), "it was followed before"
+    return found, asked
+
+
+def _verdict(trace: Trace, asked: str | None) -> str:
+    what, claim = configuration(trace.model, trace.scope, trace.variants, trace.removed), trace.claim
+    steps = count(trace.length, "step")
+    no_more = f", which does not show {asked}" if asked is not None else ""
+    if claim is None:
+        return f"{what}: a run of {steps}{no_more or ', which violates nothing at its end'}"
+    if claim.kind == "witness":
+        return f"{what}: reached after {steps}: {claim.title}"
+    return f"{what}: {outcome(trace, claim)}: {claim.title}{f' (and not {asked})' if asked is not None else ''}"
+
+
+def _exit_code(claim: Claim | None) -> int:
+    if claim is None or claim.kind == "witness":
+        return HOLDS
+    return {"deadlock": DEADLOCK, "leads_to": STARVED}.get(claim.kind, VIOLATED)

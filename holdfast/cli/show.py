@@ -1,0 +1,115 @@
+"""``holdfast show``: a run as people read it, in columns, as a diagram, or as the steps that led to its end."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from holdfast.check.missing import missing_rules
+from holdfast.check.opening import Opened, open_trace
+from holdfast.check.refused import refusals
+from holdfast.check.replay import Replayer
+from holdfast.check.why import why as explain
+from holdfast.cli.check import Names, Switch
+from holdfast.cli.output import check_writable, note, say, write
+from holdfast.ir.errors import UsageError
+from holdfast.trace.views.columns import WIDTH, View, render_columns
+from holdfast.trace.views.diagram import render_diagram
+from holdfast.trace.views.events import select_cells
+from holdfast.trace.views.svg import render_svg
+from holdfast.trace.views.why import render_why
+
+NARROWEST, WIDEST = 60, 120
+"""The columns that a terminal counts for at least and at most: long lines are no easier to read."""
+
+
+def show(
+    run: str | None = None,
+    /,
+    *,
+    full: Switch = False,
+    only: Names = (),
+    why: Annotated[tuple[str, ...] | None, Parameter(negative="", consume_multiple=True)] = None,
+    refused: Switch = False,
+    diagram: Switch = False,
+    svg: Path | None = None,
+    model: str | None = None,
+) -> int:
+    """Show a run: who did what, and what that changed of whom.
+
+    Parameters
+    ----------
+    run
+        A file (ITF, or what TLC printed or dumped), or a line as `holdfast replay` takes it.
+    full
+        Show the whole state after each step, not only what changed.
+    only
+        Show this field, or this cell, alone: owner, or 'owner[s1]'. May be repeated.
+    why
+        Show only the steps that led to this property's violation, with what each wrote and needed; without a name, to
+        what the run shows at its end.
+    refused
+        Say for each state which rules refuse which actions, first of all actions and then where it changes.
+    diagram
+        Draw the run with a line for each process, time running downwards.
+    svg
+        Draw the same into this file, as a picture for a browser.
+    model
+        The model behind the run, instead of the one that it names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
+    """
+    run, asked = _arguments(run, why)
+    if svg is not None:
+        check_writable(svg)
+    opened = open_trace(run, model=model)
+    trace, cells = opened.trace, None if not only else select_cells(opened.trace, only)
+    width = _width()
+    texts = []
+    if why is not None:
+        found = explain(_replayer(opened, run, "--why"), trace, asked)
+        texts.append(render_why(found.trace, found.slice, width=width))
+    if diagram:
+        texts.append(render_diagram(trace, cells, width=width))
+    if svg is not None:
+        write(svg, render_svg(trace, cells))
+    if refused or full or not (texts or svg):
+        replayer = _replayer(opened, run, "--refused") if refused else opened.replayer
+        notes = {} if replayer is None else {n: [f"! {text}"] for n, text in missing_rules(replayer, trace).items()}
+        meets = refusals(replayer, trace) if refused and replayer is not None else {}
+        texts.append(render_columns(trace, View(full=full, only=cells, width=width, notes=notes, refused=meets)))
+    if texts:
+        say("\n\n".join(texts))
+    if opened.changed is not None:
+        note(f"holdfast: {opened.changed}")
+    return 0
+
+
+def _arguments(run: str | None, why: tuple[str, ...] | None) -> tuple[str, str | None]:
+    """The run, and the name that --why asks for.
+
+    The name may be left out, so that --why takes what stands behind it, be it the run.
+    """
+    asked = list(why or ())
+    if run is None and asked:
+        run = asked.pop()
+    if run is None:
+        raise UsageError("show wants a run: a file, or a line as `holdfast replay` takes it")
+    if len(asked) > 1:
+        raise UsageError(f"--why {' '.join(asked)}: name one property")
+    return run, asked[0] if asked else None
+
+
+def _replayer(opened: Opened, run: str, option: str) -> Replayer:
+    if opened.replayer is None:
+        raise UsageError(f"{option} needs the model behind {opened.trace.target or run}; name it with --model")
+    return opened.replayer
+
+
+def _width() -> int:
+    """The columns to fill; without a terminal always the same, so that equal runs give equal bytes."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDTH, 24)).columns))

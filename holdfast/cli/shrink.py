@@ -1,0 +1,110 @@
+"""``holdfast shrink``: a run made as short as it gets, still showing the same."""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import attrs
+from cyclopts import Parameter, validators
+
+from holdfast.check.budget import Budget, Meter, interruptible
+from holdfast.check.opening import Opened, open_trace
+from holdfast.check.replay import Replayer
+from holdfast.check.result import trace_to_json
+from holdfast.check.shrink import BUDGET, Shrunk
+from holdfast.check.shrink import shrink as shrink_run
+from holdfast.cli.check import Switch
+from holdfast.cli.output import check_writable, note, say, write
+from holdfast.ir.errors import UsageError
+from holdfast.trace.itf import itf_text
+from holdfast.trace.text import count, render
+
+
+def shrink(
+    run: str,
+    /,
+    *,
+    model: str | None = None,
+    property: str | None = None,  # noqa: A002 - the option's name
+    budget: Annotated[int, Parameter(validator=validators.Number(gte=1))] = BUDGET,
+    json: Switch = False,
+    itf: Path | None = None,
+) -> int:
+    """Make a run as short as it gets: fewer steps, then lesser arguments, still showing the same.
+
+    Every candidate is replayed on the model and must violate the same property at its end, or reach the same witness.
+
+    Parameters
+    ----------
+    run
+        A file (ITF, or what TLC printed or dumped), or a line as `holdfast replay` takes it.
+    model
+        The model to replay on, in place of the one that the run names: 'TARGET [SCOPE] [+VARIANT…] [-LABEL…]'.
+    property
+        What the run must still show at its end; otherwise what the file or line says, or what it violates there.
+    budget
+        How many candidates to try (20000): runs replayed, and states looked into for shortcuts.
+    json
+        Print the result as JSON and nothing else.
+    itf
+        Write the run that is left to this file, in the Informal Trace Format.
+    """
+    if itf is not None:
+        check_writable(itf)
+    opened = open_trace(run, model=model)
+    replayer, claim = _to_keep(opened, property)
+    meter = Meter(Budget())
+    with interruptible(meter):
+        script = replayer.script(opened.trace)
+        shrunk = shrink_run(replayer, script, claim, budget=budget, stopped=lambda: meter.spent is not None)
+    # The command that found the run finds another one than this.
+    shrunk = attrs.evolve(shrunk, trace=attrs.evolve(shrunk.trace, options=None))
+    if opened.changed is not None:
+        note(f"holdfast: {opened.changed}")
+    _report(shrunk, interrupted=meter.spent is not None, as_json=json)
+    if itf is not None:
+        write(itf, itf_text(shrunk.trace))
+    return 0
+
+
+def _to_keep(opened: Opened, wanted: str | None) -> tuple[Replayer, str]:
+    """What replays the run, and the name of the claim that it must still show."""
+    trace, replayer = opened.trace, opened.replayer
+    if replayer is None:
+        raise UsageError(
+            f"{trace.target}: no model stands behind the run, so that no other can be tried; name one with --model"
+        )
+    if trace.loop is not None:
+        raise UsageError(f"{trace.target}: the run ends in a loop, and only runs to a state or step are shrunk")
+    if wanted is not None:
+        return replayer, wanted
+    claim = trace.claim.name if trace.claim is not None else replayer.violated(replayer.script(trace))
+    if claim is None:
+        raise UsageError(
+            f"{trace.target}: the run violates nothing at its end; name what it must still show with --property"
+        )
+    return replayer, claim
+
+
+def _report(shrunk: Shrunk, *, interrupted: bool, as_json: bool) -> None:
+    trace = shrunk.trace
+    before = trace.length + shrunk.removed
+    if as_json:
+        done = {"from": before, "tried": shrunk.tried, "shortest": shrunk.shortest, "interrupted": interrupted}
+        say(json_format.dumps({"shrunk": done, "run": trace_to_json(trace)}))
+        return
+    name = trace.shown.name
+    if shrunk.removed:
+        what = f"Shrunk from {before:,} to {count(trace.length, 'step')}"
+    else:
+        what = f"No step could be left out of {before:,}"
+    known = (
+        f"No run in this scope shows {name} in fewer steps."
+        if shrunk.shortest
+        else "Interrupted: a shorter run may exist."
+        if interrupted
+        else "A shorter run may exist; try more candidates with --budget."
+    )
+    say(f"{render(trace)}\n\n{what}; {count(shrunk.tried, 'candidate')} tried.\n{known}")

@@ -1,0 +1,270 @@
+"""What a property reads: a slow evaluator that keeps, with each value, the cells that decided it.
+
+Only reads that mattered count. A conjunction is false because of one part, so the others are no reason; a quantifier
+fails at its first element that fails. Changing cells that are no reason for a value leaves the value as it is. Cells
+stand by their number in the state. Bounds and budgets of a scope are no reasons: they belong to no protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+
+import attrs
+
+from holdfast.ir.expr import (
+    And,
+    Arithmetic,
+    Compare,
+    Expr,
+    Fold,
+    IfElse,
+    Implies,
+    IsNone,
+    Lit,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    Read,
+    Ruled,
+    Unwrap,
+    Wrap,
+    negate,
+)
+from holdfast.ir.system import Param, Property
+from holdfast.ir.types import BoolType, EnumType, IntType, OptionalType, Scalar
+from holdfast.lower.expressions import COMPARISONS, origin
+from holdfast.lower.layout import Layout
+from holdfast.lower.predicates import parameters
+
+Reads = frozenset[int]
+NOTHING: Reads = frozenset()
+
+Number = bool | int | None
+"""A value as it is computed with: an element or member by its place, a Nat or an Int as it is, and None."""
+
+
+class Undefined(Exception):
+    """A part that makes no sense here: the value of None, a key that the scope lacks."""
+
+
+@attrs.frozen
+class Seen:
+    """A value, and the cells that decided it. Those of the state before a step count on from the state's width."""
+
+    value: Number
+    reads: Reads = NOTHING
+
+
+@attrs.frozen
+class Asked:
+    """What a property says: whether it holds, and the cells of the state and of the one before that decided it."""
+
+    holds: bool
+    reads: Reads
+    before: Reads
+
+
+def ask(layout: Layout, prop: Property, state: bytes, old: bytes, args: Sequence[int] = ()) -> Asked:
+    """A property in a state, or of the step from ``old`` to it; ``args`` are those of the step's action."""
+    of = None if prop.of is None else layout.system.action(prop.of)
+    evaluation = Evaluation(layout, state, old)
+    for param, position in parameters(prop, of):
+        evaluation.argument(param, args[position])
+    seen = evaluation.expr(prop.body)
+    reads = frozenset(cell for cell in seen.reads if cell < layout.width)
+    return Asked(bool(seen.value), reads, frozenset(cell - layout.width for cell in seen.reads - reads))
+
+
+class Evaluation:
+    """Expressions over a state and, where there is one, the state before it."""
+
+    def __init__(self, layout: Layout, state: bytes, old: bytes = b"") -> None:
+        self.layout = layout
+        self.names: Mapping[str, Seen] = {}
+        kinds = [cell.field.type for cell in layout.cells]
+        coded = [*zip(kinds, state, strict=True), *zip(kinds[: len(old)], old, strict=True)]
+        self.cells = [Seen(number(kind, code), frozenset((index,))) for index, (kind, code) in enumerate(coded)]
+
+    def argument(self, param: Param, code: int) -> None:
+        """Give a parameter its value."""
+        self.bind(param.name, Seen(number(param.type, code)))
+
+    def bind(self, name: str, seen: Seen) -> None:
+        """Let a name stand for a value."""
+        self.names = {**self.names, name: seen}
+
+    def expr(self, node: Expr) -> Seen:  # noqa: C901 - one case for each kind of node
+        """The value of an expression."""
+        match node:
+            case Lit():
+                return Seen(_constant(node))
+            case Name(name):
+                return self.names[name]
+            case Read():
+                return self.read(node)
+            case Not(arg):
+                seen = self.expr(arg)
+                return Seen(not seen.value, seen.reads)
+            case And(args):
+                return self.decided(args, by=False)
+            case Or(args):
+                return self.decided(args, by=True)
+            case Implies(left, right):
+                return self.decided((negate(left), right), by=True)
+            case Compare(op, left, right):
+                return self.compare(op, self.expr(left), self.expr(right))
+            case IsNone(arg):
+                seen = self.expr(arg)
+                return Seen(seen.value is None, seen.reads)
+            case Unwrap(arg):
+                seen = self.expr(arg)
+                if seen.value is None:
+                    raise Undefined
+                return seen
+            case Wrap(arg) | Ruled(arg=arg):
+                return self.expr(arg)
+            case IfElse(test, then, orelse):
+                chosen = self.expr(test)
+                seen = self.expr(then if chosen.value else orelse)
+                return Seen(seen.value, chosen.reads | seen.reads)
+            case Quantified():
+                return self.quantified(node)
+            case Fold():
+                return self.fold(node)
+            case Arithmetic(op, args):
+                parts = [self.expr(arg) for arg in args]
+                return Seen(_calculate(op, [whole(part) for part in parts]), _all(part.reads for part in parts))
+
+    def read(self, node: Read) -> Seen:
+        """A cell, or a constant that the scope gives, which is no cell."""
+        if node.var in self.layout.given:
+            keys = self.layout.system.var(node.var).keys
+            index, reads = self.index([self.layout.scope.size(key) for key in keys], node.keys)
+            return Seen(number(node.type, self.layout.given[node.var][index]), reads)
+        field = self.layout.field(node.var)
+        index, reads = self.index(field.sizes, node.keys)
+        cell = self.cells[index + field.offset + (self.layout.width if node.old else 0)]
+        return Seen(cell.value, cell.reads | reads)
+
+    def index(self, sizes: Sequence[int], keys: Sequence[Expr]) -> tuple[int, Reads]:
+        """The number of a cell within its variable, and what its keys are decided by."""
+        index, reads = 0, NOTHING
+        for size, key in zip(sizes, keys, strict=True):
+            seen = self.expr(key)
+            place = whole(seen)
+            if not 0 <= place < size:
+                raise Undefined
+            index, reads = index * size + place, reads | seen.reads
+        return index, reads
+
+    def decided(self, args: Sequence[Expr], *, by: bool) -> Seen:
+        """A conjunction (decided ``by`` False) or disjunction: of the parts that decide it, that with fewest reads.
+
+        Parts behind one that decides are looked at too, though they may make no sense there.
+        """
+        best: Seen | None = None
+        reads = NOTHING
+        for arg in args:
+            try:
+                seen = self.expr(arg)
+            except Undefined:
+                if best is None:
+                    raise
+                continue
+            reads |= seen.reads
+            if bool(seen.value) is by and (best is None or len(seen.reads) < len(best.reads)):
+                best = seen
+        return Seen(not by, reads) if best is None else best
+
+    def compare(self, op: str, left: Seen, right: Seen) -> Seen:
+        """A comparison; only equality may meet None."""
+        reads = left.reads | right.reads
+        if op in ("==", "!="):
+            return Seen((left.value == right.value) is (op == "=="), reads)
+        return Seen(COMPARISONS[op](whole(left), whole(right)), reads)
+
+    def quantified(self, node: Quantified) -> Seen:
+        """``all`` or ``any``: the first element that decides, else every element."""
+        decisive = node.kind == "any"
+        reads = NOTHING
+        for code in range(self.layout.scope.size(node.domain)):
+            self.bind(node.var, Seen(code))
+            seen = self.expr(node.body)
+            if bool(seen.value) is decisive:
+                return seen
+            reads |= seen.reads
+        return Seen(not decisive, reads)
+
+    def fold(self, node: Fold) -> Seen:
+        """``count``, ``sum``, ``min`` or ``max`` over a domain."""
+        values: list[int] = []
+        reads = NOTHING
+        for code in range(self.layout.scope.size(node.domain)):
+            self.bind(node.var, Seen(code))
+            where = self.expr(node.where)
+            reads |= where.reads
+            if where.value:
+                value = self.expr(node.value)
+                reads |= value.reads
+                values.append(whole(value))
+        if node.kind in ("count", "sum"):
+            return Seen(sum(values), reads)
+        if not values:
+            default = self.expr(node.default)
+            return Seen(default.value, reads | default.reads)
+        return Seen(min(values) if node.kind == "min" else max(values), reads)
+
+
+# Values ------------------------------------------------------------------------------------------------------------
+
+
+def number(kind: Scalar, code: int | bool | str | None) -> Number:
+    """The number that a cell's code, or a given constant's, stands for."""
+    assert isinstance(code, int), (kind, code)
+    if isinstance(kind, OptionalType):
+        return None if code == 0 else number(kind.of, code - 1)
+    return bool(code) if isinstance(kind, BoolType) else code + origin(kind)
+
+
+def coded(kind: Scalar, value: Number) -> int:
+    """The code to store; one that the scope has no room for lies below 0 or beyond the type's codes."""
+    if isinstance(kind, OptionalType):
+        return 0 if value is None else 1 + coded(kind.of, value)
+    assert value is not None, kind
+    return value - (kind.lo if isinstance(kind, IntType) else 0)
+
+
+def _constant(node: Lit) -> Number:
+    if isinstance(node.type, EnumType):
+        return node.type.members.index(str(node.value))
+    assert not isinstance(node.value, str), node
+    return node.value
+
+
+def whole(seen: Seen) -> int:
+    """The number; a None that no test excluded makes no sense."""
+    if seen.value is None:
+        raise Undefined
+    return seen.value
+
+
+def _calculate(op: str, args: Sequence[int]) -> int:
+    match op:
+        case "+":
+            return sum(args)
+        case "-":
+            return reduce(lambda one, two: one - two, args)
+        case "*":
+            return reduce(lambda one, two: one * two, args)
+        case "min":
+            return min(args)
+        case "max":
+            return max(args)
+        case _:
+            return abs(args[0])
+
+
+def _all(reads: Iterable[Reads]) -> Reads:
+    return NOTHING.union(*reads)

@@ -1,0 +1,46 @@
+"""The value of one expression in a state: what is asked by hand, beside the properties of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.expr import Expr
+from holdfast.ir.types import BoolType, EnumType, OptionalType, SortType
+from holdfast.lang import count
+from holdfast.lower.expressions import Expressions
+from holdfast.lower.layout import Layout, Value
+
+LANGUAGE: Mapping[str, object] = {"count": count}
+"""What an expression may call beside Python's own words, whether the model's file imports it or not."""
+
+
+def value_function(layout: Layout, what: str, body: Expr) -> Callable[[bytes], Value]:
+    """A function from a state to the decoded value of ``body``, which has no free names; ``what`` names it.
+
+    Raises UsageError where the scope has no room for what it reads, or where it is too large or nests too deeply.
+    """
+    text = Expressions(layout, what).expr(body).text
+    names: dict[str, Any] = {}
+    try:
+        exec(compile(f"def value(s):\n    return {text}\n", f"<{what}>", "exec"), names)  # noqa: S102 - see below
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        # The text is written here, from a checked expression: only Python's own limits on nesting can be passed.
+        raise UsageError(
+            f"{what} nests too deeply in scope {layout.scope.name}; split it, or use a smaller scope"
+        ) from error
+    number: Callable[[bytes], int] = names["value"]
+    decode = _decoder(layout, body)
+    return lambda state: decode(number(state))
+
+
+def _decoder(layout: Layout, body: Expr) -> Callable[[int], Value]:
+    """From the number that generated code computes to the value it stands for."""
+    kind = body.type
+    if isinstance(kind, BoolType):
+        return bool
+    if isinstance(kind, EnumType | SortType | OptionalType):
+        return lambda code: layout.decode_value(kind, code)
+    # Numbers of every kind are computed as themselves.
+    return int

@@ -1,0 +1,158 @@
+"""Read a run from ITF (Informal Trace Format), as Apalache, Quint, itf-py and Holdfast write it.
+
+The action and its arguments are looked for in the variables ``mbt::actionTaken`` and ``mbt::nondetPicks`` and in each
+state's ``#meta``; where both are there they have to agree.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.ir.errors import UsageError
+from holdfast.trace.foreign import ForeignRun, ForeignState
+from holdfast.trace.itf import ACTION, PICKS
+from holdfast.trace.itf_values import Rec, SetOf, Tree, Variant, decode, key, show, whole
+
+_TAGGED_RECORD = re.compile(r"[{,]\s*tag\s*:")
+"""A record with a field ``tag`` in the types of Apalache and Quint; a variant is ``Some(Int) | None(UNIT)``."""
+
+
+def itf_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
+    """The run that the object of an ITF file holds; raises UsageError, naming file and place, where it is none."""
+    try:
+        return _Reading(data, path).run()
+    except _WrongError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+class _WrongError(Exception):
+    """What is wrong in the file, and where."""
+
+
+class _Reading:
+    def __init__(self, data: Mapping[str, Any], path: Path) -> None:
+        self.path = path
+        self.heading = {name: part for name, part in data.items() if name not in ("states", "loop")}
+        self.meta = self._heading_object("#meta")
+        self.params = self._names("params")
+        self.vars = self._names("vars")
+        types = self.meta.get("varTypes")
+        self.types: Mapping[str, Any] = types if isinstance(types, dict) else {}
+        self.states = data.get("states")
+        self.loop = data.get("loop")
+
+    def run(self) -> ForeignRun:
+        if not isinstance(self.states, list) or not self.states:
+            raise _WrongError("states is no list of states, or an empty one; an ITF file has at least one state")
+        loop = self.loop
+        if loop is not None and (
+            not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < len(self.states)
+        ):
+            raise _WrongError(f"loop is {loop!r}; it is the index of a state, 0 to {len(self.states) - 1}")
+        states = tuple(self._state(index, state) for index, state in enumerate(self.states))
+        return ForeignRun(self.path, self._model(), self.heading, states, loop)
+
+    def _model(self) -> str:
+        """What to call the model: what the file says, or else its own name."""
+        for name in ("model", "source"):
+            said = self.meta.get(name)
+            if isinstance(said, str) and said:
+                return said if name == "model" else Path(said).stem
+        return self.path.name.removesuffix(".json").removesuffix(".itf")
+
+    def _heading_object(self, name: str) -> Mapping[str, Any]:
+        found = self.heading.get(name, {})
+        if not isinstance(found, dict):
+            raise _WrongError(f"{name} is no object")
+        return found
+
+    def _names(self, name: str) -> list[str]:
+        found = self.heading.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            raise _WrongError(f"{name} is no list of names")
+        return found
+
+    # States -----------------------------------------------------------------------------------------------------
+
+    def _state(self, index: int, state: Any) -> ForeignState:
+        if not isinstance(state, dict):
+            raise _WrongError(f"state {index} is no object")
+        wanted = [*self.vars, *(self.params if index == 0 else [])]
+        missing = [name for name in wanted if name not in state]
+        if missing:
+            raise _WrongError(f"state {index} has no value of {', '.join(missing)}")
+        unknown = [name for name in state if name != "#meta" and name not in self.vars and name not in self.params]
+        if unknown:
+            raise _WrongError(f"state {index} gives {', '.join(unknown)}, which neither vars nor params names")
+        meta = state.get("#meta", {})
+        if not isinstance(meta, dict):
+            raise _WrongError(f"state {index}: #meta is no object")
+        values = {name: self._value(index, name, value) for name, value in state.items() if name != "#meta"}
+        action = self._action(index, values.pop(ACTION, None), meta.get("action"))
+        args = self._args(index, action, values.pop(PICKS, None), meta.get("args"))
+        return ForeignState(values, state, action, args, repeat=meta.get("repeat") is True)
+
+    def _value(self, index: int, name: str, value: Any) -> Tree:
+        kind = self.types.get(name)
+        records = isinstance(kind, str) and _TAGGED_RECORD.search(kind) is not None
+        try:
+            return decode(value, records=records)
+        except UsageError as error:
+            raise _WrongError(f"state {index}: {name}: {error}") from None
+
+    def _action(self, index: int, taken: Tree | None, said: Any) -> str | None:
+        """The action's name; Quint leaves it empty where it took none that has a name."""
+        in_meta = said if isinstance(said, str) and said else None
+        in_variable = taken if isinstance(taken, str) and taken else None
+        if in_meta is not None and in_variable is not None and in_meta != in_variable:
+            raise _WrongError(f"state {index}: its #meta names the action {in_meta}, and {ACTION} {in_variable}")
+        return in_meta or in_variable
+
+    def _args(self, index: int, action: str | None, picks: Tree | None, said: Any) -> tuple[tuple[str, Tree], ...]:
+        picked = {} if not isinstance(picks, Rec) else _picked(picks)
+        if not isinstance(said, dict):
+            return tuple((name, value) for name, value in picked.items() if value is not None)
+        args = {name: self._value(index, f"the argument {name}", value) for name, value in said.items()}
+        for name, value in args.items():
+            # A parameter of one name and several types stands under its action's name too.
+            other = picked.get(name, picked.get(f"{action}_{name}"))
+            if other is not None and key(other) != key(value):
+                raise _WrongError(f"state {index}: its #meta has {name} = {show(value)}, and {PICKS} {show(other)}")
+        return tuple(args.items())
+
+
+def _picked(picks: Rec) -> dict[str, Tree | None]:
+    """The picks, without the options that they are wrapped in: variants, or sets of at most one element."""
+    found: dict[str, Tree | None] = {}
+    for name, value in picks.fields:
+        match value:
+            case Variant("Some", of) | SetOf((of,)):
+                found[name] = of
+            case Variant("None", _) | SetOf(()):
+                found[name] = None
+            case _:
+                found[name] = value
+    return found
+
+
+def read_json(text: str, path: Path) -> Any:
+    """The JSON value of a text; raises UsageError, with line and column, where it is none."""
+    collecting = gc.isenabled()
+    # Most of the time would go into looking for garbage among millions of new objects, none of which is any.
+    gc.disable()
+    try:
+        return json.loads(text, parse_int=whole)
+    except json.JSONDecodeError as error:
+        early = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        end = " (the file ends too early; was it truncated?)" if early else ""
+        raise UsageError(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}{end}") from None
+    except RecursionError:
+        raise UsageError(f"{path}: its JSON nests too deeply to be a run") from None
+    finally:
+        if collecting:
+            gc.enable()

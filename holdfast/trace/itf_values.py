@@ -1,0 +1,281 @@
+"""Values of TLA+ as trees, read from the encoding of ITF and written in it.
+
+A truth value, a number and a string are themselves; everything else is one of the classes below. Sets and functions
+keep their members in one order, so that equal values are equal trees whatever the order they were written in. Python
+takes True for 1; ``key`` tells them apart, and orders all values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from holdfast.ir.errors import UsageError
+
+MOST_DEPTH = 100
+"""How deeply values may nest. No checker writes such values; without a limit they would exhaust Python's stack."""
+
+_NAME = re.compile(r"(?!(?:TRUE|FALSE|SUBSET|UNION|DOMAIN)$)[A-Za-z_][A-Za-z0-9_]*")
+"""A string that may stand without quotes and be taken for nothing else."""
+
+
+@attrs.frozen
+class Tup:
+    """A tuple."""
+
+    items: tuple[Tree, ...]
+
+
+@attrs.frozen
+class Seq:
+    """A sequence, or a list."""
+
+    items: tuple[Tree, ...]
+
+
+@attrs.frozen
+class SetOf:
+    """A set; its members are in order, each once."""
+
+    items: tuple[Tree, ...]
+
+    @classmethod
+    def of(cls, items: Iterable[Tree]) -> SetOf:
+        """The set of these, in any order."""
+        found = {key(item): item for item in items}
+        return cls(tuple(found[each] for each in sorted(found)))
+
+
+@attrs.frozen
+class Fun:
+    """A function, as pairs of argument and value in the order of the arguments."""
+
+    pairs: tuple[tuple[Tree, Tree], ...]
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[Tree, Tree]]) -> Fun:
+        """The function of these pairs, in any order."""
+        return cls(tuple(sorted(pairs, key=lambda pair: key(pair[0]))))
+
+
+@attrs.frozen
+class Rec:
+    """A record; its fields keep the order in which they were written."""
+
+    fields: tuple[tuple[str, Tree], ...]
+
+    def get(self, name: str) -> Tree | None:
+        """The field of that name."""
+        return dict(self.fields).get(name)
+
+
+@attrs.frozen
+class Variant:
+    """One of several alternatives, by its tag."""
+
+    tag: str
+    value: Tree
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether it carries no value: an empty tuple, or as older versions of Quint write it an empty record."""
+        return self.value in (Tup(()), Rec(()), "U_OF_UNIT")
+
+
+@attrs.frozen
+class Opaque:
+    """A value that could not be written, as a text about it."""
+
+    text: str
+
+
+Tree = bool | int | str | Tup | Seq | SetOf | Fun | Rec | Variant | Opaque
+
+
+def key(value: Tree) -> tuple[Any, ...]:
+    """A key that orders all values, and is equal for equal values alone."""
+    match value:
+        case bool():
+            return (0, value)
+        case int():
+            return (1, value)
+        case str():
+            return (2, value)
+        case Tup(items):
+            return (3, tuple(key(item) for item in items))
+        case Seq(items):
+            return (4, tuple(key(item) for item in items))
+        case SetOf(items):
+            return (5, tuple(key(item) for item in items))
+        case Fun(pairs):
+            return (6, tuple((key(argument), key(item)) for argument, item in pairs))
+        case Rec(fields):
+            return (7, tuple(sorted((name, key(item)) for name, item in fields)))
+        case Variant(tag, of):
+            return (8, tag, key(of))
+        case Opaque(text):
+            return (9, text)
+
+
+def show(value: Tree) -> str:
+    """The value as TLA+ writes it, but for elements and model values, which stand for themselves."""
+    match value:
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return number(value)
+        case str():
+            return value if _NAME.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+        case Tup(items) | Seq(items):
+            return f"<<{_listed(items)}>>"
+        case SetOf(items):
+            return f"{{{_listed(items)}}}"
+        case Fun(pairs):
+            return f"({' @@ '.join(f'{show(argument)} :> {show(item)}' for argument, item in pairs)})"
+        case Rec(fields):
+            return f"[{', '.join(f'{name} |-> {show(item)}' for name, item in fields)}]"
+        case Variant(tag, of):
+            return tag if value.is_unit else f"{tag}({show(of)})"
+        case Opaque(text):
+            return text
+
+
+def _listed(items: Iterable[Tree]) -> str:
+    return ", ".join(show(item) for item in items)
+
+
+def is_printable(value: int) -> bool:
+    """Whether Python prints the number at once; it refuses more than 4,300 digits."""
+    return value.bit_length() < 13_000
+
+
+def number(value: int) -> str:
+    """The decimal digits of a number of any size."""
+    if is_printable(value):
+        return str(value)
+    # What is not printable at once has more than 3,900 digits, so that something is left before these.
+    high, low = divmod(abs(value), 10**3900)
+    return f"{'-' if value < 0 else ''}{number(high)}{low:03900d}"
+
+
+# Reading --------------------------------------------------------------------------------------------------------
+
+
+def decode(value: Any, *, records: bool = False) -> Tree:
+    """The tree of a value as ITF writes it, or as JSON alone would (plain numbers).
+
+    An object of ``tag`` and ``value`` is a variant, or with ``records`` a record, where the file's types say so.
+    Raises UsageError, without a place, for what is neither.
+    """
+    return _Reader(records).read(value, 0)
+
+
+@attrs.frozen
+class _Reader:
+    records: bool
+
+    def read(self, value: Any, depth: int) -> Tree:
+        if depth > MOST_DEPTH:
+            raise UsageError(f"a value nests deeper than {MOST_DEPTH} levels")
+        match value:
+            case bool() | int() | str():
+                return value
+            case list():
+                return Seq(tuple(self.read(item, depth + 1) for item in value))
+            case dict():
+                return self._object(value, depth)
+            case None:
+                raise UsageError("null is no value of ITF")
+            case _:
+                raise UsageError(f"{value} is no value of ITF, whose numbers are integers")
+
+    def _object(self, value: dict[str, Any], depth: int) -> Tree:
+        marks = [name for name in value if name.startswith("#")]
+        if not marks:
+            return self._record(value, depth)
+        if len(value) > 1:
+            raise UsageError(f"an object with {marks[0]} has other fields too: {_excerpt(value)}")
+        mark, of = marks[0], value[marks[0]]
+        match mark:
+            case "#bigint":
+                return _bigint(of)
+            case "#unserializable":
+                return Opaque(of if isinstance(of, str) else json.dumps(of))
+            case "#tup" | "#set" | "#map":
+                if not isinstance(of, list):
+                    raise UsageError(f"{mark} holds a list, and not {_excerpt(of)}")
+                if mark == "#map":
+                    return self._map(of, depth)
+                items = [self.read(item, depth + 1) for item in of]
+                return Tup(tuple(items)) if mark == "#tup" else SetOf.of(items)
+            case _:
+                raise UsageError(f"{mark} is no encoding of ITF: {_excerpt(value)}")
+
+    def _record(self, value: dict[str, Any], depth: int) -> Tree:
+        if not self.records and value.keys() == {"tag", "value"} and isinstance(value["tag"], str):
+            # Apalache's own writer gives an option without a value as null in some versions.
+            of = value["value"]
+            return Variant(value["tag"], Tup(()) if of is None else self.read(of, depth + 1))
+        return Rec(tuple((name, self.read(item, depth + 1)) for name, item in value.items()))
+
+    def _map(self, pairs: list[Any], depth: int) -> Fun:
+        found: list[tuple[Tree, Tree]] = []
+        for pair in pairs:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise UsageError(f"#map holds a list of pairs [key, value], and not {_excerpt(pair)}")
+            found.append((self.read(pair[0], depth + 1), self.read(pair[1], depth + 1)))
+        if len({key(argument) for argument, _ in found}) < len(found):
+            raise UsageError(f"#map gives two values for one key: {_excerpt(pairs)}")
+        return Fun.of(found)
+
+
+def _bigint(text: Any) -> int:
+    if isinstance(text, str) and text.removeprefix("-").isdecimal() and text.isascii():
+        return whole(text)
+    raise UsageError(f"#bigint holds a string of digits, and not {_excerpt(text)}")
+
+
+def whole(text: str) -> int:
+    """The number that digits write, however many there are; Python alone refuses more than 4,300."""
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
+    if len(digits) <= 4000:
+        return sign * int(digits)
+    half = len(digits) // 2
+    power: int = 10**half
+    return sign * (whole(digits[:-half]) * power + whole(digits[-half:]))
+
+
+def _excerpt(value: Any) -> str:
+    """The beginning of what was found, for a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Writing --------------------------------------------------------------------------------------------------------
+
+
+def encode(value: Tree) -> Any:
+    """The value as ITF writes it."""
+    match value:
+        case bool() | str():
+            return value
+        case int():
+            return {"#bigint": number(value)}
+        case Tup(items):
+            return {"#tup": [encode(item) for item in items]}
+        case Seq(items):
+            return [encode(item) for item in items]
+        case SetOf(items):
+            return {"#set": [encode(item) for item in items]}
+        case Fun(pairs):
+            return {"#map": [[encode(argument), encode(item)] for argument, item in pairs]}
+        case Rec(fields):
+            return {name: encode(item) for name, item in fields}
+        case Variant(tag, of):
+            return {"tag": tag, "value": encode(of)}
+        case Opaque(text):
+            return {"#unserializable": text}

@@ -1,0 +1,292 @@
+"""Read a run from what TLC printed, plainly or with ``-tool``, or dumped as JSON (``-dumpTrace json``).
+
+Only the first error trace is read. TLC names the operator of a step, and its arguments only in a dump; what a value is
+it does not tell, so that its sorts and types stay unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from holdfast.ir.errors import Place, UsageError
+from holdfast.trace.foreign import ForeignRun, ForeignState
+from holdfast.trace.itf_values import MOST_DEPTH, Fun, Rec, Seq, Tree, encode
+from holdfast.trace.tla_values import parse_value
+from holdfast.trace.trace import Claim
+
+_STATE = re.compile(r"State (\d+): (<.*>|Stuttering)")
+_BACK = re.compile(r"Back to state:? ?(\d*).*")
+_TOOL_STATE = re.compile(r"(\d+): (<.*>|Stuttering|Back to state.*)")
+_BEGIN = re.compile(r"@!@!@STARTMSG (\d+)(?::\d+)? @!@!@")
+_END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@")
+_ACTION = re.compile(r"<(\w+)(?:\(.*\))? line \d+.*?(?: of module (\w+))?>")
+_ASSIGNED = re.compile(r"(?:/\\ )?([A-Za-z_]\w*) = (.*)", re.DOTALL)
+_VIOLATED = re.compile(r"(Invariant|Action property) (.+?) is violated(?: by the initial state)?[.:]")
+_PROCESSED = re.compile(r"^Semantic processing of module (\w+)", re.MULTILINE)
+_DEADLOCK = "Deadlock reached."
+
+STATE, STUTTERING, BACK = 2217, 2218, 2122
+INITIALLY = 2107
+"""Numbers of messages; the last is of an initial state that violates an invariant, and holds the state."""
+
+
+def looks_like_tlc(text: str) -> bool:
+    """Whether the text is what TLC prints, with a run in it or without."""
+    return "@!@!@STARTMSG" in text or re.search(r"^(TLC2 Version|State \d+: <)", text, re.MULTILINE) is not None
+
+
+def tlc_run(text: str, path: Path) -> ForeignRun:
+    """The run that TLC printed; raises UsageError, naming the file, where there is none or it is not whole."""
+    lines = text.split("\n")
+    parts = _Parts()
+    for part in _of_tool(lines, path) if "@!@!@STARTMSG" in text else _of_plain(lines):
+        if not parts.add(part):
+            break
+    if not parts.states:
+        raise UsageError(f'{path}: TLC prints no run here; a run follows a line such as "Error: Invariant ..."')
+    return _run(parts, path, _PROCESSED.findall(text))
+
+
+# From lines to parts ---------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Part:
+    """A piece of an error trace: its number as TLC counts, what led there, its lines and the first line's number."""
+
+    kind: Literal["state", "back", "stuttering", "error"]
+    number: int = 0
+    header: str = ""
+    body: tuple[str, ...] = ()
+    line: int = 0
+
+
+@attrs.define
+class _Parts:
+    """The first error trace, as it comes."""
+
+    states: list[_Part] = attrs.field(factory=list)
+    loop: int | None = None
+    error: str = ""
+
+    def add(self, part: _Part) -> bool:
+        """Take one more part; False if another trace begins, or this one is over."""
+        if part.kind == "error":
+            # The first error is what the trace shows; other lines explain it.
+            self.error = self.error or part.header
+            return not self.states
+        if part.kind == "state":
+            if self.states and part.number != len(self.states) + 1:
+                return False
+            self.states.append(part)
+            return True
+        self.loop = len(self.states) - 1 if part.kind == "stuttering" else part.number - 1
+        return False
+
+
+def _of_plain(lines: list[str]) -> Iterator[_Part]:
+    """The parts of a plain output."""
+    position = 0
+    while position < len(lines):
+        line = lines[position].rstrip()
+        position += 1
+        state, back = _STATE.fullmatch(line), _BACK.fullmatch(line)
+        if line.startswith("Error: "):
+            yield _Part("error", header=line.removeprefix("Error: "))
+        if state is not None and state[2] == "Stuttering":
+            yield _Part("stuttering")
+        elif back is not None:
+            yield _Part("back", number=int(back[1] or 1))
+        elif state is not None or line.endswith(" is violated by the initial state:"):
+            body = _body(lines, position)
+            number, header = (int(state[1]), state[2]) if state is not None else (1, "")
+            yield _Part("state", number, header, body, position + 1)
+            position += len(body)
+
+
+def _body(lines: list[str], start: int) -> tuple[str, ...]:
+    """The lines of a state: up to a blank one."""
+    end = start
+    while end < len(lines) and lines[end].strip():
+        end += 1
+    return tuple(lines[start:end])
+
+
+def _of_tool(lines: list[str], path: Path) -> Iterator[_Part]:
+    """The parts of an output with ``-tool``: messages between a begin and an end; what stands elsewhere is skipped."""
+    position = 0
+    while position < len(lines):
+        begin = _BEGIN.fullmatch(lines[position].strip())
+        position += 1
+        if begin is None:
+            continue
+        first = position
+        while position < len(lines) and _END.fullmatch(lines[position].strip()) is None:
+            position += 1
+        if position == len(lines):
+            raise UsageError(f"{path}:{first}: the message {begin[1]} of TLC does not end; was the file truncated?")
+        yield from _message(int(begin[1]), lines[first:position], first)
+
+
+def _message(number: int, lines: list[str], first: int) -> Iterator[_Part]:
+    head = lines[0].strip() if lines else ""
+    body = _body(lines, 1)
+    if number == INITIALLY or _VIOLATED.match(head) or head == _DEADLOCK or head.startswith("Temporal propert"):
+        yield _Part("error", header=head)
+    if number == INITIALLY:
+        yield _Part("state", 1, "", body, first + 2)
+    elif number in (STATE, STUTTERING, BACK):
+        found = _TOOL_STATE.fullmatch(head)
+        if found is None:
+            return
+        if number == STATE:
+            yield _Part("state", int(found[1]), found[2], body, first + 2)
+        else:
+            yield _Part("stuttering" if number == STUTTERING else "back", int(found[1]))
+
+
+# From parts to a run ---------------------------------------------------------------------------------------------
+
+
+def _run(parts: _Parts, path: Path, modules: list[str]) -> ForeignRun:
+    # TLC processes the module that it was given last; steps name the one that defines their operator.
+    states, module = [], modules[-1] if modules else ""
+    for index, part in enumerate(parts.states):
+        values = _values(part, path)
+        named = _ACTION.fullmatch(part.header)
+        module = module or (named[2] if named is not None and named[2] else "")
+        action = named[1] if named is not None else ("init" if index == 0 else None)
+        states.append(_state(index, values, action))
+    if parts.loop is not None and not 0 <= parts.loop < len(states):
+        raise UsageError(f"{path}: the run goes back to state {parts.loop + 1}, and has {len(states)} states")
+    return _foreign(path, module, states, parts.loop, parts.error)
+
+
+def _values(part: _Part, path: Path) -> dict[str, Tree]:
+    """The variables of a state; each begins a line, and a long value goes on over indented ones."""
+    entries: list[tuple[int, str]] = []
+    for offset, line in enumerate(part.body):
+        if entries and line[:1].isspace():
+            entries[-1] = (entries[-1][0], f"{entries[-1][1]}\n{line}")
+        else:
+            entries.append((part.line + offset, line))
+    found: dict[str, Tree] = {}
+    for number, text in entries:
+        assigned = _ASSIGNED.fullmatch(text.rstrip())
+        if assigned is None:
+            raise UsageError(f"{path}:{number}: {text[:60]!r} is no line of a state; TLC writes /\\ variable = value")
+        try:
+            found[assigned[1]] = parse_value(assigned[2])
+        except UsageError as error:
+            raise UsageError(f"{path}:{number}: {assigned[1]}: {error}") from None
+    if not found:
+        raise UsageError(f"{path}:{part.line}: state {part.number} has no variables; was the file truncated?")
+    return found
+
+
+def _state(
+    index: int, values: Mapping[str, Tree], action: str | None, args: tuple[tuple[str, Tree], ...] = ()
+) -> ForeignState:
+    meta: dict[str, Any] = {"index": index}
+    meta |= {} if action is None else {"action": action}
+    meta |= {"args": {name: encode(value) for name, value in args}} if args else {}
+    return ForeignState(values, {"#meta": meta} | {name: encode(of) for name, of in values.items()}, action, args)
+
+
+def _foreign(path: Path, module: str, states: list[ForeignState], loop: int | None, error: str) -> ForeignRun:
+    model = module or path.stem
+    heading = {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "source": f"{model}.tla",
+            "status": "violation" if error else "ok",
+            "description": f"Read from an output of TLC. {error}".strip(),
+        },
+        "vars": list(dict.fromkeys(name for state in states for name in state.values)),
+    }
+    for index, state in enumerate(states):
+        missing = [name for name in heading["vars"] if name not in state.values]
+        if missing:
+            raise UsageError(f"{path}: state {index + 1} has no value of {', '.join(missing)}; was the file truncated?")
+    return ForeignRun(path, model, heading, tuple(states), loop, _claim(error, path))
+
+
+def _claim(error: str, path: Path) -> Claim | None:
+    """What TLC says that the run violates; of temporal properties it does not tell which."""
+    violated, at = _VIOLATED.match(error), Place(str(path), 1)
+    if error == _DEADLOCK:
+        return Claim("deadlock", "deadlock", (), "", at)
+    if violated is None:
+        return None
+    return Claim(violated[2], "invariant" if violated[1] == "Invariant" else "step", (), "", at)
+
+
+# Dumps as JSON -----------------------------------------------------------------------------------------------------
+
+
+def is_tlc_dump(data: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is a dump of TLC."""
+    return "counterexample" in data or ("state" in data and "action" in data)
+
+
+def tlc_dump_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
+    """The run that TLC dumped as JSON; raises UsageError, naming the file, for what is none."""
+    try:
+        return _of_dump(data.get("counterexample", data), path)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        raise UsageError(
+            f'{path}: is no dump of TLC, which is {{"counterexample": {{"state": [[1, {{...}}], ...], "action": '
+            "[[[1, {...}], {...}, [2, {...}]], ...]}}}"
+        ) from None
+
+
+def _of_dump(data: Mapping[str, Any], path: Path) -> ForeignRun:
+    numbered = {int(number): values for number, values in data["state"]}
+    if not numbered:
+        raise UsageError(f"{path}: TLC dumped a counterexample without a state: it found none")
+    if sorted(numbered) != list(range(1, len(numbered) + 1)):
+        raise UsageError(f"{path}: the states of the dump are not numbered from 1 on: {sorted(numbered)[:8]}")
+    last, loop, module = len(numbered), None, ""
+    taken: dict[int, Mapping[str, Any]] = {}
+    for (source, _), action, (target, _) in data["action"]:
+        if target > source:
+            taken[int(target)] = action
+        elif source == last and 1 <= target <= last:
+            loop = int(target) - 1
+        else:
+            raise UsageError(f"{path}: an action of the dump leads from state {source} to {target}")
+        module = module or str((action.get("location") or {}).get("module", ""))
+    states = []
+    for number in range(1, last + 1):
+        values = {name: _tree(value, path, 0) for name, value in numbered[number].items()}
+        action = taken.get(number, {})
+        params = action.get("parameters") or action.get("parameter") or {}
+        args = (
+            tuple((name, _tree(value, path, 0)) for name, value in params.items()) if isinstance(params, dict) else ()
+        )
+        states.append(_state(number - 1, values, action.get("name") or ("init" if number == 1 else None), args))
+    return _foreign(path, module, states, loop, "")
+
+
+def _tree(value: Any, path: Path, depth: int) -> Tree:
+    """JSON has neither sets nor functions: TLC writes a set as an array, and a function by the texts of its keys."""
+    if depth > MOST_DEPTH:
+        raise UsageError(f"{path}: a value nests deeper than {MOST_DEPTH} levels")
+    match value:
+        case bool() | int() | str():
+            return value
+        case list():
+            return Seq(tuple(_tree(item, path, depth + 1) for item in value))
+        case dict():
+            items = [(name, _tree(item, path, depth + 1)) for name, item in value.items()]
+            if all(name.isidentifier() for name in value):
+                return Rec(tuple(items))
+            return Fun.of((parse_value(name, member=True), item) for name, item in items)
+        case _:
+            raise UsageError(f"{path}: {value!r} is no value that TLC writes")

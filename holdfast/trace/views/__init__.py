@@ -1,0 +1,1 @@
+"""A run as a person reads it: columns, reasons, pictures."""

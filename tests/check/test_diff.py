@@ -1,0 +1,395 @@
+"""Two models side by side: what is found is what is different, and what is not is said to be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.comparison.diff import Diff, Parts, RuleDifference, Version, diff, diff_to_json
+from holdfast.check.comparison.diff_text import render_diff
+from holdfast.check.comparison.half import Answer, Half, same_action
+from holdfast.check.comparison.lockstep import Compared, Difference, Lockstep
+from holdfast.check.replay import Replayer, Stopped
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.lower import symmetry
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.outcome import Refused
+from holdfast.trace.text import action as written
+
+Compiled = Callable[[str], System]
+
+LEASE = """
+    holder: Map[N, Node | None]
+    epoch: N
+    late: Ghost[N]
+    tiny = Scope({Node: 2, N: 2})
+    @init
+    def nobody(self) -> None:
+        self.holder.fill(None)
+        self.epoch = N(0)
+        self.late = N(0)
+    @action
+    def acquire(self, n: Node, e: N) -> None:
+        require(e > self.epoch, "LE-01")
+        require(self.holder[N(0)] is None, "LE-02")
+        self.holder[N(0)] = n
+        self.epoch = e
+        self.late = e
+    @action
+    def release(self) -> None:
+        self.holder[N(0)] = None
+    @invariant
+    def epochs_count(self) -> bool:
+        return all(self.holder[x] is None for x in N if x > N(0))
+    @witness
+    def second(self) -> bool:
+        return self.epoch == N(2)
+"""
+"""A lease under epochs."""
+
+GUARD = 'require(self.holder[N(0)] is None, "LE-02")'
+
+
+def versions(a: System, b: System) -> tuple[Version, Version]:
+    """Both, in scope tiny."""
+    return Version(a, a.scopes["tiny"], "old.py"), Version(b, b.scopes["tiny"], "new.py")
+
+
+def compared(a: System, b: System) -> Compared:
+    """The steps of both, compared to the end."""
+    halves = [Half(each.system, each.scope, each.target) for each in versions(a, b)]
+    return Lockstep(*halves, Meter(Budget())).compare()
+
+
+def calls(found: Difference) -> list[str]:
+    """The steps of the run to a difference."""
+    return [written(step) for step in found.run.steps[1:]]
+
+
+def only(found: tuple[Difference, ...]) -> Difference:
+    """The one difference there is."""
+    (difference,) = found
+    return difference
+
+
+# The same -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_does_what_it_does(table: System) -> None:
+    """Compared with itself a model shows no difference, and as many states as a search of it without ghosts finds."""
+    found = compared(table, table)
+    assert (found.differences, found.answers, found.waiting) == ((), (), 0)
+
+    reached = search(table, table.scopes["tiny"], properties=["epochs_grow"], keep_going=True).figures
+    assert (found.states, found.depth, found.group_order) == (reached.distinct, reached.depth, reached.group_order)
+
+
+def test_prose_places_and_order_do_not_count(compiled: Compiled) -> None:
+    """A model with other comments, another order of fields and of actions, and other ghosts does the same."""
+    moved = LEASE.replace("    epoch: N\n", "").replace(
+        "    holder: Map", "    # Moved.\n    epoch: N\n    holder: Map"
+    )
+    moved = moved.replace("        self.late = e\n", "").replace(GUARD, f"{GUARD}  # Why?")
+    found = diff(*versions(compiled(LEASE), compiled(moved)))
+
+    assert found.same_behaviour
+    assert not found.fields.some
+    assert not found.bounds.some
+    assert "Both do the same" in render_diff(found)
+    # The body writes a ghost less.
+    assert found.actions == Parts((), (), ("acquire",))
+
+
+def test_a_field_that_only_one_has_is_not_seen(compiled: Compiled) -> None:
+    """A field and a parameter more change nothing that both could see, even where a step has several results."""
+    more = LEASE.replace("    epoch: N\n", "    epoch: N\n    mood: bool\n")
+    more = more.replace("self.epoch = N(0)", "self.epoch = N(0)\n        self.mood = False")
+    more = more.replace("e: N) ->", "e: N, glad: bool) ->").replace(
+        "self.late = e", "self.late = e\n        self.mood = glad"
+    )
+    found = diff(*versions(compiled(LEASE), compiled(more)))
+
+    assert found.same_behaviour
+    assert found.fields == Parts((), ("mood",))
+
+
+def test_a_hidden_field_may_decide_later(compiled: Compiled) -> None:
+    """Where a field that is not seen decides what is possible afterwards, what no value of it allows is found."""
+    body = """
+    n: N
+    tiny = Scope({N: 3})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+    """
+    sulking = """
+    n: N
+    sulks: bool
+    tiny = Scope({N: 3})
+    @init
+    def zero(self, a: bool) -> None:
+        self.n = N(0)
+        self.sulks = a
+    @action
+    def up(self) -> None:
+        require(not self.sulks or self.n < N(1), "SU-01")
+        require(self.sulks or self.n < N(2), "SU-02")
+        self.n = self.n + 1
+    """
+    found = compared(compiled(body), compiled(sulking))
+    lost = only(found.of("A"))
+
+    # One of the two starts goes to 1, the other to 2; nothing goes to 3.
+    assert calls(lost) == ["up()"] * 3
+    assert lost.answer.kind == "refused"
+    assert found.of("B") == ()
+
+
+# What is different ----------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_removed_is_gained(compiled: Compiled) -> None:
+    """Without a rule there are steps more: the nearest is shown, with the rule that refuses it in the other."""
+    system = compiled(LEASE)
+    found = diff(*versions(system, remove_rules(system, ["LE-02"])))
+    gained = only(found.compared.of("B"))
+
+    assert calls(gained) == ["acquire(n=n1, e=1)", "acquire(n=n1, e=2)"]
+    assert (gained.action, gained.answer) == ("acquire", Answer("refused", "LE-02"))
+    assert found.compared.of("A") == ()
+    assert found.rules == (RuleDifference("LE-02", "A", (gained.steps, 0), None),)
+    assert found.actions == Parts((), (), ("acquire",))
+    assert found.exit_code == 0
+
+
+def test_the_other_way_round_it_is_lost(compiled: Compiled) -> None:
+    """What one side gains from the other, the other loses from it: the same steps, runs and reasons."""
+    system = compiled(LEASE)
+    less = remove_rules(system, ["LE-01"])
+    one, two = compared(system, less), compared(less, system)
+
+    def said(found: tuple[Difference, ...]) -> list[tuple[object, ...]]:
+        return [(each.action, each.answer, each.steps, each.run.steps) for each in found]
+
+    assert said(one.of("B")) == said(two.of("A")) != []
+    assert said(one.of("A")) == said(two.of("B")) == []
+
+
+@pytest.mark.parametrize("rule", ["CK-02.epoch", "ST-12", "ST-14"])
+def test_every_step_that_is_gained_is_counted(table: System, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain loop over the states that the stricter model reaches counts as many steps that only the other takes."""
+    monkeypatch.setattr(symmetry, "MOST_RENAMINGS", 1)
+    less = remove_rules(table, [rule])
+    found = compared(table, less)
+
+    strict, loose = (
+        Interpreter(each, each.scopes["tiny"], ghosts=frozenset(), properties=()) for each in (table, less)
+    )
+    seen, todo, more = set(strict.initial()), list(strict.initial()), 0
+    while todo:
+        state = todo.pop()
+        for ours, theirs in zip(strict.successors, loose.successors, strict=True):
+            steps = set(ours(state))
+            more += len(set(theirs(state)) - steps)
+            fresh = {new for new, _ in steps} - seen
+            seen |= fresh
+            todo += fresh
+    assert (found.states, sum(each.steps for each in found.of("B"))) == (len(seen), more)
+    assert more
+    assert found.of("A") == ()
+
+
+@pytest.mark.parametrize("rule", ["CK-02.epoch", "ST-12", "ST-14"])
+def test_a_run_to_a_difference_can_be_replayed(table: System, rule: str) -> None:
+    """Each run is one of its side, and the other follows it up to the last step, which the named rule refuses."""
+    less = remove_rules(table, [rule])
+    here, there = (Replayer(each, each.scopes["tiny"]) for each in (less, table))
+
+    for each in compared(table, less).of("B"):
+        script = here.script(each.run)
+        assert not isinstance(here.states(script), Stopped)
+        stopped = there.states(script)
+        assert isinstance(stopped, Stopped)
+        assert stopped.index == len(script.steps)
+        assert isinstance(stopped.outcome, Refused)
+        assert (stopped.outcome.label, stopped.outcome.error) == (each.answer.what, each.answer.error)
+
+
+def test_symmetry_hides_nothing(table: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether one state stands for its renamings or not, the same actions differ, for the same reasons, as early."""
+    less = remove_rules(table, ["ST-14"])
+
+    def said(found: Compared) -> set[tuple[object, ...]]:
+        return {(each.side, each.action, each.answer, each.run.length) for each in found.differences}
+
+    reduced = compared(table, less)
+    monkeypatch.setattr(symmetry, "MOST_RENAMINGS", 1)
+    whole = compared(table, less)
+
+    assert said(reduced) == said(whole)
+    assert reduced.group_order > whole.group_order == 1
+    assert reduced.states < whole.states
+
+
+def test_what_changes_something_is_shown_first(compiled: Compiled) -> None:
+    """A step that changes something is shown rather than one that does not, even a nearer one."""
+    body = """
+    n: N
+    tiny = Scope({N: 2})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def put(self, a: N) -> None:
+        require(a > self.n, "PU-01")
+        self.n = a
+    """
+    system = compiled(body)
+    found = only(compared(system, remove_rules(system, ["PU-01"])).of("B"))
+    assert (calls(found), found.idle) == (["put(a=1)", "put(a=0)"], False)
+
+
+def test_a_step_that_leads_elsewhere(compiled: Compiled) -> None:
+    """A step that both take, to different states, is lost and gained, and both runs are shown."""
+    changed = LEASE.replace("self.holder[N(0)] = None", "self.holder[N(0)] = None\n        self.epoch = N(0)")
+    found = compared(compiled(LEASE), compiled(changed))
+    lost, gained = only(found.of("A")), only(found.of("B"))
+
+    assert lost.answer == gained.answer == Answer("elsewhere")
+    assert calls(lost) == calls(gained) == ["acquire(n=n1, e=1)", "release()"]
+
+
+def test_actions_and_arguments_that_one_lacks(compiled: Compiled) -> None:
+    """An action that only one has, an argument beyond the other's scope, and a bound that cuts are told apart."""
+    more = LEASE.replace("Scope({Node: 2, N: 2})", "Scope({Node: 3, N: 2})")
+    more += """
+    @action
+    def reset(self) -> None:
+        self.epoch = N(0)
+    """
+    found = diff(*versions(compiled(LEASE), compiled(more)))
+    reasons = {(each.action, each.answer) for each in found.compared.of("B")}
+
+    assert reasons == {("acquire", Answer("absent", "acquire")), ("reset", Answer("absent"))}
+    assert found.actions == Parts((), ("reset",))
+    assert found.bounds == Parts((), (), ("Node",))
+    text = render_diff(found)
+    assert "acquire takes no such argument in A" in text
+    assert "A has no action reset" in text
+
+
+def test_a_bound_that_cuts(compiled: Compiled) -> None:
+    """A step that the other scope cuts is a difference, by the name of the bound."""
+    body = """
+    n: N
+    tiny = Scope({N: 2})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+    """
+    found = compared(compiled(body), compiled(body.replace("N: 2", "N: 3")))
+    assert (calls(only(found.of("B"))), only(found.of("B")).answer) == (["up()"] * 3, Answer("cut", "N"))
+
+
+def test_another_start(compiled: Compiled) -> None:
+    """A start that the other has not is a difference without steps; what follows from it is not compared."""
+    found = compared(compiled(LEASE), compiled(LEASE.replace("self.epoch = N(0)", "self.epoch = N(1)", 1)))
+    lost, gained = only(found.of("A")), only(found.of("B"))
+
+    assert lost.answer == gained.answer == Answer("start")
+    assert (lost.run.length, gained.run.length, found.states) == (0, 0, 0)
+
+
+def test_guards_in_another_order_answer_otherwise(compiled: Compiled) -> None:
+    """Where two rules change places nothing else is possible, but a request is refused by another rule."""
+    lines = ['require(e > self.epoch, "LE-01")', GUARD]
+    swapped = LEASE.replace(lines[0], "FIRST").replace(lines[1], lines[0]).replace("FIRST", lines[1])
+    found = diff(*versions(compiled(LEASE), compiled(swapped)))
+    (answer,) = found.compared.answers
+
+    assert found.same_behaviour
+    assert (answer.action, answer.a, answer.b) == ("acquire", Answer("refused", "LE-01"), Answer("refused", "LE-02"))
+    assert (dict(answer.arguments), answer.run.length) == ({"n": "n1", "e": 0}, 1)
+    assert "answered otherwise" in render_diff(found)
+
+
+def test_equal_actions_are_told_from_changed_ones(compiled: Compiled) -> None:
+    """An action is the same wherever it stands, and another as soon as a rule, value or label is."""
+    system = compiled(LEASE)
+    acquire = system.action("acquire")
+
+    assert same_action(acquire, compiled(f"    # A line.\n{LEASE}").action("acquire"))
+    for text in ("LE-02", "self.epoch = e", "e > self.epoch"):
+        other = {"LE-02": "LE-03", "self.epoch = e": "self.epoch = N(1)", "e > self.epoch": "e >= self.epoch"}[text]
+        assert not same_action(acquire, compiled(LEASE.replace(text, other)).action("acquire"))
+
+
+# The whole ------------------------------------------------------------------------------------------------------------
+
+
+def test_verdicts_stand_side_by_side(table: System) -> None:
+    """Both are searched to the end: verdicts, counts, and the properties and witnesses that differ are shown."""
+    found = diff(*versions(table, remove_rules(table, ["ST-14"])))
+    assert found.searched_a is not None
+    assert found.searched_b is not None
+    text = render_diff(found)
+
+    assert found.searched_b.figures.distinct > found.searched_a.figures.distinct
+    figures = (found.searched_a.figures, found.searched_b.figures)
+    rows = [line.split() for line in text.splitlines()]
+    assert ["states", *(f"{each.distinct:,}" for each in figures)] in rows
+    violated = [trace.shown.name for trace in found.searched_b.findings]
+    assert violated
+    for name in violated:
+        assert any(row[:3] == [name, "holds", "violated"] for row in rows)
+
+
+def test_a_budget_ends_it_honestly(table: System) -> None:
+    """A comparison that a limit ends says so, with code 20, and how far it came; it does not say that all is equal."""
+    found = diff(*versions(table, table), budget=Budget(states=5))
+    assert (found.exit_code, found.ended_by) == (20, "states: more than 5")
+    assert found.compared.waiting > 0
+    assert "No answer (states: more than 5): nothing differs in the first" in render_diff(found)
+    assert "Both do the same" not in render_diff(found)
+
+
+def test_equal_comparisons_are_equal_bytes(table: System) -> None:
+    """Twice the same comparison gives the same text and record, but for the times."""
+    less = remove_rules(table, ["ST-12"])
+
+    def record(found: Diff) -> object:
+        whole = diff_to_json(found)
+        for side in ("a", "b"):
+            del whole[side]["search"]["timing"]
+        return whole
+
+    one, two = (diff(*versions(table, less)) for _ in range(2))
+    assert render_diff(one) == render_diff(two)
+    assert record(one) == record(two)
+    assert attrs.evolve(one, searched_a=None, searched_b=None) == attrs.evolve(two, searched_a=None, searched_b=None)
+
+
+def test_one_model_under_two_paths(tmp_path: Path) -> None:
+    """Two files with one class are two models."""
+    source = (Path(__file__).parent / "models" / "table.py").read_text()
+    for name, text in (
+        ("one", source),
+        ("two", source.replace('require(not self.opened[s], "ST-14"', 'require(True, "ST-14"')),
+    ):
+        (tmp_path / f"{name}.py").write_text(text)
+    one, two = (compile_model(load_model(str(tmp_path / f"{name}.py"))) for name in ("one", "two"))
+    assert only(compared(one, two).of("B")).answer.what == "ST-14"

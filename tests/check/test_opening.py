@@ -1,0 +1,291 @@
+"""From a line or a file to a run on its model: round trips, foreign runs on a model, models that have changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import attrs
+import itf_py
+import pytest
+
+from holdfast.check.opening import ImpossibleError, Opened, open_trace
+from holdfast.check.replay import Replayer, Script
+from holdfast.check.search import search
+from holdfast.ir.errors import UsageError
+from holdfast.ir.removal import remove_rules
+from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf
+from holdfast.trace.line import replay_command, to_line
+from holdfast.trace.reading import read_file
+from holdfast.trace.trace import Trace
+from tests.check.replaying import PINNED, TABLE, counterexample, found, model, target, title
+
+FOREIGN = Path(__file__).parents[1] / "trace" / "foreign"
+WALKS = 140
+
+
+def reopened(trace: Trace, folder: Path, optionals: Optionals = "set") -> Opened:
+    """The run, written to a file and opened again."""
+    path = folder / "run.itf.json"
+    write_itf(trace, path, optionals=optionals)
+    return open_trace(str(path))
+
+
+# Round trips -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", PINNED, ids=title)
+def test_pinned_counterexamples_survive(entry: dict[str, Any], tmp_path: Path) -> None:
+    """Every pinned counterexample, written as ITF, is read by itf-py and by us as it was, and by its line too."""
+    trace = counterexample(entry)
+    opened = reopened(trace, tmp_path)
+
+    assert (opened.trace, opened.changed) == (trace, None)
+    assert open_trace(to_line(trace)).trace == attrs.evolve(trace, options=None)
+    bare = read_file(tmp_path / "run.itf.json").trace()
+    assert itf_object(bare) == json.loads(itf_text(trace))
+    assert itf_py.trace_from_json(itf_object(bare)) == itf_py.trace_from_json(itf_object(trace))
+    assert [(step.action, step.args) for step in bare.steps] == [
+        (step.action, step.args) for step in trace.steps if step.refused is None
+    ]
+
+
+@pytest.mark.parametrize("name", ["table", "sampler", "ownership"])
+def test_random_runs_survive(name: str, tmp_path: Path) -> None:
+    """Random runs, with options written in either way, are opened as they were; a lasso keeps its loop."""
+    system = model(name)
+    replayer = Replayer(system, system.scopes["tiny"], target=target(name), options=None)
+    for seed in range(20 if name == "ownership" else WALKS // 2 - 10):
+        chance = Random(seed)
+        script = random_script(replayer, chance)
+        script = attrs.evolve(script, loop=chance.choice([None, len(script.steps)]))
+        trace = replayer.trace(script, None)
+        assert isinstance(trace, Trace)
+        opened = reopened(trace, tmp_path, chance.choice(["set", "variant"]))
+        assert (opened.trace, opened.changed) == (trace, None), seed
+        assert open_trace(to_line(trace)).trace == trace
+
+
+def random_script(replayer: Replayer, chance: Random) -> Script:
+    """A few random steps."""
+    machine = replayer.machine
+    state, start = chance.choice(machine.starts())
+    steps = []
+    for _ in range(chance.randint(0, 8)):
+        edges = [
+            (new, (action.name, args))
+            for action, successors in zip(replayer.system.actions, machine.successors, strict=True)
+            for new, args in successors(state)
+        ]
+        if not edges:
+            break
+        state, step = chance.choice(edges)
+        steps.append(step)
+    return Script(start, tuple(steps))
+
+
+@pytest.mark.parametrize(("name", "inv"), [("sampler", "INV-15"), ("sampler", "INV-16"), ("sampler", None)])
+def test_repetitions_survive(name: str, inv: str | None, tmp_path: Path) -> None:
+    """The repeated step of a run that shows an action not idempotent comes back as the file had it."""
+    system = model(name)
+    for trace in search(system, system.scopes["tiny"], target=target("sampler"), properties=inv and [inv]).findings:
+        assert reopened(trace, tmp_path).trace == trace
+        assert open_trace(replay_command(trace) or "").trace.steps == trace.steps
+
+
+def test_a_run_of_one_property_survives(tmp_path: Path) -> None:
+    """The options of the command that found a run are kept in the file."""
+    trace = found(model("table", "ST-14"), "one_handle")
+
+    assert reopened(trace, tmp_path).trace.command == trace.command
+
+
+# Models that have changed ----------------------------------------------------------------------------------------
+
+
+LINE = f"{TABLE} tiny -ST-14 #35e6084304bdb5d7 one_handle: open(p1,s1,1) open(p2,s1,2)"
+
+
+def test_a_changed_model_says_so(tmp_path: Path) -> None:
+    """A run that is still possible is opened on a changed model, with a sentence; states may differ then."""
+    path = tmp_path / "table.py"
+    source = Path(TABLE).read_text()
+    path.write_text(source.replace("Epoch: 2}", "Epoch: 3}"))
+    opened = open_trace(LINE.replace(TABLE, str(path)))
+
+    assert opened.trace.claim is not None
+    assert opened.changed is not None
+    assert "its fingerprint in scope tiny was 35e6084304bdb5d7 and is " in opened.changed
+
+
+def test_a_run_that_is_no_longer_possible() -> None:
+    """Where a changed model refuses a step, the step and the rule are named; that is no usage error."""
+    with pytest.raises(ImpossibleError) as caught:
+        open_trace(LINE.replace(" -ST-14", ""))
+    assert caught.value.exit_code == 20
+    assert str(caught.value).startswith(
+        "the run is no longer possible: step 2, open(p2,s1,2), is refused by ST-14 (STREAM_NOT_CLOSED); the model has "
+        "changed since the run was made"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("one_handle", "one_hand"), ("open(p2", "reopen(p2"), ("p2,s1,2", "p2,s1,9"), ("p2,s1,2", "p2,s1")]
+)
+def test_what_a_changed_model_lacks(old: str, new: str) -> None:
+    """Names and values that only a changed model lacks are not the line's fault; of the same model they are."""
+    line = LINE.replace(old, new)
+    with pytest.raises(UsageError):
+        open_trace(line)
+    with pytest.raises(ImpossibleError, match="the model has changed since the run was made"):
+        open_trace(line.replace("#35e6", "#0000"))
+
+
+def test_a_line_that_was_edited() -> None:
+    """A step that the very same model refuses is a wrong line."""
+    with pytest.raises(
+        UsageError, match=r"step 2, open\(p2,s1,0\), is refused by ST-12 .*: the model allows no such run"
+    ):
+        open_trace(LINE.replace("p2,s1,2", "p2,s1,0"))
+
+
+def test_a_file_that_was_edited(tmp_path: Path) -> None:
+    """A state that the very same model does not give is named, with both values."""
+    path = tmp_path / "run.itf.json"
+    edited = itf_object(found(model("table", "ST-14")))
+    edited["states"][2]["epoch"]["#map"][0][1] = {"#bigint": "1"}
+    path.write_text(json.dumps(edited))
+
+    with pytest.raises(
+        UsageError, match=r"state 3 is not what the model gives there: epoch\[s1\] is 1 in the file and 2"
+    ):
+        open_trace(str(path))
+
+
+def test_a_file_whose_model_is_gone(tmp_path: Path) -> None:
+    """Without its model a file of ours is shown as any other, and says why."""
+    path = tmp_path / "run.itf.json"
+    trace = attrs.evolve(found(model("table", "ST-14")), target="nowhere/table.py")
+    write_itf(trace, path)
+    opened = open_trace(str(path))
+
+    assert opened.trace.is_foreign
+    assert opened.replayer is None
+    assert opened.changed is not None
+    assert "there is no model file nowhere/table.py" in opened.changed
+    assert open_trace(str(path), model=TABLE).trace.steps == trace.steps
+
+
+def test_a_line_in_a_file(tmp_path: Path) -> None:
+    """A file may hold a line, with its command or without."""
+    path = tmp_path / "run.txt"
+    path.write_text(f"holdfast replay '{LINE}'\n")
+
+    assert open_trace(str(path)).trace == open_trace(LINE).trace
+
+
+# Foreign runs on a model -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["table.plain.txt", "table.tool.txt", "table.dump.json"])
+def test_a_run_of_tlc_on_a_model(name: str) -> None:
+    """From states and the names of operators the actions and their arguments are found, and what they violate."""
+    opened = open_trace(str(FOREIGN / name), model=f"{TABLE} tiny -ST-14")
+
+    assert to_line(opened.trace) == LINE
+    assert opened.replayer is not None
+    assert open_trace(LINE).trace == opened.trace
+
+
+def test_the_scope_is_found(tmp_path: Path) -> None:
+    """Without a scope the first one that the run fits is taken."""
+    text = (FOREIGN / "table.plain.txt").read_text()
+    # In the default scope, and not in tiny, there is an epoch 3, and both processes are of one node.
+    for old, new in (("(s1 :> 2)", "(s1 :> 3)"), ("s1>> :> 2)", "s1>> :> 3)"), ("s1, 2>>", "s1, 3>>"), ("n2", "n1")):
+        text = text.replace(old, new)
+    path = tmp_path / "run.txt"
+    path.write_text(text)
+
+    assert open_trace(str(path), model=f"{TABLE} -ST-14").trace.scope == "default"
+    with pytest.raises(UsageError, match=r"epoch is 3: .*is not a value of Epoch in scope tiny: use 0 to 2"):
+        open_trace(str(path), model=f"{TABLE} tiny -ST-14")
+
+
+def test_states_without_names(tmp_path: Path) -> None:
+    """Where no step is named, any action may be the one."""
+    path = tmp_path / "run.txt"
+    path.write_text((FOREIGN / "table.plain.txt").read_text().replace("<open line", "<Next line"))
+
+    assert to_line(open_trace(str(path), model=f"{TABLE} tiny -ST-14").trace) == LINE
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "problem"),
+    [
+        ("table.plain.txt", TABLE, "state 3 (open) does not follow in Table in scope tiny: the step is refused by "),
+        (
+            "table.dump.json",
+            TABLE,
+            "state 3 (open) does not follow in Table in scope tiny: the step is refused by ST-14",
+        ),
+        ("lasso.plain.txt", TABLE, "no variable and no action of it belongs to Table"),
+        ("table.plain.txt", "nowhere", "there is no model 'nowhere'"),
+        ("table.plain.txt", f"{TABLE} huge", "Table has no scope 'huge'"),
+        ("table.plain.txt", f"{TABLE} tiny ST-14", "'ST-14' is neither +VARIANT nor -LABEL"),
+    ],
+)
+def test_a_model_that_does_not_fit(name: str, spec: str, problem: str) -> None:
+    """A run that is none of the model is refused at its first state that is none, with the rule or the cells."""
+    with pytest.raises(UsageError) as caught:
+        open_trace(str(FOREIGN / name), model=spec)
+    assert problem in str(caught.value)
+
+
+def test_a_state_that_does_not_fit(tmp_path: Path) -> None:
+    """A state that no action leads to is shown beside the nearest that one does."""
+    path = tmp_path / "run.txt"
+    path.write_text((FOREIGN / "table.plain.txt").read_text().replace("owner = (s1 :> n2)", "owner = (s1 :> n1)"))
+
+    with pytest.raises(
+        UsageError, match=r"state 3 \(open\) does not follow .*: after the step that comes nearest, owner"
+    ):
+        open_trace(str(path), model=f"{TABLE} tiny -ST-14")
+
+
+def test_a_lasso_has_to_lead_back(tmp_path: Path) -> None:
+    """On a model a lasso is one only if an action leads back."""
+    path = tmp_path / "run.itf.json"
+    data = itf_object(open_trace(str(FOREIGN / "table.plain.txt")).trace)
+    for loop, fits in ((2, True), (0, False)):
+        path.write_text(json.dumps(data | {"loop": loop}))
+        if fits:
+            assert open_trace(str(path), model=f"{TABLE} tiny -ST-14").trace.loop == 2
+        else:
+            with pytest.raises(UsageError, match="no action of Table in scope tiny leads from the last state back"):
+                open_trace(str(path), model=f"{TABLE} tiny -ST-14")
+
+
+def test_what_is_neither_line_nor_file() -> None:
+    """One word that is no file, an empty argument and a wrong line are told apart."""
+    for what, problem in (
+        ("ownership", "there is no file 'ownership'; a run is an ITF file"),
+        ("", "neither line nor file in an empty argument"),
+        ("ownership tiny", "the line, column 15: the fingerprint is missing"),
+        ("x" * 5000, "there is no file"),
+        ("\0", "there is no file"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            open_trace(what)
+
+
+def test_removing_another_rule_is_another_model() -> None:
+    """The fingerprint of a line is that of the model without the rules, in its scope."""
+    system, scope = model("table"), model("table").scopes["tiny"]
+    prints = {
+        Replayer(each, where).origin.fingerprint
+        for each in (system, remove_rules(system, ["ST-14"]))
+        for where in (scope, system.scopes["default"], attrs.evolve(scope, given={"node_of": (1, 0)}))
+    }
+    assert len(prints) == 6

@@ -1,0 +1,216 @@
+"""Runs taken again: the Replayer against what search and walk found, and scripts that cannot be followed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import attrs
+import pytest
+
+from holdfast.check.replay import Replayer, Script, Stopped
+from holdfast.check.search import search
+from holdfast.check.walk import Campaign, walk
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+from holdfast.lower.outcome import Cut, Refused
+from holdfast.trace.trace import Trace
+from tests.check.replaying import PINNED, counterexample, found, model, pinned, title
+
+
+def replayer(system: System) -> Replayer:
+    """A Replayer of the tiny scope."""
+    return Replayer(system, system.scopes["tiny"])
+
+
+def opening(*args: tuple[int, ...]) -> Script:
+    """Opens of the table, one for each three arguments."""
+    return Script((), tuple(("open", each) for each in args))
+
+
+TWICE = opening((0, 0, 1), (1, 0, 2))
+"""Two processes open one stream, which ST-14 forbids."""
+
+
+# Equal to what the engines give ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", PINNED, ids=title)
+def test_a_search_is_repeated(entry: dict[str, Any]) -> None:
+    """The script of a pinned counterexample gives the same Trace again, and shows that claim and none before it."""
+    system = pinned(entry)
+    trace = counterexample(entry)
+    again = Replayer(system, system.scopes["tiny"], target=trace.target)
+    script = again.script(trace)
+
+    assert again.trace(script, trace.shown.name) == trace
+    assert again.shows(script, trace.shown.name)
+    assert again.violated(script) == trace.shown.name
+    assert not again.shows(Script(script.start, script.steps[:-1]), trace.shown.name)
+
+
+def test_a_walk_is_repeated() -> None:
+    """The run of a walk gives the same Trace again."""
+    system = model("table", "ST-14")
+    (trace,) = walk(system, system.scopes["tiny"], Campaign(seed=3), shrunk=False).findings
+    again = Replayer(system, system.scopes["tiny"], options=trace.options, seed=trace.seed)
+
+    assert again.trace(again.script(trace), trace.shown.name) == trace
+
+
+@pytest.mark.parametrize("name", ["INV-15", "INV-16"])
+def test_an_action_that_is_not_idempotent(name: str) -> None:
+    """The repeated step is no part of the script, and comes back in the Trace, taken or refused."""
+    system = model("sampler") if name == "INV-16" else model("table", "ST-14")
+    result = search(system, system.scopes["tiny"], properties=[name])
+    for trace in result.findings:
+        again = Replayer(system, system.scopes["tiny"], options=trace.options)
+        script = again.script(trace)
+        assert len(script.steps) == trace.length
+        assert again.trace(script, trace.shown.name) == trace
+
+
+def test_witnesses_are_reached() -> None:
+    """A witness is shown by a run that reaches it, and violates nothing."""
+    system = model("table")
+    (witness,) = search(system, system.scopes["tiny"]).witnesses
+    again = replayer(system)
+    assert witness.trace is not None
+    script = again.script(witness.trace)
+
+    assert again.trace(script, "handed_over") == witness.trace
+    assert again.shows(script, "handed_over")
+    assert again.violated(script) is None
+
+
+def test_a_run_looks_the_same_whatever_was_asked() -> None:
+    """A search for one property shows the ghosts that a search for all shows, as the line of the run does."""
+    system = model("table", "ST-14")
+    one, every = found(system, "one_handle"), found(system)
+
+    assert attrs.evolve(one, options=()) == every
+
+
+# Questions -------------------------------------------------------------------------------------------------------
+
+
+def test_a_script_that_is_refused() -> None:
+    """The step that stops a script is counted from one, with the rule that refused it."""
+    stopped = replayer(model("table")).states(TWICE)
+
+    assert isinstance(stopped, Stopped)
+    assert (stopped.index, stopped.outcome) == (
+        2,
+        attrs.evolve(stopped.outcome, label="ST-14", error="STREAM_NOT_CLOSED"),
+    )
+    assert isinstance(stopped.outcome, Refused)
+
+
+def test_a_script_that_is_cut() -> None:
+    """A bound of the scope stops a script too."""
+    system = model("sampler")
+    again = replayer(system)
+    sample = ("sample", again.coded("sample", {"s": "l1", "e": 0, "f": "BUSY"})[1])
+    stopped = again.states(Script((), (sample,) * 3))
+
+    assert stopped == Stopped(3, Cut("budget"))
+
+
+def test_only_the_end_counts() -> None:
+    """What a run violates on its way and not at its end it does not show."""
+    again = replayer(model("table", "ST-14"))
+    longer = Script((), (*TWICE.steps, ("close", (0, 0, 2))))
+
+    assert again.shows(TWICE, "one_handle")
+    assert isinstance(again.states(longer), Stopped)
+    assert not again.shows(longer, "one_handle")
+    assert again.violated(longer) is None
+
+
+def test_that_very_property() -> None:
+    """To violate something is not to violate, or to reach, what is asked for."""
+    again = replayer(model("table", "ST-14"))
+
+    assert again.violated(TWICE) == "one_handle"
+    assert [name for name in again.claim_names if again.shows(TWICE, name)] == [
+        "one_handle",
+        "holder_opened_last",
+        "closed_before",
+        "handed_over",
+    ]
+
+
+def test_a_run_that_shows_nothing() -> None:
+    """A claim that the end of the run does not show is left out, and so is none at all."""
+    again = replayer(model("table"))
+    for name in (None, "one_handle"):
+        trace = again.trace(opening((0, 0, 1)), name)
+        assert isinstance(trace, Trace)
+        assert (trace.claim, trace.length) == (None, 1)
+
+
+def test_step_properties_need_a_step() -> None:
+    """A run of no step violates no property of steps, and no action is repeated in it."""
+    again = replayer(model("table", "ST-14"))
+
+    assert not any(again.shows(Script((), ()), name) for name in ("epochs_grow", "closed_before", "close_idempotent"))
+
+
+def test_unknown_names() -> None:
+    """Claims, actions and values that the model does not have are named, with those that it has."""
+    again = replayer(model("table"))
+    with pytest.raises(UsageError, match="has no property 'one_handel' that a run shows; did you mean one_handle"):
+        again.claim("one_handel")
+    with pytest.raises(UsageError, match="Table has no action 'opne'; did you mean open"):
+        again.coded("opne", {})
+    with pytest.raises(UsageError, match="'p9' is not a value of Proc in scope tiny: use one of p1, p2"):
+        again.coded("open", {"p": "p9", "s": "s1", "e": 1})
+
+
+# Starts ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_start_is_found() -> None:
+    """Where a trace does not tell the arguments of the start, they are the least that give its first state."""
+    system = model("ownership", "CK-01.flag")
+    trace, again = found(system), replayer(system)
+    first, *others = trace.steps
+    untold = attrs.evolve(trace, steps=(attrs.evolve(first, args=()), *others))
+
+    assert first.args == (("up", False),)
+    assert again.script(untold) == again.script(trace)
+    elsewhere = attrs.evolve(first, args=(), values=tuple(True for _ in first.values))
+    with pytest.raises(UsageError, match="no initial state of Ownership in scope tiny is the first state of the run"):
+        again.script(attrs.evolve(trace, steps=(elsewhere,)))
+
+
+def test_starts_have_the_least_arguments() -> None:
+    """Of all the arguments that give an initial state, the interpreter tells the least."""
+    machine = replayer(model("ownership")).machine
+    states = {args: machine.step(machine.layout.blank(), "init", args) for args in ((0,), (1,))}
+
+    for state, args in machine.starts():
+        assert args == min(each for each, outcome in states.items() if getattr(outcome, "state", None) == state)
+
+
+def test_random_scripts_are_followed_as_the_interpreter_goes() -> None:
+    """Over random scripts, possible or not, a Replayer stops where a step has no successor with these arguments."""
+    system = model("table")
+    again, chance = replayer(system), Random(5)
+    machine = again.machine
+    for _ in range(300):
+        state, script = machine.initial()[0], []
+        for number in range(1, 6):
+            index = chance.randrange(len(system.actions))
+            args = tuple(chance.randrange(machine.layout.codes(param.type)) for param in system.actions[index].params)
+            script.append((system.actions[index].name, args))
+            following = [new for new, taken in machine.successors[index](state) if taken == args]
+            if not following:
+                stopped = again.states(Script((), tuple(script)))
+                assert isinstance(stopped, Stopped)
+                assert stopped.index == number
+                break
+            (state,) = following
+            states = again.states(Script((), tuple(script)))
+            assert not isinstance(states, Stopped)
+            assert states[-1] == state

@@ -1,0 +1,416 @@
+"""Sessions: a run looked at step by step, what was possible at each, and the runs that branch off."""
+
+from __future__ import annotations
+
+import itertools
+
+import attrs
+import pytest
+
+from holdfast.check.explorer.choices import Refusal, Untried
+from holdfast.check.explorer.session import Session
+from holdfast.check.replay import Replayer, Stopped
+from holdfast.check.search import search
+from holdfast.ir.errors import UsageError
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.lower.cpython import CPython
+from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.trace.trace import Step, Trace
+from tests.check.conftest import Compiled
+
+
+@pytest.fixture(scope="module")
+def broken(table: System) -> System:
+    """The table without the rule that an open finds the stream closed."""
+    return remove_rules(table, ["ST-14"])
+
+
+@pytest.fixture(scope="module")
+def counterexample(broken: System) -> Trace:
+    """The run on which two processes hold one stream: open(p1, s1, 1), open(p2, s1, 2)."""
+    replayer = Replayer(broken, broken.scopes["tiny"], all_ghosts=True)
+    found = search(broken, broken.scopes["tiny"], properties=["one_handle"]).findings[0]
+    trace = replayer.trace(replayer.script(found), "one_handle")
+    assert not isinstance(trace, Stopped)
+    return trace
+
+
+@pytest.fixture
+def session(broken: System, counterexample: Trace) -> Session:
+    """A session that has opened it."""
+    return Session(counterexample, Replayer(broken, broken.scopes["tiny"], all_ghosts=True))
+
+
+def take(session: Session, action: str, **args: object) -> None:
+    """Take the one choice of that action with these arguments."""
+    (step,) = (
+        choice.step
+        for choice in session.choices()
+        if choice.step.action == action and dict(choice.step.args).items() >= args.items()
+    )
+    session.take(step)
+
+
+def names(run: tuple[Step, ...]) -> list[str]:
+    """A run in short."""
+    return [f"{step.action}{tuple(value for _, value in step.args)}" for step in run]
+
+
+# Along the run ----------------------------------------------------------------------------------------------------
+
+
+def test_stepping_stays_on_the_run(session: Session) -> None:
+    """Forward and back move one step, the ends stop them, and moving is nothing to undo."""
+    places = [session.at]
+    for move in (session.back, session.forward, session.forward, session.forward, session.back):
+        move()
+        places.append(session.at)
+    assert places == [0, 0, 1, 2, 2, 1]
+    assert not session.can_undo
+
+
+def test_what_a_step_changed(session: Session) -> None:
+    """The state stands by element, the acting sort first; changes name the value before."""
+    session.go(2)
+    groups = session.beliefs()
+    assert list(groups) == ["p1", "p2", "s1"]
+    changed = {
+        belief.cell.name: (belief.before, belief.value) for each in groups.values() for belief in each if belief.changed
+    }
+    assert changed == {
+        "handle[p2, s1]": (0, 2),
+        "used[p2, s1, 2]": (False, True),
+        "owner[s1]": ("n1", "n2"),
+        "epoch[s1]": (1, 2),
+        "last_opener[s1]": ("p1", "p2"),
+    }
+    assert all(belief.value for each in groups.values() for belief in each)
+    whole = [belief for each in session.beliefs(full=True).values() for belief in each]
+    assert len(whole) == len(session.opened.cells)
+
+
+def test_the_start_has_changed_nothing(session: Session) -> None:
+    """At the start there is no step before."""
+    assert not any(belief.changed for each in session.beliefs(full=True).values() for belief in each)
+
+
+# What may happen --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_every_choice_of_arguments_is_possible_or_refused(session: Session, broken: System, at: int) -> None:
+    """Of all arguments each is a choice, with the state that it leads to, or has its rule: what CPython says too."""
+    session.go(at)
+    oracle = CPython(broken, broken.scopes["tiny"])
+    expected = {}
+    for action in broken.actions:
+        for args in itertools.product(range(2), range(1), range(3)):
+            outcome = oracle.step(session.step.code, action.name, args)
+            named = tuple(oracle.layout.decode_args(action, args).items())
+            expected[action.name, named] = outcome.state if isinstance(outcome, Taken) else reason(outcome)
+    said: dict[object, object] = {
+        (choice.step.action, choice.step.args): choice.step.code for choice in session.choices()
+    }
+    assert all(choice.changes == (choice.step.code != session.step.code) for choice in session.choices())
+    for refusal in session.refusals():
+        assert isinstance(refusal, Refusal)
+        new = dict.fromkeys(
+            ((refusal.action, args) for args in refusal.args), (refusal.label, refusal.error, refusal.by_bound)
+        )
+        assert not new.keys() & said.keys()
+        said |= new
+    assert said == expected
+
+
+def reason(outcome: Refused | Cut) -> tuple[str, str | None, bool]:
+    """Why a step is not possible, as a Refusal has it."""
+    return (outcome.label, outcome.error, False) if isinstance(outcome, Refused) else (outcome.bound, None, True)
+
+
+def test_bounds_and_budgets_cut(compiled: Compiled) -> None:
+    """A step that leaves the scope is refused by its bound; one without steps left by its budget."""
+    system = compiled(
+        """
+        size: N
+        tiny = Scope({Node: 1, N: 1}, budgets={"spend": 0})
+
+        @init
+        def zero(self) -> None:
+            self.size = N(0)
+
+        @action
+        def grow(self, n: N) -> None:
+            self.size = self.size + n + n
+
+        @action
+        def spend(self, n: Node) -> None:
+            require(n == n, "XX-01")
+        """
+    )
+    refusals = Session.of_model(system, system.scopes["tiny"], "model").refusals()
+    assert [attrs.astuple(refusal) for refusal in refusals] == [
+        ("grow", "N", None, True, ((("n", 1),),)),
+        ("spend", "budget", None, True, ((("n", "n1"),),)),
+    ]
+
+
+def test_what_is_too_much_to_try_is_said(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An action with more instances than can be tried is named with their number, and nothing else is lost."""
+    monkeypatch.setattr("holdfast.check.explorer.choices.MOST_TRIED", 5)
+    assert session.refusals() == (Untried("open", 6), Untried("close", 6))
+    assert session.choices()
+
+
+def test_choices_say_what_they_violate(session: Session) -> None:
+    """A step that brings a violation is marked with it, and others are not."""
+    session.go(1)
+    marked = {names((choice.step,))[0]: choice.violates for choice in session.choices()}
+    # The property of the source's order counts first: two handles before an open that found the stream open.
+    assert marked == {
+        "open('p1', 's1', 2)": "closed_before",
+        "open('p2', 's1', 2)": "one_handle",
+        "close('p1', 's1', 1)": None,
+    }
+
+
+# Branching off ----------------------------------------------------------------------------------------------------
+
+
+def test_taking_the_step_of_the_run_stays_on_it(session: Session) -> None:
+    """A step that the run takes anyway makes no other run."""
+    take(session, "open", p="p1", e=1)
+    assert (len(session.runs), session.number, session.at) == (1, 0, 1)
+
+
+def test_another_step_branches_off(session: Session, counterexample: Trace) -> None:
+    """A step that the run does not take begins another, grows it at its end, and leaves the opened one as it was."""
+    session.go(1)
+    take(session, "close", p="p1")
+    take(session, "open", p="p2", e=2)
+    assert [names(run) for run in session.runs] == [
+        names(counterexample.steps),
+        ["init()", "open('p1', 's1', 1)", "close('p1', 's1', 1)", "open('p2', 's1', 2)"],
+    ]
+    assert (session.number, session.at) == (1, 3)
+    # The same way again leads to the same run.
+    session.switch(0)
+    assert session.at == 1
+    take(session, "close", p="p1")
+    assert (len(session.runs), session.number, session.at) == (2, 1, 2)
+
+
+def test_undo_and_redo(session: Session) -> None:
+    """Undo leads back through every change, redo forth again, and a new change forgets what was undone."""
+    session.go(1)
+    before = (session.runs, session.number, session.at)
+    take(session, "close", p="p1")
+    session.switch(0)
+    after = (session.runs, session.number, session.at)
+    session.undo()
+    session.undo()
+    assert (session.runs, session.number, session.at) == before
+    session.undo()
+    assert (session.runs, session.number, session.at) == before
+    session.redo()
+    session.redo()
+    session.redo()
+    assert (session.runs, session.number, session.at) == after
+    session.undo()
+    session.undo()
+    take(session, "open", p="p1", e=2)
+    assert not session.can_redo
+
+
+def test_another_initial_state(compiled: Compiled) -> None:
+    """Where runs may begin in several states, each can be begun in."""
+    system = compiled(
+        """
+        size: N
+        tiny = Scope({N: 2})
+
+        @init
+        def any_size(self, n: N) -> None:
+            self.size = n
+
+        @action
+        def rest(self, n: N) -> None:
+            require(n == self.size, "XX-01")
+        """
+    )
+    session = Session.of_model(system, system.scopes["tiny"], "model")
+    assert [choice.step.args for choice in session.starts()] == [(("n", 0),), (("n", 1),), (("n", 2),)]
+    session.begin(session.starts()[2].step)
+    assert [names(run) for run in session.runs] == [["init(0,)"], ["init(2,)"]]
+    assert names(session.trace().steps) == ["init(2,)"]
+    session.switch(0)
+    assert (session.number, session.at) == (0, 0)
+
+
+def test_paths_that_are_not_possible(session: Session) -> None:
+    """A path is followed whole or not at all."""
+    with pytest.raises(UsageError, match="close is not possible there; take one of the enabled steps"):
+        session.follow([("open", (0, 0, 1)), ("close", (1, 0, 2))])
+    assert (len(session.runs), session.at, session.can_undo) == (1, 0, False)
+
+
+# Asking and seeking -----------------------------------------------------------------------------------------------
+
+
+def test_watches(session: Session) -> None:
+    """A watched expression has its value after each step of the run that is looked at."""
+    session.watch("epoch[s1]")
+    session.watch("owner[s1]")
+    session.watch(" epoch[s1]")
+    assert [session.watched(each) for each in session.watches] == [(0, 1, 2), (None, "n1", "n2")]
+    session.unwatch(0)
+    session.go(1)
+    take(session, "close", p="p1")
+    assert [session.watched(each) for each in session.watches] == [(None, "n1", "n1")]
+
+
+def test_along_the_run(session: Session) -> None:
+    """Seeking goes to the next state of this run where the condition holds, not to the one it stands at."""
+    condition = session.condition("epoch[s1] > 0")
+    assert [session.seek(condition), session.at] == [True, 1]
+    assert [session.seek(condition), session.at] == [True, 2]
+    assert [session.seek(condition), session.at] == [False, 2]
+    with pytest.raises(UsageError, match="is a value and no condition; compare it"):
+        session.condition("epoch[s1]")
+
+
+def test_the_nearest_state(table: System) -> None:
+    """A search from the start goes as far as the exhaustive search has to, and the run leads where it says."""
+    scope = table.scopes["default"]
+    (witness,) = search(table, scope, properties=["handed_over"]).witnesses
+    assert witness.trace is not None
+    session = Session.of_model(table, scope, "table")
+    condition = session.condition("handed_over")
+    found = session.search(condition)
+    assert found == session.search(condition)
+    assert found.path is not None
+    assert len(found.path) == found.depth == witness.trace.length
+    session.follow(found.path)
+    assert session.value(condition, session.step)
+    assert [session.value(condition, step) for step in session.run[:-1]] == [False] * found.depth
+    session.undo()
+    assert session.at == 0
+
+
+def test_ties_go_to_the_least(broken: System) -> None:
+    """Of states as near the least is found, by the least steps: here of two processes the first."""
+    session = Session.of_model(broken, broken.scopes["tiny"], "table")
+    found = session.search(session.condition("opened[s1]"))
+    assert found.path is not None
+    successors = session.replayer.machine.successors[0](session.step.code) if session.replayer else []
+    least, args = min(successors)
+    session.follow(found.path)
+    assert (found.path, session.step.code) == ((("open", args),), least)
+
+
+def test_searches_that_find_nothing(broken: System) -> None:
+    """A search says whether there is no such state, or whether it gave up; what is looked for lies beyond the start."""
+    session = Session.of_model(broken, broken.scopes["tiny"], "table")
+    assert session.replayer is not None
+    graph_of_all = session.search(session.condition("epoch[s1] > 2"))
+    assert (graph_of_all.path, graph_of_all.ended) == (None, "exhausted")
+    limited = session.search(session.condition("epoch[s1] > 2"), most=5)
+    assert (limited.path, limited.ended) == (None, "budget")
+    assert 5 < limited.states < graph_of_all.states
+    stopped = session.search(session.condition("epoch[s1] > 2"), stop=lambda: True)
+    assert (stopped.path, stopped.ended, stopped.states) == (None, "stopped", 1)
+    assert session.search(session.condition("epoch[s1] == 0")).ended == "exhausted"
+    # As many states as the exhaustive search of the same ghosts counts without symmetry.
+    every = search(broken, broken.scopes["tiny"], symmetry=False, keep_going=True)
+    assert graph_of_all.states == every.figures.distinct
+
+
+def test_the_violation(session: Session) -> None:
+    """The first step that violates something is found from anywhere, and none on a run that is sound."""
+    assert [session.violated(at) for at in range(3)] == [None, None, "one_handle"]
+    assert [session.seek_violation(), session.at] == [True, 2]
+    assert [session.seek_violation(), session.at] == [True, 2]
+    session.go(1)
+    take(session, "close", p="p1")
+    assert [session.seek_violation(), session.at] == [False, 2]
+
+
+def test_a_repetition_shows_the_violation(compiled: Compiled) -> None:
+    """Where an action is not idempotent, the repeated step is looked at, and taken for good by whoever goes on."""
+    system = compiled(
+        """
+        size: N
+        tiny = Scope({N: 3})
+
+        @init
+        def zero(self) -> None:
+            self.size = N(0)
+
+        @action(idempotent="INV-15")
+        def grow(self) -> None:
+            self.size = self.size + 1
+        """
+    )
+    scope = system.scopes["tiny"]
+    (found,) = search(system, scope).findings
+    replayer = Replayer(system, scope)
+    trace = replayer.trace(replayer.script(found), "grow_idempotent")
+    assert not isinstance(trace, Stopped)
+    session = Session(trace, replayer)
+    assert session.seek_violation()
+    assert (session.at, session.step.repeat, session.violated()) == (2, True, "grow_idempotent")
+    (choice,) = session.choices()
+    session.take(choice.step)
+    assert [(step.action, step.repeat) for step in session.run] == [("init", False), *[("grow", False)] * 3]
+    assert len(session.runs) == 2
+
+
+# Keeping ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_kept_run_is_the_run(session: Session) -> None:
+    """The opened run is kept as it was opened; a branch claims what its end violates, and no engine's command."""
+    assert session.trace() == session.opened
+    session.go(1)
+    take(session, "close", p="p1")
+    sound = session.trace()
+    assert (sound.claim, sound.steps, sound.command) == (None, session.run, None)
+    take(session, "open", p="p1", e=2)
+    session.switch(0)
+    session.go(1)
+    take(session, "open", p="p1", e=2)
+    made = session.trace()
+    assert made.claim is not None
+    assert (made.claim.name, made.steps) == ("closed_before", session.run)
+
+
+# Without a model --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def foreign(counterexample: Trace) -> Session:
+    """The same run as a file of another tool would bring it."""
+    steps = tuple(attrs.evolve(step, code=b"") for step in counterexample.steps)
+    return Session(attrs.evolve(counterexample, steps=steps, foreign=(), claim=None, scope="", fingerprint=""))
+
+
+def test_a_run_without_a_model_can_be_read(foreign: Session) -> None:
+    """It steps, shows its changes and answers for its cells."""
+    assert foreign.seek(foreign.condition("epoch[s1] == 2"))
+    assert foreign.at == 2
+    assert [belief.before for belief in foreign.beliefs()["p2"] if belief.changed] == [0, False]
+    foreign.watch("owner[s1]")
+    assert foreign.watched(foreign.watches[0]) == (None, "n1", "n2")
+    assert foreign.violated() is None
+    assert not foreign.seek_violation()
+    assert foreign.trace() is foreign.opened
+
+
+def test_a_run_without_a_model_goes_nowhere_else(foreign: Session) -> None:
+    """There is nothing to take, and whoever tries is told what is missing."""
+    assert (foreign.choices(), foreign.starts(), foreign.refusals()) == ((), (), ())
+    for attempt in (lambda: foreign.follow([]), lambda: foreign.search(foreign.condition("epoch[s1] > 1"))):
+        with pytest.raises(
+            UsageError, match="this run has no model, so that it can be read only; open it with --model"
+        ):
+            attempt()

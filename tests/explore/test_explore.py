@@ -1,0 +1,72 @@
+"""The command ``holdfast explore`` up to its screen: what it opens, and what it refuses on one line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.app import main
+from holdfast.cli.explore import open_session
+from holdfast.ir.errors import UsageError
+from holdfast.trace.line import to_line
+
+
+def test_a_model_begins_at_its_start() -> None:
+    """A model is opened in tiny unless another scope is named, with the rules and variants that are asked for."""
+    session, note = open_session("ownership", removed=("ST-14",))
+    trace = session.trace()
+    assert (trace.target, trace.scope, trace.removed, trace.length, note) == ("ownership", "tiny", ("ST-14",), 0, None)
+    assert open_session("ownership", scope="default")[0].trace().scope == "default"
+
+
+def test_a_file_and_its_line_are_one_run(counterexample: Path) -> None:
+    """What a file opens and what its line opens is equal."""
+    trace = open_session(str(counterexample))[0].trace()
+    again = open_session(to_line(trace))[0].trace()
+    assert (again.steps, again.claim) == (trace.steps, trace.claim)
+
+
+def test_a_file_of_the_name_of_a_model_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bare name is a model only where there is no such file."""
+    monkeypatch.chdir(tmp_path)
+    Path("ownership").write_text("no trace")
+    with pytest.raises(UsageError, match=r"^ownership: "):
+        open_session("ownership")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["nope"], "there is no model 'nope'"),
+        (["nope.py"], "there is no model file nope.py"),
+        (["nope.itf.json"], "there is no file 'nope.itf.json'"),
+        (["ownership", "--scope", "huge"], "Ownership has no scope 'huge'; it has: tiny, default, large"),
+        (["ownership", "--without", "ST-99"], "Ownership has no rule 'ST-99'"),
+        (["ownership", "--model", "ownership"], "--model is for files and lines, and ownership is a model"),
+        (["FILE", "--scope", "tiny"], "--scope, --variant and --without are for models"),
+        (["ownership"], "holdfast explore needs a terminal, and standard input is none; try `holdfast show`"),
+        (["FILE"], "holdfast explore needs a terminal, and standard input is none; try `holdfast show`"),
+    ],
+)
+def test_one_line_and_exit_two(
+    argv: list[str], said: str, counterexample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is wrong, and a terminal that is missing, is one line on standard error; nothing is drawn."""
+    code = main(["explore", *(str(counterexample) if word == "FILE" else word for word in argv)])
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_the_extra_is_named_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without textual the command says what to install."""
+    monkeypatch.setattr("holdfast.cli.explore._check_terminal", lambda: None)
+    for name in [name for name in sys.modules if name.startswith(("textual", "holdfast.cli.explorer"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "textual", None)
+    assert main(["explore", "ownership"]) == 2
+    assert capsys.readouterr().err == "holdfast: holdfast explore needs textual: pip install 'holdfast[explore]'\n"

@@ -1,0 +1,188 @@
+"""What properties and actions read: the values against the interpreter, and the reads against changes to the rest."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import Action, System
+from holdfast.lower.effects import effect
+from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.layout import Layout
+from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.lower.reads import ask
+
+ROOT = Path(__file__).parents[2]
+
+CASES = {
+    "streams": (ROOT / "tests/lower/models/streams.py", "default", ()),
+    "gauges": (ROOT / "tests/lower/models/gauges.py", "tiny", ()),
+    "gauges without rules": (ROOT / "tests/lower/models/gauges.py", "default", ("GA-03", "GA-06", "GA-07@look")),
+    "ownership": (ROOT / "models/ownership.py", "tiny", ()),
+}
+
+
+@cache
+def machine(case: str) -> Interpreter:
+    """The interpreter of a case."""
+    file, scope, removed = CASES[case]
+    system = remove_rules(compile_model(load_model(str(file))), removed)
+    return Interpreter(system, system.scopes[scope])
+
+
+def states(layout: Layout) -> st.SearchStrategy[bytes]:
+    """Any state of a layout, reached or not."""
+    return st.tuples(*(st.integers(0, cell.field.codes - 1) for cell in layout.cells)).map(bytes)
+
+
+def arguments(layout: Layout, of: Action) -> Iterator[Args]:
+    """All arguments of an action."""
+    return itertools.product(*(range(layout.codes(param.type)) for param in of.params))
+
+
+def mixed(state: bytes, other: bytes, kept: frozenset[int]) -> bytes:
+    """The state with all but some cells from another one."""
+    return bytes(one if index in kept else two for index, (one, two) in enumerate(zip(state, other, strict=True)))
+
+
+def instances(data: st.DataObject, system: System, layout: Layout) -> Iterator[tuple[Action, Args]]:
+    """Some instances of each action: as many as the time of a test allows."""
+    for action in system.actions:
+        every = list(arguments(layout, action))
+        for args in data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=6, unique=True)):
+            yield action, args
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_steps_are_those_of_the_interpreter(case: str, data: st.DataObject) -> None:
+    """An action leads to the same state, is refused by the same rule, or is cut by the same bound."""
+    interpreter = machine(case)
+    layout = interpreter.layout
+    state = data.draw(states(layout))
+    for action, args in instances(data, interpreter.system, layout):
+        assert interpreter.step(state, action.name, args) == effect(layout, state, action, args).outcome
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_what_is_not_read_does_not_matter(case: str, data: st.DataObject) -> None:
+    """With all other cells changed at will, an action ends as before, and each new cell keeps its value if its
+    sources do; unless a bound or budget of the scope cuts the step.
+    """
+    interpreter = machine(case)
+    layout = interpreter.layout
+    state, other = data.draw(states(layout)), data.draw(states(layout))
+    for action, args in instances(data, interpreter.system, layout):
+        found = effect(layout, state, action, args)
+        if isinstance(found.outcome, Refused):
+            changed = interpreter.step(mixed(state, other, found.guards), action.name, args)
+            assert isinstance(changed, Cut) or changed == found.outcome
+        elif isinstance(found.outcome, Taken):
+            cells = data.draw(st.frozensets(st.integers(0, layout.width - 1)))
+            kept = found.guards.union(*(found.sources[cell] for cell in cells))
+            changed = interpreter.step(mixed(state, other, kept), action.name, args)
+            assert isinstance(changed, Cut | Taken)
+            if isinstance(changed, Taken):
+                assert [changed.state[cell] for cell in cells] == [found.outcome.state[cell] for cell in cells]
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_properties_read_what_they_say(case: str, data: st.DataObject) -> None:
+    """A property has the interpreter's value, and keeps it when cells that it did not read change, also those of the
+    state before the step.
+    """
+    interpreter = machine(case)
+    layout = interpreter.layout
+    new, old, other = (data.draw(states(layout)) for _ in range(3))
+    for prop in interpreter.system.properties:
+        if prop.kind == "leads_to":
+            continue
+        of = None if prop.of is None else interpreter.system.action(prop.of)
+        args = data.draw(st.sampled_from(list(arguments(layout, of)))) if of is not None else ()
+        asked = ask(layout, prop, new, old, args)
+        assert asked.holds is interpreter.holds_step(prop, old, new, args), prop.name
+        changed = mixed(old, other, asked.before), mixed(new, other, asked.reads)
+        assert interpreter.holds_step(prop, *changed, args) is asked.holds, prop.name
+
+
+def test_reads_by_hand(streams: System) -> None:
+    """An open of a stream is refused for its epoch alone, and taken for its epoch and its state; it reads no owner."""
+    layout = Layout(streams, streams.scopes["tiny"])
+    assert [cell.name for cell in layout.cells] == ["opened[s1]", "owner[s1]", "epoch[s1]"]
+    action = streams.action("open")
+
+    fenced = effect(layout, bytes([1, 1, 2]), action, (0, 0, 1))
+    taken = effect(layout, bytes([0, 1, 1]), action, (1, 0, 2))
+
+    assert isinstance(fenced.outcome, Refused)
+    assert (fenced.outcome.label, fenced.guards) == ("ST-12", {2})
+    assert (taken.outcome, taken.guards) == (Taken(bytes([1, 2, 2])), {0, 2})
+    assert taken.sources == (frozenset(), frozenset(), frozenset())
+
+
+PICK = '''\
+"""A write whose place is another cell's value, under a condition."""
+
+from __future__ import annotations
+
+from holdfast.lang import Map, Model, Nat, Scope, action, init
+
+
+class Slot(Nat): ...
+
+
+class Pick(Model):
+    """What was written first may be written over."""
+
+    place: Slot
+    on: bool
+    kept: Map[Slot, Slot]
+
+    tiny = Scope({Slot: 1})
+
+    @init
+    def begin(self) -> None:
+        self.place = Slot(1)
+        self.on = False
+        self.kept.fill(Slot(0))
+
+    @action
+    def write(self, n: Slot) -> None:
+        k = self.place
+        self.kept[Slot(0)] = n
+        if self.on:
+            self.kept[k] = Slot(0)
+'''
+
+
+def test_a_write_that_did_not_happen(tmp_path: Path) -> None:
+    """A cell that a branch might have written over depends on the test of that branch, taken or not; where the place
+    is computed that goes for every cell of the variable.
+    """
+    path = tmp_path / "pick.py"
+    path.write_text(PICK)
+    system = compile_model(load_model(str(path)))
+    layout = Layout(system, system.scopes["tiny"])
+    at, on, first, second = range(4)
+
+    off = effect(layout, bytes([1, 0, 0, 1]), system.action("write"), (1,))
+    taken = effect(layout, bytes([1, 1, 0, 1]), system.action("write"), (1,))
+
+    assert off.sources == ({at}, {on}, {on}, {on, second})
+    assert taken.outcome == Taken(bytes([1, 1, 1, 0]))
+    assert taken.sources[first] == {at, on}
+    assert taken.sources[second] == {at, on}
