@@ -11,22 +11,38 @@ another call, at any time and any number of times. An answer is heard at once or
 (b) That an offset is acked once, and that nothing acked is lost, relies besides on what an honest process does: the
     rules labelled CL, FO, PT, RC and WL. They bind it in what it believes and acks, and in closing a lease of its own
     node: such a close must have been sent, but may be late and repeated, for `close_sent` never shrinks. All of them
-    are needed, save CL-07, without which there are only more steps that change nothing.
+    but CL-07 are needed for that.
 
 Left out: creation (streams exist at the start), objects, and so their contents and the repetition of a commit (CS-03),
 ST-18, fast close, locks, compaction, the controller's own failover, a worker that is late for the reservation.
 
 Where this differs from streams.md 19. G-25: neither INV-03 nor INV-06 breaks without CS-26, since the next open seals
-the range wherever the end then is; only `stands_still_when_closed` tells, as for ST-41 (G-18). CK-01.unknown protects
-no invariant. CK-02.missing, CK-02.no_range, ST-20 and CS-27 only choose between two errors. CS-01, CS-20 and CS-21 are
-exemptions, so that their loss is one of liveness (G-10, G-28, G-29).
+the range wherever the end then is; only `stands_still_when_closed` tells, as for ST-41 (G-18). What no property of
+safety shows, `mutants` says.
 """
 
 from __future__ import annotations
 
 from typing import Self
 
-from holdfast.lang import Flag, Ghost, Map, Rel, Scope, action, init, invariant, require, rule, step, witness
+from holdfast.lang import (
+    Flag,
+    Ghost,
+    Map,
+    Rel,
+    Scope,
+    action,
+    equivalent,
+    init,
+    invariant,
+    liveness,
+    missing,
+    outcomes,
+    require,
+    rule,
+    step,
+    witness,
+)
 from models.parts.nodes import Node, NodeEpoch, NodeTable, Proc
 from models.parts.streams import Epoch, Offset, Stream, StreamTable
 
@@ -64,6 +80,19 @@ class Ownership(NodeTable, StreamTable):
             "failover": (False, True, False, False, True, False),
         },
     )
+
+    mutants = outcomes({
+        "CL-07": missing("appends that are pending while a handle closes (G-43, G-44): here an append is one step"),
+        "CK-01.unknown": liveness("LV-01", "who never registered is no candidate for failover (FO-01) after a crash"),
+        "CK-01.expired@close": missing("a recovery in flight, which a close of the one before it would disturb"),
+        "ST-20": equivalent("a stream without a range is not on the sender's node, so ST-21 refuses too"),
+        "CK-02.missing": equivalent("a missing stream has no range, so CK-02.node refuses too"),
+        "CK-02.no_range": equivalent("a stream without a range is not on the sender's node, so CK-02.node refuses too"),
+        "CS-01": liveness("LV-01", "the failover worker's own barrier would refuse its commits for ever (G-10)"),
+        "CS-20": liveness("LV-03", "an object that holds data of a deleted stream would never be committed (G-29)"),
+        "CS-21": liveness("LV-03", "an object that holds trimmed data would never be committed (G-28)"),
+        "CS-27": equivalent("a stream without a range is CLOSED, so CS-26 refuses already"),
+    })  # fmt: skip
 
     @init
     def start_processes(self) -> None:

@@ -173,7 +173,7 @@ class Exploration(ABC):
         notes = list(self.notes)
         liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
         if liveness:
-            notes.append(f"A search says nothing about liveness: {', '.join(liveness)}.")
+            notes.append(f"A search says nothing about liveness, `holdfast live` does: {', '.join(liveness)}.")
         if self.violations and self.meter.spent is not None:
             notes.append("The search ended before this length was complete, so other runs as short may exist.")
         return notes

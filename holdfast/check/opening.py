@@ -12,7 +12,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import Action, System
+from holdfast.ir.system import Action, Property, System
 from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
@@ -124,8 +124,8 @@ def _fitted(run: ForeignRun, wanted: Source) -> tuple[Replayer, Script]:
     problem = UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
     for name in names:
         try:
-            lasso = run.loop is not None
-            replayer = Replayer(system, system.scope(name), target=wanted.target, options=None, lasso=lasso)
+            owed = None if run.loop is None else tuple(system.of_kind("leads_to"))
+            replayer = Replayer(system, system.scope(name), target=wanted.target, options=None, leads_to=owed)
             return replayer, fit(replayer, run)
         except UsageError as error:
             # The first scope is usually the one that was meant, so its problem is the one to tell.
@@ -199,7 +199,7 @@ def _open_own(run: ForeignRun, said: Said, wanted: Source | None) -> Opened:
         target=source.target,
         options=said.options if known else None,
         seed=said.seed if known else None,
-        lasso=run.loop is not None,
+        leads_to=_owed(system, said.claim),
     )
     changed = _changed(replayer, said.fingerprint)
     try:
@@ -263,7 +263,7 @@ def _open_line(line: Line, wanted: Source | None) -> Opened:
     source = _instead(said, wanted)
     system = source.system()
     scope = system.scope(source.scope or line.scope)
-    replayer = Replayer(system, scope, target=source.target, options=None, lasso=line.loop is not None)
+    replayer = Replayer(system, scope, target=source.target, options=None, leads_to=_owed(system, line.claim))
     changed = _changed(replayer, line.fingerprint)
     try:
         script = _script(replayer, line)
@@ -281,6 +281,11 @@ def _instead(said: Source, wanted: Source | None) -> Source:
     if wanted is None:
         return said
     return attrs.evolve(said, target=wanted.target) if wanted.is_plain else wanted
+
+
+def _owed(system: System, claim: str | None) -> tuple[Property, ...] | None:
+    """The leads-to that a run is said to violate; None if it is said to show something else, or nothing."""
+    return tuple(prop for prop in system.of_kind("leads_to") if prop.name == claim) or None
 
 
 def _changed(replayer: Replayer, fingerprint: str) -> str | None:

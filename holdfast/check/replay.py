@@ -47,8 +47,11 @@ class Stopped:
 
 
 class Replayer:
-    """One system in one scope, with the ghosts that any of its properties reads (or with all of them). A leads-to
-    counts only for a ``lasso``: no other run shows one.
+    """One system in one scope, with the ghosts that any of its properties reads (or with all of them).
+
+    A leads-to is shown by lassos alone, and a ghost that still records would keep a lasso from leading back. So with
+    ``leads_to`` it is for lassos that may violate one of these: only the ghosts that these read are kept, and other
+    properties count as far as they can be read.
 
     ``target``, ``options`` and ``seed`` are for the traces: what the command line calls the model, and what else it
     takes to find the run (None: no engine is known to find it). Raises UsageError where the scope does not fit.
@@ -63,12 +66,14 @@ class Replayer:
         options: Sequence[str] | None = (),
         seed: int | None = None,
         all_ghosts: bool = False,
-        lasso: bool = False,
+        leads_to: Sequence[Property] | None = None,
     ) -> None:
         self.system = system
         self.selection: Selection = select(system, None)
-        self.leads_to = tuple(system.of_kind("leads_to")) if lasso else ()
-        ghosts = None if all_ghosts else self.selection.ghosts | ghosts_read(system, self.leads_to)
+        self.leads_to = tuple(leads_to or ())
+        if leads_to is not None:
+            self.selection = _for_lassos(self.selection, system, ghosts_read(system, leads_to))
+        ghosts = None if all_ghosts else self.selection.ghosts
         self.machine = Interpreter(system, scope, ghosts=ghosts, properties=self.selection.properties)
         self.origin = Origin(
             system,
@@ -219,14 +224,18 @@ class Replayer:
         )
 
 
+def _for_lassos(selection: Selection, system: System, ghosts: frozenset[str]) -> Selection:
+    """What can be asked of runs that keep these ghosts alone."""
+    readable = tuple(prop for prop in selection.properties if ghosts_read(system, [prop]) <= ghosts)
+    return attrs.evolve(selection, properties=readable, ghosts=ghosts)
+
+
 def with_every_ghost(trace: Trace, system: System, scope: Scope) -> Trace:
     """A run as a check of everything shows it: with the ghosts that any property reads, and not only those asked for.
 
     So a run looks the same when it is taken again from its line, which does not tell what was asked.
     """
-    replayer = Replayer(
-        system, scope, target=trace.target, options=trace.options, seed=trace.seed, lasso=trace.loop is not None
-    )
+    replayer = Replayer(system, scope, target=trace.target, options=trace.options, seed=trace.seed)
     again = replayer.trace(replayer.script(trace), trace.shown.name)
     assert isinstance(again, Trace), "ghosts decide no step"
     return again

@@ -399,7 +399,7 @@ class _Campaign:
     def _notes(self, run: Run | None, smaller: Shrunk | None) -> Iterator[str]:
         liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
         if liveness:
-            yield f"A walk says nothing about liveness: {', '.join(liveness)}."
+            yield f"A walk says nothing about liveness, `holdfast live` does: {', '.join(liveness)}."
         if run is not None:
             drawn = list(zip(self.walker.actions, run.weights, strict=True))
             kept = ", ".join(f"{action.name} {weight}" for action, weight in drawn if weight)

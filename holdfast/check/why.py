@@ -27,6 +27,8 @@ def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Why:
     """
     script = replayer.script(trace)
     for wanted in _names(replayer, trace, script, name):
+        if replayer.claim(wanted).kind == "leads_to":
+            raise UsageError(f"--why: the run violates {wanted} as a whole, and not by what led to one of its states")
         for length in (len(script.steps), *range(len(script.steps))):
             part = attrs.evolve(script, steps=script.steps[:length])
             if replayer.shows(part, wanted):

@@ -15,7 +15,9 @@ from holdfast import __version__
 from holdfast.cli.check import check
 from holdfast.cli.diff import diff
 from holdfast.cli.explore import explore
+from holdfast.cli.live import live
 from holdfast.cli.models import models
+from holdfast.cli.mutate import mutate
 from holdfast.cli.new import new
 from holdfast.cli.output import note
 from holdfast.cli.replay import replay
@@ -33,9 +35,10 @@ Start with `holdfast new mylock` and `holdfast check mylock.py`; `holdfast model
 
 CODES = """Exit codes:
     0  holds; of a walk: nothing found
-   10  a witness is not reached, or a property is vacuous
+   10  a witness is not reached, a property is vacuous, or a mutant is not declared
    11  deadlock
    12  violated
+   13  what is owed never comes
    20  no answer within the budget, or interrupted
   150  the model is outside the language
     2  a wrong argument or file
@@ -54,7 +57,7 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-for verb in (models, check, walk, new, replay, show, explore, shrink, diff, verify):
+for verb in (models, check, live, walk, mutate, new, replay, show, explore, shrink, diff, verify):
     app.command(verb)
 
 

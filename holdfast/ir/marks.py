@@ -54,3 +54,25 @@ class ScopeMark:
 
 
 setattr(ScopeMark, MARK, "scope")
+
+
+@attrs.frozen
+class OutcomeMark:
+    """What the author says becomes of one mutant: see ``holdfast.lang.outcomes``.
+
+    ``names`` is the rule that is removed with it (redundant) or the property that kills it (liveness).
+    """
+
+    kind: Literal["equivalent", "redundant", "liveness", "missing", "sound"]
+    reason: object
+    names: object = None
+
+
+@attrs.frozen
+class OutcomesMark:
+    """The declared outcomes as the author wrote them: mutants to ``OutcomeMark``."""
+
+    declared: object
+
+
+setattr(OutcomesMark, MARK, "outcomes")

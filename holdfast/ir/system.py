@@ -15,6 +15,7 @@ from holdfast.ir.types import EnumType, IntType, Key, NatType, Plain, Scalar, So
 
 PropertyKind = Literal["invariant", "step", "leads_to", "witness", "lemma", "assume", "final"]
 RuleKind = Literal["require", "condition", "effect"]
+OutcomeKind = Literal["equivalent", "redundant", "liveness", "missing", "sound"]
 
 
 @attrs.frozen
@@ -120,6 +121,23 @@ class Scope:
 
 
 @attrs.frozen
+class Declaration:
+    """What the author says becomes of a mutant that no property of safety kills: see ``holdfast.lang.outcomes``.
+
+    ``names`` is the rule that covers it (redundant), or the property that kills it (liveness).
+    """
+
+    kind: OutcomeKind
+    reason: str
+    names: str | None
+    at: Place
+
+    def __str__(self) -> str:
+        """The declaration as the model has it, without its reason."""
+        return f"{self.kind}({self.names})" if self.names else self.kind
+
+
+@attrs.frozen
 class System:
     """A compiled model, for one choice of variants and removed rules.
 
@@ -143,6 +161,8 @@ class System:
     """Every named variant the model offers, with its one-line description."""
     chosen: tuple[str, ...]
     removed: tuple[str, ...]
+    outcomes: Mapping[str, Declaration]
+    """What is declared of mutants, by ``LABEL``, ``LABEL@action`` or the name of a variant."""
     python: type = attrs.field(eq=False, repr=False)
 
     def var(self, name: str) -> Var:

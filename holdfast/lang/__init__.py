@@ -20,6 +20,7 @@ from holdfast.lang.decorators import (
 )
 from holdfast.lang.maps import Cut, Map, Rel
 from holdfast.lang.model import Flag, Ghost, Model
+from holdfast.lang.outcomes import equivalent, liveness, missing, outcomes, redundant, sound
 from holdfast.lang.rules import Refused, count, require, rule
 from holdfast.lang.sorts import Int, Nat, Sort, universe
 
@@ -38,13 +39,19 @@ __all__ = [
     "action",
     "assume",
     "count",
+    "equivalent",
     "final",
     "init",
     "invariant",
     "leads_to",
     "lemma",
+    "liveness",
+    "missing",
+    "outcomes",
+    "redundant",
     "require",
     "rule",
+    "sound",
     "step",
     "universe",
     "variant",

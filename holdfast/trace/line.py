@@ -70,8 +70,11 @@ class Line:
 
 
 def replay_command(trace: Trace) -> str | None:
-    """The whole command that repeats a run, quoted for a shell; None for a run that no model stands behind."""
-    return None if trace.is_foreign else f"{COMMAND} '{to_line(trace)}'"
+    """The whole command that repeats a run, quoted for a shell.
+
+    None for a run that no model stands behind, and for one in a size that the model declares no scope of.
+    """
+    return None if trace.is_foreign or not trace.scope else f"{COMMAND} '{to_line(trace)}'"
 
 
 def to_line(trace: Trace) -> str:

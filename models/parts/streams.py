@@ -81,15 +81,23 @@ class StreamTable(Model):
 
     def open_stream(self, s: Stream, e: Epoch, n: Node) -> None:
         """ST-11 to ST-17, and ST-20 to ST-24 for an equal epoch. Fast close and locks (ST-15, 16, 22) are left out."""
-        require(self.exists[s], "ST-11", error=E.STREAM_NOT_EXIST)
+        self.check_exists(s)
         require(self.epoch[s] <= e, "ST-12", error=E.STREAM_FENCED)  # G-01
         if rule("ST-13", self.epoch[s] == e):
             require(self.owner[s] is not None, "ST-20", error=E.STREAM_INNER_ERROR)
             require(self.owned_by(s, n), "ST-21", error=E.STREAM_FENCED)  # G-03
             self.opened[s] = True  # ST-24; an OPENED stream stays as it is, ST-23.
         else:
-            require(not self.opened[s], "ST-14", error=E.STREAM_NOT_CLOSED)  # G-02
-            self.begin_range(s, e, n)
+            self.open_anew(s, e, n)
+
+    def check_exists(self, s: Stream) -> None:
+        """ST-11. The first row of an open."""
+        require(self.exists[s], "ST-11", error=E.STREAM_NOT_EXIST)
+
+    def open_anew(self, s: Stream, e: Epoch, n: Node) -> None:
+        """ST-14 and ST-17: an open with an epoch above the stream's."""
+        require(not self.opened[s], "ST-14", error=E.STREAM_NOT_CLOSED)  # G-02
+        self.begin_range(s, e, n)
 
     def begin_range(self, s: Stream, e: Epoch, n: Node) -> None:
         """ST-17. The new range is empty at the stream's end; the old one is sealed there.
@@ -200,7 +208,7 @@ class StreamTable(Model):
 
     @invariant
     def no_hole(self) -> bool:
-        """INV-07, legacy. Every offset from start to end is covered."""
+        """INV-07. Every offset from start to end is covered; fast close is left out."""
         return all(
             all(self.covered[s, o] for o in Offset if self.start_offset[s] <= o and o < self.end_offset[s])
             for s in Stream

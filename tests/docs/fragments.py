@@ -124,14 +124,18 @@ def surrounded(code: str, model: str) -> tuple[str, str]:
     head = f"class Fragment({base}):\n"
     if all(isinstance(stmt, ast.ClassDef) for stmt in body):
         return f"{model}\n\n{code}\n\n{head}    pass\n", "Fragment"
-    if any(isinstance(stmt, ast.FunctionDef | ast.AnnAssign) or _is_scope(stmt) for stmt in body):
+    if any(isinstance(stmt, ast.FunctionDef | ast.AnnAssign) or _is_attribute(stmt) for stmt in body):
         return f"{model}\n\n{head}{_indented(code, 1)}{_indented(_start(body), 1)}", "Fragment"
     action = f"    @action\n    def fragment(self, {PARAMETERS}) -> None:\n{_indented(code, 2)}"
     return f"{model}\n\n{head}{action}", "Fragment"
 
 
-def _is_scope(stmt: ast.stmt) -> bool:
-    return isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call) and ast.unparse(stmt.value.func) == "Scope"
+def _is_attribute(stmt: ast.stmt) -> bool:
+    """Whether this is a scope, or what is declared of mutants."""
+    match stmt:
+        case ast.Assign(value=ast.Call(func=ast.Name(id="Scope" | "outcomes"))):
+            return True
+    return False
 
 
 def _indented(code: str, levels: int) -> str:

@@ -9,7 +9,14 @@ import pytest
 from holdfast.cli.app import CODES
 from tests.docs.fences import ROOT, blocks
 
-PAGES = ("README.md", "docs/tutorial.md", "docs/language.md", "docs/walk.md", "docs/traces.md")
+PAGES = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/language.md",
+    "docs/walk.md",
+    "docs/traces.md",
+    "docs/live.md",
+)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LONGEST = 120
 

@@ -29,10 +29,14 @@ class M(Table):
         ("require(not self.opened[s],", "require(  (not self.opened[s]) ,"),
         ("        require", "        '''Open a stream.'''\n        require"),
         ("class M(Table):", "class M(Table):\n    wide = Scope(SMALL)\n"),
+        ("class M(Table):", 'class M(Table):\n    mutants = outcomes({"ST-14": missing("closes")})\n'),
         ("class M(Table):", "class M(Table):\n    def unused(self) -> bool:\n        return True\n"),
         ("require(not self.opened[s]", "require(self.free(s)"),
     ],
-    ids=["comments", "layout", "prose", "scopes", "a helper that nobody calls", "a condition moved to a helper"],
+    ids=[
+        *("comments", "layout", "prose", "scopes", "outcomes"),
+        *("a helper that nobody calls", "a condition moved to a helper"),
+    ],
 )
 def test_a_fingerprint_ignores_what_means_nothing(build: Build, old: str, new: str) -> None:
     """Two texts of one meaning have one fingerprint."""

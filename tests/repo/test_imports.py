@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted(path for folder in ("holdfast", "models") for path in (ROOT / folder).rglob("*.py"))
 
 ALLOWED = {
+    "holdfast.testing": ["holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "holdfast.pytest": ["holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
     "holdfast.cli": ["holdfast.cli", "holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
     "holdfast.check": ["holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
     "holdfast.trace": ["holdfast.trace", "holdfast.lower", "holdfast.ir"],
@@ -29,9 +31,12 @@ EXCEPTIONS = {
 
 SINGLE = {
     "boto3": "one module",
+    "hypothesis": "one module",
     "networkx": "one module",
     "numba": "holdfast.lower.kernel",
     "pyspark": "one module",
+    "pytest": "one module",
+    "scipy": "one module",
     "textual": "holdfast.cli.explorer",
     "z3": "holdfast.lower.smt",
 }

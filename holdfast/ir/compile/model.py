@@ -21,6 +21,7 @@ from holdfast.ir.compile.checks import (
 from holdfast.ir.compile.context import Context, StateField
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters
+from holdfast.ir.compile.outcomes import read_outcomes
 from holdfast.ir.compile.properties import compile_property
 from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
@@ -108,6 +109,8 @@ class _Compiler:
         scopes = read_scopes(self.cls, self.source, self.types, variables, actions)
         for action in (init, *actions):
             check_ghost_literals(action, by_name, scopes.values())
+        rules = tuple(_rules(init, actions))
+        outcomes = read_outcomes(self.cls, self.source, rules, properties, self.offered, whole=not self.chosen)
         kinds = self.types.known.values()
         return System(
             name=self.cls.__name__,
@@ -117,7 +120,7 @@ class _Compiler:
             init=init,
             actions=actions,
             properties=properties,
-            rules=tuple(_rules(init, actions)),
+            rules=rules,
             sorts=tuple(kind for kind in kinds if isinstance(kind, SortType)),
             nats=tuple(kind for kind in kinds if isinstance(kind, NatType)),
             enums=tuple(kind for kind in kinds if isinstance(kind, EnumType)),
@@ -126,6 +129,7 @@ class _Compiler:
             variants=self.offered,
             chosen=self.chosen,
             removed=(),
+            outcomes=outcomes,
             python=self.cls,
         )
 

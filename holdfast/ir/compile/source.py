@@ -20,6 +20,9 @@ import attrs
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.marks import MARK
 
+OUTCOMES = "mutants"
+"""The class attribute that says what becomes of mutants."""
+
 
 @attrs.frozen
 class Module:
@@ -71,6 +74,8 @@ class ClassSource:
     fields: Mapping[str, Field]
     members: Mapping[str, Member]
     scopes: Mapping[str, tuple[Module, ast.Assign]]
+    outcomes: tuple[Module, ast.Assign] | None
+    """Where the class attribute ``mutants`` stands that Python finds, if there is one."""
 
 
 def excerpt(node: ast.AST) -> str:
@@ -84,23 +89,27 @@ def read_class(cls: type) -> ClassSource:
     fields: dict[str, Field] = {}
     members: dict[str, Member] = {}
     scopes: dict[str, tuple[Module, ast.Assign]] = {}
+    outcomes: dict[type, tuple[Module, ast.Assign]] = {}
     module, node = _definition(cls)
     for base in reversed(cls.__mro__):
         if getattr(base, MARK, None) != "model" and base is not object:
             module.refuse(node, f"{base.__name__} is not a model", "extend models only", f"class {cls.__name__}")
         if MARK not in vars(base) and base is not object:
-            _read_body(base, *_definition(base), fields, members, scopes)
+            _read_body(base, *_definition(base), fields, members, scopes, outcomes)
     for name, member in members.items():
         if name in fields or name in scopes:
             other = "a field" if name in fields else "a scope"
             member.module.refuse(
                 member.node, f"{other} has this name too", "give one of them another name", f"method {name}"
             )
+    declared = next((outcomes[base] for base in cls.__mro__ if base in outcomes), None)
+    if declared is not None and OUTCOMES in fields.keys() | members.keys():
+        declared[0].refuse(declared[1], "a field or method has this name too", "give that another name", OUTCOMES)
     for name in fields.keys() & scopes.keys():
         fields[name].module.refuse(
             fields[name].node, "a scope has this name too", "give one of them another name", name
         )
-    return ClassSource(module, node, fields, members, scopes)
+    return ClassSource(module, node, fields, members, scopes, declared)
 
 
 def _read_body(
@@ -110,13 +119,9 @@ def _read_body(
     fields: dict[str, Field],
     members: dict[str, Member],
     scopes: dict[str, tuple[Module, ast.Assign]],
+    outcomes: dict[type, tuple[Module, ast.Assign]],
 ) -> None:
-    own: set[str] = set()
-    for stmt in node.body:
-        if isinstance(stmt, ast.FunctionDef):
-            if stmt.name in own:
-                module.refuse(stmt, "this method is defined twice", "keep one definition", f"method {stmt.name}")
-            own.add(stmt.name)
+    _check_single(module, node)
     for index, stmt in enumerate(node.body):
         match stmt:
             case ast.AnnAssign(target=ast.Name(id=name)):
@@ -130,6 +135,9 @@ def _read_body(
                 members[name] = _member(cls, module, stmt)
             case ast.Assign(targets=[ast.Name(id=name)]) if getattr(getattr(cls, name, None), MARK, None) == "scope":
                 scopes[name] = (module, stmt)
+            case ast.Assign(targets=[ast.Name(id=name)]) if getattr(getattr(cls, name, None), MARK, None) == "outcomes":
+                _check_outcomes(module, stmt, name, twice=cls in outcomes)
+                outcomes[cls] = (module, stmt)
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
             case _:
@@ -138,6 +146,24 @@ def _read_body(
                     "a model's class holds annotated fields, methods and scopes only",
                     "declare state as `name: Type`, and set it in an @init method",
                 )
+
+
+def _check_single(module: Module, node: ast.ClassDef) -> None:
+    """Refuse a method that is defined twice: Python would forget the first."""
+    own: set[str] = set()
+    for stmt in node.body:
+        if isinstance(stmt, ast.FunctionDef):
+            if stmt.name in own:
+                module.refuse(stmt, "this method is defined twice", "keep one definition", f"method {stmt.name}")
+            own.add(stmt.name)
+
+
+def _check_outcomes(module: Module, stmt: ast.Assign, name: str, *, twice: bool) -> None:
+    """Refuse outcomes in another place than their own, or a second time."""
+    if name != OUTCOMES:
+        module.refuse(stmt, "outcomes have a place of their own", f"write `{OUTCOMES} = outcomes({{...}})`", name)
+    if twice:
+        module.refuse(stmt, "the outcomes are declared twice", "keep one declaration", name)
 
 
 def _check_name(cls: type, module: Module, node: ast.stmt, name: str) -> None:

@@ -1,0 +1,77 @@
+"""Parts of a state graph, and their strongly connected components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from holdfast.lower.state_graph import Arrays
+
+Numbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@attrs.frozen(eq=False)
+class Part:
+    """Some states of a graph and the edges among them.
+
+    ``states`` are numbers of the graph, ascending. ``sources`` and ``targets`` are places in ``states``, one for each
+    edge, in the order of the sources.
+    """
+
+    states: Numbers
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    labels: NDArray[np.uint16]
+
+    def components(self) -> NDArray[np.int32]:
+        """For each state, the number of its strongly connected component."""
+        count = len(self.states)
+        matrix = csr_matrix((np.ones(len(self.sources)), (self.sources, self.targets)), shape=(count, count))
+        _, found = connected_components(matrix, directed=True, connection="strong")
+        return np.asarray(found, np.int32)
+
+    def within(self, kept: Mask) -> Part:
+        """The part of these of its states."""
+        return self._of(kept, self.sources, self.targets, self.labels, self.states[kept])
+
+    def _of(self, kept: Mask, sources: Any, targets: Any, labels: Any, states: Numbers) -> Part:
+        places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        edges = kept[sources] & kept[targets]
+        return Part(states, places[sources[edges]], places[targets[edges]], labels[edges])
+
+
+def part(graph: Arrays, kept: Mask) -> Part:
+    """The part of a graph with the states that ``kept`` marks."""
+    states = np.flatnonzero(kept)
+    edges, sources = edges_of(graph, states)
+    inside = kept[graph.targets[edges]]
+    edges, sources = edges[inside], sources[inside]
+    places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    return Part(states, sources.astype(np.int32), places[graph.targets[edges]], graph.labels[edges])
+
+
+def edges_of(graph: Arrays, states: Numbers) -> tuple[Numbers, Numbers]:
+    """The edges that leave these states, in their order, and for each its source as a place in ``states``."""
+    starts = graph.offsets[states]
+    counts = graph.offsets[states + 1] - starts
+    sources = np.repeat(np.arange(len(states)), counts)
+    first = np.cumsum(counts) - counts
+    return np.arange(len(sources)) + np.repeat(starts - first, counts), sources
+
+
+def reached(graph: Arrays, seeds: Mask, within: Mask) -> Mask:
+    """The states that runs from the seeds reach without leaving ``within``, seeds included."""
+    found = seeds & within
+    frontier = np.flatnonzero(found)
+    while len(frontier):
+        targets = graph.targets[edges_of(graph, frontier)[0]]
+        new = np.unique(targets[within[targets] & ~found[targets]])
+        found[new] = True
+        frontier = new.astype(np.int64)
+    return found

@@ -1,0 +1,83 @@
+"""Why a lasso is fair: for each demand of fairness, the step that meets it, or the rules that refuse it on the way."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+
+from holdfast.check.live.shown import Judge, Met
+from holdfast.check.replay import Replayer, Script
+from holdfast.lower.fairness import Demand
+from holdfast.lower.interpreter import Args
+from holdfast.lower.outcome import Refused
+
+Reasons = tuple[tuple[str, str], ...]
+"""Pairs of a way to meet demands, and what is met so."""
+
+TAKEN, BETWEEN, NEVER = "taken", "not possible", "never possible on the way round"
+
+MOST_RULES = 3
+"""How many rules a reason names."""
+
+
+def why_fair(replayer: Replayer, script: Script) -> Reasons:
+    """How each demand is met: pairs of a way and the demands that are met so. An action stands for all demands on it
+    that are met in one way for one reason.
+    """
+    states = replayer.states(script)
+    assert isinstance(states, tuple), "the run was found on the model"
+    assert script.loop is not None, "the run is a lasso"
+    judge = replayer.lassos
+    ways: dict[str, dict[tuple[str, str], list[Demand]]] = {TAKEN: {}, BETWEEN: {}, NEVER: {}}
+    for met in judge.fairness(states, script.steps, script.loop):
+        way, reason = _reason(judge, met, states)
+        ways[way].setdefault((met.demand.action, reason), []).append(met.demand)
+    return tuple(
+        (way, "; ".join(f"{_named(judge, demands)} {reason}" for (_, reason), demands in groups.items()))
+        for way, groups in ways.items()
+        if groups
+    )
+
+
+def _named(judge: Judge, demands: list[Demand]) -> str:
+    """The action alone, if these are all demands on it."""
+    action = demands[0].action
+    every = [demand for demand in judge.demands.each if demand.action == action]
+    return action if demands == every else ", ".join(map(str, demands))
+
+
+def _reason(judge: Judge, met: Met, states: tuple[bytes, ...]) -> tuple[str, str]:
+    """In which way a demand is met, and where or why."""
+    if met.taken is not None:
+        return TAKEN, f"in step {met.taken}"
+    assert met.impossible is not None, "the run was found to be fair"
+    why = _refusal(judge, met, states[met.impossible])
+    if not met.ever_possible:
+        return NEVER, why
+    place = f"after step {met.impossible}" if met.impossible else "at the start"
+    return BETWEEN, f"{place}, {why}"
+
+
+def _refusal(judge: Judge, met: Met, state: bytes) -> str:
+    """By which rules all steps are refused that would serve the demand."""
+    machine, demand = judge.machine, met.demand
+    action = machine.system.action(demand.action)
+    wanted = dict(demand.values)
+    choices = []
+    for param in action.params:
+        codes = range(machine.layout.codes(param.type))
+        decode = partial(machine.layout.decode_value, param.type)
+        choices.append([code for code in codes if param.name not in wanted or decode(code) == wanted[param.name]])
+    labels: dict[str, None] = {}
+    for args in itertools.product(*choices):
+        labels[_label(judge, action.name, args, state)] = None
+    named = [label for label in labels if label]
+    if not named:
+        return "which would change nothing"
+    more = f" and {len(named) - MOST_RULES} more" if len(named) > MOST_RULES else ""
+    return f"by {', '.join(named[:MOST_RULES])}{more}"
+
+
+def _label(judge: Judge, action: str, args: Args, state: bytes) -> str:
+    outcome = judge.machine.step(state, action, args)
+    return outcome.label if isinstance(outcome, Refused) else ""

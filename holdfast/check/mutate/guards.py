@@ -1,0 +1,209 @@
+"""Which guards of the fact sheets are shown to matter: a page made of their rows and of what mutation has found.
+
+``guards.toml`` beside the models holds the rows, and which mutants stand for each; ``mutants.json`` what became of
+every mutant when ``holdfast mutate --update`` last tried them.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+from attrs.validators import deep_iterable, instance_of
+
+from holdfast.check.mutate.result import Report, Row
+from holdfast.ir.errors import UsageError
+
+GUARDS = "guards.toml"
+RESULTS = "mutants.json"
+
+HEAD = """\
+# Guards and what they protect
+
+Every row of the fact sheets' tables of guards, with the mutant that stands for it: the model without that rule. A
+mutant is *killed* if a property is violated or a witness is no longer reached, after so many steps at least;
+*redundant* if it takes a second rule to be removed as well; *equivalent* if it changes no step; *liveness* if what it
+protects is that something happens; *missing* if it needs state that the model leaves out. How these are established:
+[mutants](language.md#mutants).
+
+This page is generated: `holdfast mutate --update` tries all mutants and stores what becomes of them, and
+`holdfast mutate --guards docs/guards.md` writes it.
+"""
+
+
+@attrs.frozen
+class Guard:
+    """A row of a fact sheet: what it says, and the mutants (``MODEL:MUTANT``) that stand for it, or what is missing."""
+
+    id: str = attrs.field(validator=instance_of(str))
+    guard: str = attrs.field(validator=instance_of(str))
+    protects: str = attrs.field(validator=instance_of(str))
+    home: str = attrs.field(validator=instance_of(str))
+    mutants: tuple[str, ...] = attrs.field(default=(), validator=deep_iterable(instance_of(str)), converter=tuple)
+    missing: str = attrs.field(default="", validator=instance_of(str))
+
+
+@attrs.frozen
+class Sheet:
+    """A fact sheet's table of guards."""
+
+    name: str
+    title: str
+    guards: tuple[Guard, ...]
+
+
+@attrs.frozen
+class Found:
+    """What became of a mutant: its way, why, in how many steps, and the command that shows it."""
+
+    way: str
+    because: str
+    command: str
+
+
+def read_guards(path: Path) -> list[Sheet]:
+    """The sheets of the file. Raises UsageError for a file that is no such list, or that contradicts itself."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))["sheet"]
+        sheets = [
+            Sheet(str(table["name"]), str(table["title"]), tuple(Guard(**row) for row in table["guard"]))
+            for table in tables
+        ]
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path}: is no list of guards ({error}); mend it") from error
+    seen: set[str] = set()
+    for guard in (guard for sheet in sheets for guard in sheet.guards):
+        if guard.id in seen:
+            raise UsageError(f"{path}: {guard.id} stands there twice; keep one")
+        seen.add(guard.id)
+        if bool(guard.mutants) == bool(guard.missing):
+            raise UsageError(f"{path}: {guard.id} wants either mutants or a text that says what is missing")
+        for name in guard.mutants:
+            if ":" not in name:
+                raise UsageError(f"{path}: {guard.id}: {name!r} names no mutant; write MODEL:MUTANT")
+    return sheets
+
+
+# Results on file ------------------------------------------------------------------------------------------------
+
+
+def format_results(stored: Mapping[str, Any], reports: Iterable[Report]) -> str:
+    """The text of the results file: what was stored, with the reports in place of their models' earlier ones."""
+    models = {**stored, **{report.target: _stored(report) for report in reports}}
+    lines = []
+    for name in sorted(models):
+        rows = ",\n".join(f"    {json.dumps(row)}" for row in models[name]["mutants"])
+        head = {key: value for key, value in models[name].items() if key != "mutants"}
+        lines.append(f'  {json.dumps(name)}: {json.dumps(head)[:-1]}, "mutants": [\n{rows}\n  ]}}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _stored(report: Report) -> dict[str, Any]:
+    return {
+        "fingerprint": report.fingerprint,
+        "scopes": list(report.scopes),
+        "mutants": [_row(row) for row in report.rows],
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """What the page and its readers need of a mutant."""
+    found: dict[str, Any] = {"mutant": row.facts.mutant.name, "kind": row.facts.mutant.kind, "way": row.way}
+    if row.way == "redundant" and row.facts.killed_with is not None:
+        found["with"] = row.facts.killed_with.partner
+    if row.kill is not None:
+        found |= {"property": row.kill.title, "steps": row.kill.steps, "scope": row.kill.scope}
+    elif row.declared is not None:
+        found["reason"] = f"{row.declared.names}: {row.declared.reason}" if row.declared.names else row.declared.reason
+    return found
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """What the results file holds, by model; nothing if it is not there. Raises UsageError for any other file."""
+    if not path.exists():
+        return {}
+    try:
+        models = json.loads(path.read_text(encoding="utf-8"))
+        for model in models.values():
+            if not isinstance(model["fingerprint"], str) or not all(
+                isinstance(row["way"], str) for row in model["mutants"]
+            ):
+                raise ValueError("a mutant has no way")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{path}: holds no results of mutants ({error}); remove it and run `holdfast mutate --update`"
+        ) from error
+    found: dict[str, Any] = models
+    return found
+
+
+# The page -------------------------------------------------------------------------------------------------------
+
+
+def guards_page(sheets: Sequence[Sheet], results: Mapping[str, Any]) -> str:
+    """The page, in Markdown. Raises UsageError for a row that names a mutant which its model does not have."""
+    parts = [HEAD]
+    counts: dict[str, int] = {}
+    tables: list[str] = []
+    for sheet in sheets:
+        lines = [f"## {sheet.title}: {sheet.name}", "", "| id | guard | the sheet expects | found | command |"]
+        lines.append("|---|---|---|---|---|")
+        for guard in sheet.guards:
+            found = list(_found(guard, results))
+            kind = found[0].way if found else "not modelled yet"
+            counts[kind] = counts.get(kind, 0) + 1
+            said = "<br>".join(each.because for each in found) or f"not modelled yet ({guard.home}): {guard.missing}"
+            commands = "<br>".join(each.command for each in found)
+            cells = (guard.id, guard.guard, guard.protects, said, commands)
+            lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+        tables.append("\n".join(lines) + "\n")
+    total = sum(len(sheet.guards) for sheet in sheets)
+    parts.append(f"{total} guards: {', '.join(f'{number} {kind}' for kind, number in counts.items())}.\n")
+    return "\n".join([*parts, *tables])
+
+
+def _found(guard: Guard, results: Mapping[str, Any]) -> Iterator[Found]:
+    for name in guard.mutants:
+        model, _, mutant = name.partition(":")
+        if model not in results:
+            yield Found("not tried yet", f"`{model}` {mutant}: not tried yet", f"`holdfast mutate {model}`")
+            continue
+        row = next((row for row in results[model]["mutants"] if row["mutant"] == mutant), None)
+        if row is None:
+            raise UsageError(
+                f"{GUARDS}: {guard.id}: {model} has no mutant {mutant!r} among its results; correct the row, or run "
+                f"`holdfast mutate --update {model}`"
+            )
+        yield Found(row["way"], f"`{model}` {mutant}: {_because(row)}", _command(model, row))
+
+
+def _because(row: Mapping[str, Any]) -> str:
+    way = f"**{row['way']}**"
+    if "property" in row:
+        steps = row["steps"]
+        after = "is not reached" if steps is None else f"in {steps} step{'' if steps == 1 else 's'}"
+        together = f" without {row['with']} too:" if "with" in row else " by" if steps is not None else ":"
+        return f"{way}{together} {row['property']} {after}"
+    return f"{way}: {row['reason']}" if "reason" in row else way
+
+
+def _command(model: str, row: Mapping[str, Any]) -> str:
+    """What shows it: the check of the mutant in the scope that kills it, or the trial."""
+    mutant = row["mutant"]
+    if "property" not in row:
+        return f"`holdfast mutate {model} --only {mutant}`"
+    option = "--variant" if row["kind"] == "variant" else "--without"
+    more = f" --without {row['with']}" if "with" in row else ""
+    return f"`holdfast check {model} --scope {row['scope']} {option} {mutant}{more}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

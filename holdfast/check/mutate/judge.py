@@ -1,0 +1,101 @@
+"""Whether a model declares what was established of a mutant: its way to end, and what is wrong with the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from holdfast.check.mutate.result import Facts, Row, Way
+from holdfast.ir.system import Declaration
+
+
+def judged(established: Iterable[Facts], declarations: Mapping[str, Declaration]) -> list[Row]:
+    """The rows of a model's mutants, in their order.
+
+    Where a label wants a declaration, its sites ask for none: the one that is missing may go for them too.
+    """
+    rows = [judge(facts, declarations) for facts in established]
+    open_labels = {row.facts.mutant.name for row in rows if row.declared is None and row.fault is not None}
+    return [
+        attrs.evolve(row, fault=None)
+        if row.declared is None and row.facts.mutant.kind == "site" and row.facts.mutant.label in open_labels
+        else row
+        for row in rows
+    ]
+
+
+def judge(facts: Facts, declarations: Mapping[str, Declaration]) -> Row:
+    """The row of a mutant. What is declared of a label goes for each of its sites that declares nothing itself."""
+    name = facts.mutant.name
+    declared = declarations.get(name)
+    inherited = declared is None and facts.mutant.kind == "site"
+    if inherited:
+        declared = declarations.get(facts.mutant.label)
+    way, fault = _judged(facts, declared, inherited)
+    return Row(facts, declared, way, fault)
+
+
+def _judged(facts: Facts, declared: Declaration | None, inherited: bool) -> tuple[Way, str | None]:
+    if facts.kill is not None:
+        superfluous = declared is not None and not inherited
+        return (
+            "killed",
+            f"declared {declared}, but {facts.kill} kills it; drop the declaration" if superfluous else None,
+        )
+    if facts.ended_by is not None:
+        return "undecided", None
+    if declared is None:
+        return _undeclared(facts)
+    if inherited and facts.equal:
+        return "equivalent", None
+    return _declared(facts, declared)
+
+
+def _declared(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
+    match declared.kind:
+        case "equivalent":
+            if facts.equal:
+                return "equivalent", None
+            return "survived", f"declared equivalent, but it takes steps that the model does not take; {_advice(facts)}"
+        case "redundant":
+            return _redundant(facts, declared)
+        case "liveness":
+            if facts.equal:
+                return "equivalent", f"declared {declared}, but its graph is that of the model; {_advice(facts)}"
+            return "liveness", None
+        case "missing":
+            if facts.killed_with is not None:
+                return "redundant", f"declared missing, but it is in the model: {_advice(facts)}"
+            return "missing", None
+        case "sound":
+            return "sound", None
+
+
+def _undeclared(facts: Facts) -> tuple[Way, str]:
+    if facts.killed_with is not None:
+        return "redundant", f"not declared: {_advice(facts)}"
+    if facts.equal:
+        return "equivalent", f"not declared: its graph is that of the model; {_advice(facts)}"
+    return "survived", f"no property kills it: {_advice(facts)}"
+
+
+def _redundant(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
+    tried = next((pair for pair in facts.pairs if pair.partner == declared.names), None)
+    if tried is None or (tried.kill is None and not tried.decided):
+        return "undecided", None
+    if tried.kill is not None:
+        return "redundant", None
+    way: Way = "equivalent" if facts.equal else "survived"
+    return way, f"declared {declared}, but without both nothing more is violated; {_advice(facts)}"
+
+
+def _advice(facts: Facts) -> str:
+    """What to write instead."""
+    name, pair = facts.mutant.name, facts.killed_with
+    if pair is not None:
+        return f'{pair.kill} kills it without {pair.partner} too; declare "{name}": redundant(with_="{pair.partner}")'
+    if facts.equal:
+        return f'declare "{name}": equivalent(reason)'
+    sound = " or sound(reason)" if facts.mutant.kind == "variant" else ""
+    return f'state what it breaks as a property, or declare "{name}": liveness(id, reason) or missing(state){sound}'

@@ -1,0 +1,295 @@
+"""Mutation: do the properties of a model have teeth?
+
+Every labelled rule is removed, one at a time: everywhere, and at each of its sites where it serves several actions.
+Named variants are mutants too. Each is tried in every scope until one kills it. One that none kills is compared with
+the whole model: are the same states reachable, by the same steps? What differs and survives is tried without a second
+rule as well. So each mutant ends in one of five ways (design: mutants), and the model has to declare which, unless it
+is killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+
+import attrs
+
+from holdfast.check.budget import INTERRUPTED
+from holdfast.check.mutate.bench import Bench, Limits, Stopped
+from holdfast.check.mutate.judge import judged
+from holdfast.check.mutate.result import Facts, Mutant, Pair, Report
+from holdfast.check.result import Result
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.expr import Expr, Read, Ruled, walk
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.stmt import Assign, Fill, If, Require, Stmt, direct_expressions, statements
+from holdfast.ir.system import Scope, System
+from holdfast.trace.trace import Trace
+
+USUAL = ("tiny", "default")
+"""The scopes in which mutants are tried where none is named; one that no scope kills survives."""
+
+PAIRED = 8
+"""Of how many times the model's own states a pair is searched, where nobody declares it."""
+
+
+@attrs.frozen
+class Options:
+    """What is tried: pairs of rules, variants, and ``only`` some mutants by name (a label brings its sites along)."""
+
+    pairs: bool = True
+    variants: bool = True
+    only: tuple[str, ...] = ()
+
+
+def usual_scopes(system: System, name: str | None = None) -> list[Scope]:
+    """The scope of that name, or those that mutants are tried in; raises UsageError if there is none."""
+    if name is not None:
+        return [system.scope(name)]
+    usual = [system.scopes[each] for each in USUAL if each in system.scopes]
+    if not usual:
+        known = ", ".join(system.scopes) or "none"
+        raise UsageError(f"{system.name} has no scope tiny or default; choose one with --scope (it has: {known})")
+    return usual
+
+
+def fingerprint(system: System, scopes: Sequence[Scope]) -> str:
+    """Sixteen hex digits over all that the facts of a model's mutants depend on."""
+    variants = [(name, _variant(system, name).fingerprint) for name in system.variants]
+    sizes = [(s.name, sorted(s.sizes.items()), sorted(s.budgets.items()), sorted(s.given.items())) for s in scopes]
+    return hashlib.blake2b(repr((system.fingerprint, variants, sizes)).encode(), digest_size=8).hexdigest()
+
+
+def mutants(system: System, *, variants: bool = True) -> list[Mutant]:
+    """Every mutant of a model, in the order of the source: each rule, then its sites; then the variants."""
+    found: list[Mutant] = []
+    for rule in system.rules:
+        found.append(Mutant(rule.label, "rule", rule.actions))
+        if len(rule.actions) > 1:
+            found += [Mutant(f"{rule.label}@{action}", "site", (action,)) for action in rule.actions]
+    if variants:
+        every = tuple(action.name for action in system.actions)
+        found += [Mutant(name, "variant", every) for name in system.variants]
+    return found
+
+
+def _variant(system: System, name: str) -> System:
+    return compile_model(system.python, variants=(name,))
+
+
+class Mutation:
+    """The trials of one model's mutants.
+
+    ``known`` are facts of an earlier run; ``keep`` is handed each fact as it is established, and ``show`` each run
+    that kills, under the name of its mutant (``ST-20+ST-14`` for a pair).
+    """
+
+    def __init__(
+        self,
+        system: System,
+        scopes: Sequence[Scope],
+        limits: Limits,
+        *,
+        target: str,
+        options: Options,
+        known: Mapping[str, Facts] | None = None,
+        keep: Callable[[Facts], None] = lambda facts: None,
+        show: Callable[[str, Trace], None] = lambda name, trace: None,
+    ) -> None:
+        self.system, self.limits, self.target, self.options = system, limits, target, options
+        self.benches = [Bench(system, scope, target, limits) for scope in scopes]
+        self.keep, self.show = keep, show
+        self.facts: dict[str, Facts] = dict(known or {})
+        self.all = {mutant.name: mutant for mutant in mutants(system)}
+        self._touched = {rule.label: _touched(system, rule.label) for rule in system.rules}
+        self._tried = {
+            (frozenset((facts.mutant.name, pair.partner)), False): pair
+            for facts in self.facts.values()
+            for pair in facts.pairs
+            if pair.decided
+        }
+        """The pairs that were tried, and whether that was in every scope to the end."""
+
+    def broken(self) -> Result | None:
+        """The answer for the model as it is, in the first scope where it does not hold: then no mutant says anything.
+
+        Raises Stopped.
+        """
+        self.limits.now = "the whole model"
+        results = (bench.whole for bench in self.benches)
+        return next((result for result in results if result.verdict != "exhausted"), None)
+
+    def report(self) -> Report:
+        """Try all that was asked for, as far as the limits go."""
+        wanted = list(self._wanted())
+        ended_by: str | None = None
+        try:
+            self._try_all(wanted)
+        except Stopped as stopped:
+            ended_by = str(stopped)
+        except KeyboardInterrupt:
+            # Between two searches; within one the search ends by itself.
+            ended_by = INTERRUPTED
+        done = [self.facts[each.name] for each in wanted if each.name in self.facts]
+        listed = [facts for facts in done if not self._implied(facts.mutant)]
+        left = [each.name for each in wanted if each.name not in self.facts and not self._implied(each)]
+        return Report(
+            model=self.system.name,
+            target=self.target,
+            scopes=tuple(bench.scope.name for bench in self.benches),
+            fingerprint=fingerprint(self.system, [bench.scope for bench in self.benches]),
+            rows=tuple(judged(listed, self.system.outcomes)),
+            untried=tuple(left),
+            ended_by=ended_by,
+        )
+
+    def _wanted(self) -> Iterator[Mutant]:
+        only = self.options.only
+        for name in only:
+            if name not in self.all:
+                near = get_close_matches(name, self.all, n=3, cutoff=0.5)
+                hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(self.all)}"
+                raise UsageError(f"{self.system.name} has no mutant {name!r}; {hint}")
+        for mutant in self.all.values():
+            named = mutant.name in only or (mutant.kind == "site" and mutant.label in only)
+            if named if only else self.options.variants or mutant.kind != "variant":
+                yield mutant
+
+    def _implied(self, mutant: Mutant) -> bool:
+        """Whether nothing is left to say of a site: without the rule anywhere the graph is the same."""
+        return mutant.kind == "site" and mutant.label in self.facts and self.facts[mutant.label].equal is True
+
+    # Alone ----------------------------------------------------------------------------------------------------
+
+    def _try_all(self, wanted: Sequence[Mutant]) -> None:
+        for number, mutant in enumerate(wanted, start=1):
+            if not self._implied(mutant):
+                self.limits.now = f"{number} of {len(wanted)}: {mutant.name}"
+                self._alone(mutant)
+        for number, mutant in enumerate(wanted, start=1):
+            if not self._implied(mutant):
+                self.limits.now = f"{number} of {len(wanted)}: {mutant.name}, with a second rule"
+                self._in_pairs(mutant)
+
+    def _alone(self, mutant: Mutant) -> Facts:
+        """The facts of a mutant, as they are known or as they turn out."""
+        if mutant.name not in self.facts:
+            facts = self._established(mutant)
+            if facts.ended_by is None:
+                self.keep(facts)
+            self.facts[mutant.name] = facts
+        return self.facts[mutant.name]
+
+    def _established(self, mutant: Mutant) -> Facts:
+        system = self._system(mutant)
+        equal = True
+        for bench in self.benches:
+            trial = bench.try_alone(system, mutant.actions)
+            if trial.kill is not None:
+                self._show(mutant.name, trial.trace)
+                return Facts(mutant, trial.kill)
+            if trial.ended_by is not None:
+                return Facts(mutant, ended_by=trial.ended_by)
+            equal = equal and trial.same
+        return Facts(mutant, equal=equal)
+
+    def _system(self, mutant: Mutant) -> System:
+        if mutant.kind == "variant":
+            return _variant(self.system, mutant.name)
+        return remove_rules(self.system, [mutant.name])
+
+    def _show(self, name: str, trace: Trace | None) -> None:
+        if trace is not None:
+            self.show(name, trace)
+
+    # In pairs -------------------------------------------------------------------------------------------------
+
+    def _in_pairs(self, mutant: Mutant) -> None:
+        """Try a survivor without a second rule: the declared one first, then those that may have to do with it."""
+        facts = self.facts[mutant.name]
+        if facts.kill is not None or facts.ended_by is not None or mutant.kind == "variant":
+            return
+        declared = self.system.outcomes.get(mutant.name, self.system.outcomes.get(mutant.label))
+        pairs: list[Pair] = []
+        if declared is not None and declared.kind == "redundant" and declared.names is not None:
+            pairs.append(self._together(mutant, declared.names, wholly=True))
+        settled = declared is not None and declared.kind == "equivalent"
+        if self.options.pairs and not facts.equal and not settled and not any(pair.kill for pair in pairs):
+            for partner in self._partners(mutant, everyone=declared is None):
+                pairs.append(self._together(mutant, partner, wholly=False))
+                if pairs[-1].kill is not None:
+                    break
+        if tuple(pairs) != facts.pairs:
+            self.facts[mutant.name] = facts = attrs.evolve(facts, pairs=tuple(pairs))
+            self.keep(facts)
+
+    def _partners(self, mutant: Mutant, *, everyone: bool) -> Iterator[str]:
+        """The rules to try a survivor with: all that survive alone too, and, if ``everyone`` is asked, of those that
+        are killed the ones that share an action or a variable with it. Those that share something come first.
+        """
+        others = [rule.label for rule in self.system.rules if rule.label != mutant.label]
+        killed = [label for label in others if self._alone(self.all[label]).kill is not None]
+        related = [label for label in others if self._share(mutant, label)]
+        yield from sorted((label for label in others if label not in killed), key=lambda label: label not in related)
+        if everyone:
+            yield from (label for label in killed if label in related)
+
+    def _share(self, mutant: Mutant, label: str) -> bool:
+        """Whether a rule has an action or a variable in common with a mutant."""
+        actions = set(mutant.actions) & set(self.all[label].actions)
+        return bool(actions or self._touched[mutant.label] & self._touched[label])
+
+    def _together(self, mutant: Mutant, partner: str, *, wholly: bool) -> Pair:
+        """Remove both rules: is more violated than without either? ``wholly`` searches every scope to its end."""
+        key = frozenset((mutant.name, partner)), wholly
+        known = self._tried.get((key[0], False))
+        if known is not None and known.kill is not None:
+            return attrs.evolve(known, partner=partner)
+        if key not in self._tried:
+            self._tried[key] = self._tried_together(mutant, partner, wholly=wholly)
+        return attrs.evolve(self._tried[key], partner=partner)
+
+    def _tried_together(self, mutant: Mutant, partner: str, *, wholly: bool) -> Pair:
+        system = remove_rules(self.system, [mutant.name, partner])
+        other = self.all.get(partner) or Mutant(partner, "site", (partner.partition("@")[2],))
+        killed = self._alone(other).kill is not None
+        decided = True
+        for bench in self.benches if wholly else self.benches[:1]:
+            most = None if wholly else PAIRED
+            if killed:
+                trial = bench.try_beyond(system, remove_rules(self.system, [partner]), most)
+            else:
+                trial = bench.try_pair(system, most)
+            if trial.kill is not None:
+                self._show(f"{mutant.name}+{partner}", trial.trace)
+                return Pair(partner, trial.kill)
+            decided = decided and trial.ended_by is None
+        return Pair(partner, None, decided)
+
+
+def _touched(system: System, label: str) -> frozenset[str]:
+    """The variables that a rule's condition reads, or that stand in what it decides."""
+    return frozenset(
+        name
+        for action in (system.init, *system.actions)
+        for stmt in statements(action.body)
+        for name in _names_at(stmt, label)
+    )
+
+
+def _names_at(stmt: Stmt, label: str) -> Iterator[str]:
+    if isinstance(stmt, Require) and stmt.label == label:
+        yield from _reads(stmt.cond)
+    if isinstance(stmt, If) and isinstance(stmt.test, Ruled) and stmt.test.label == label:
+        yield from _reads(stmt.test)
+        for inner in statements((*stmt.then, *stmt.orelse)):
+            if isinstance(inner, Assign | Fill):
+                yield inner.var
+            for expr in direct_expressions(inner):
+                yield from _reads(expr)
+
+
+def _reads(expr: Expr) -> Iterator[str]:
+    return (part.var for part in walk(expr) if isinstance(part, Read))

@@ -1,0 +1,133 @@
+"""``holdfast live``: does what is owed always come, if every fair action that stays possible is taken?"""
+
+from __future__ import annotations
+
+import json as json_format
+from functools import partial
+from pathlib import Path
+
+from holdfast.check.budget import SEARCHING, Budget, Progress
+from holdfast.check.live.result import LiveResult, live_to_json, render_live
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
+from holdfast.cli.check import Names, Switch, usual_scopes
+from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.trace.itf import itf_text
+
+GRAVITY = (STARVED, UNSHOWN, OUT_OF_BUDGET, HOLDS)
+"""Exit codes, the gravest first: of several answers the gravest counts."""
+
+
+def live(
+    *model: str,
+    scope: str | None = None,
+    variant: Names = (),
+    without: Names = (),
+    property: Names = (),  # noqa: A002 - the option's name
+    budget: str | None = None,
+    json: Switch = False,
+    itf: Path | None = None,
+) -> int:
+    """Decide whether what a model owes always comes, and show a run that goes on for ever without it.
+
+    Every @leads_to is decided for each value of its parameters, under the fairness that actions declare. Ends 0 if all
+    hold, 13 if one is violated, 20 if a bound of the scope cut a step of a fair action, so that nothing can be said.
+
+    Parameters
+    ----------
+    model
+        Names that `holdfast models` lists, or files: path/to/model.py, or path/to/model.py:Class.
+    scope
+        The scope to look at; otherwise tiny and then default.
+    variant
+        Choose a named variant of the models. May be repeated.
+    without
+        Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
+    property
+        Decide this leads-to only, by its name or rule id. May be repeated.
+    budget
+        Stop at a limit of time, states or memory: 30s,1e6states,2GB.
+    json
+        Print the result as JSON, one line for each model and scope, and nothing else.
+    itf
+        Write the first run that violates something to this file, in the Informal Trace Format.
+    """
+    # SciPy takes a while to import, and no other command needs it.
+    from holdfast.check.live.engine import leads_to  # noqa: PLC0415
+
+    if not model:
+        raise UsageError("no model is named; give one or several, such as `holdfast live reassignment`")
+    limits = Budget() if budget is None else Budget.parse(budget)
+    systems = {name: remove_rules(compile_model(load_model(name), variants=variant), without) for name in model}
+    # What would fail after a long time fails before it.
+    for system in systems.values():
+        leads_to(system, property or None)
+        usual_scopes(system, scope)
+    if itf is not None:
+        check_writable(itf)
+    results = [
+        result
+        for name, system in systems.items()
+        for result in _decide(name, system, scope, property, limits, as_json=json)
+    ]
+    if itf is not None:
+        found = next((trace for result in results for trace in result.findings), None)
+        if found is None:
+            note(f"holdfast: nothing is violated, so {itf} is not written")
+        else:
+            write(itf, itf_text(found))
+    return min((result.exit_code for result in results), key=GRAVITY.index)
+
+
+def _decide(
+    name: str, system: System, scope: str | None, properties: Names, limits: Budget, *, as_json: bool
+) -> list[LiveResult]:
+    """The answers for one model, up to the first scope in which something is violated."""
+    from holdfast.check.live.engine import live as decide  # noqa: PLC0415 - as above
+
+    results: list[LiveResult] = []
+    scopes = usual_scopes(system, scope)
+    for each in scopes:
+        with Ticker() as ticker:
+            result = decide(
+                system,
+                each,
+                properties=properties or None,
+                budget=limits,
+                progress=partial(_tick, ticker),
+                target=name,
+            )
+        results.append(result)
+        _report(result, as_json)
+        if result.findings or result.ended_by is not None:
+            if len(results) < len(scopes) and not as_json:
+                say(f"Not looked at: scope {', '.join(left.name for left in scopes[len(results) :])}.\n")
+            break
+    return results
+
+
+def _tick(ticker: Ticker, now: Progress) -> None:
+    if now.stage != SEARCHING:
+        ticker.show(f"{now.stage}, {now.seconds:.0f} s")
+        return
+    ticker.show(
+        f"depth {now.depth}, {now.distinct:,} states, {now.rate:,.0f} a second, {now.generated:,} steps, "
+        f"{now.memory_bytes / 1e6:,.0f} MB, {now.seconds:.0f} s"
+    )
+
+
+def _report(result: LiveResult, as_json: bool) -> None:
+    """Print a result; its times go to standard error."""
+    if as_json:
+        say(json_format.dumps(live_to_json(result)))
+        return
+    say(f"{render_live(result)}\n")
+    timing, states = result.timing, result.figures.states
+    note(
+        f"{result.scope}: {states:,} states in {timing.seconds:.1f} s, of which {timing.drawing:.1f} s for the graph, "
+        f"{states / max(timing.seconds, 1e-3):,.0f} a second, {timing.memory_bytes / 1e6:,.0f} MB"
+    )

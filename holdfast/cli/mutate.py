@@ -1,0 +1,305 @@
+"""``holdfast mutate``: do the properties of a model have teeth?"""
+
+from __future__ import annotations
+
+import json as json_format
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import attrs
+from cyclopts import Parameter, validators
+from rich.table import Table
+
+from holdfast.check.budget import SEARCHING, Budget, Progress
+from holdfast.check.mutate.bench import Limits, Stopped
+from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
+from holdfast.check.mutate.log import MutationLog
+from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
+from holdfast.check.mutate.operators import try_operators
+from holdfast.check.mutate.result import OperatorRow, Report, Row, to_json
+from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
+from holdfast.check.result import to_json as result_to_json
+from holdfast.check.summary import render_result
+from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model, model_folders, names_in
+from holdfast.ir.system import System
+from holdfast.trace.itf import itf_text
+from holdfast.trace.trace import Trace
+
+GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
+"""Exit codes, the gravest first: of several models the gravest counts."""
+
+Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
+Switch = Annotated[bool, Parameter(negative="")]
+
+
+def mutate(
+    *models: str,
+    scope: str | None = None,
+    pairs: bool = True,
+    variants: bool = True,
+    operators: Switch = False,
+    only: Names = (),
+    budget: str | None = None,
+    cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
+    json: Switch = False,
+    itf: Path | None = None,
+    resume: Path | None = None,
+    update: Switch = False,
+    guards: Path | None = None,
+) -> int:
+    """Remove every labelled rule of a model, one at a time, and see what notices.
+
+    Ends 0 if a property kills each mutant, or the model declares rightly what becomes of it; 10 if a declaration is
+    missing, false or superfluous, and then it says what to write; 20 if a limit left a mutant open.
+
+    Parameters
+    ----------
+    models
+        Names that `holdfast models` lists, or files: path/to/model.py, or path/to/model.py:Class.
+    scope
+        The scope to search; otherwise tiny and, for what tiny does not kill, default.
+    pairs
+        Try each survivor without a second rule as well (the default), or do not.
+    variants
+        Try the named variants as well (the default), or do not.
+    operators
+        Change comparisons, conditions, assignments and premises as well; what survives is reported and no failure.
+    only
+        Try this mutant only: LABEL with its sites, LABEL@action, or a variant. May be repeated.
+    budget
+        Stop all trials after a time, and leave a mutant open after so many states: 5min,1e6states,2GB.
+    cores
+        How many cores the kernel may use; otherwise all.
+    json
+        Print the report as JSON, one line for each model, and nothing else.
+    itf
+        Write the run that kills each mutant to this folder, in the Informal Trace Format.
+    resume
+        Keep what is established in this file, and go on from what it holds.
+    update
+        Store what becomes of each mutant in mutants.json beside the models; without names, of all of them.
+    guards
+        Write the page of all guards to this file, from what is stored; without models nothing is tried.
+    """
+    folder = _folder() if update or guards is not None else None
+    if guards is not None:
+        check_writable(guards)
+    if update:
+        assert folder is not None
+        _check_whole(scope, only, pairs=pairs, variants=variants)
+        models = models or tuple(names_in(folder))
+        _check_stored_here(folder, models)
+    elif guards is not None and not models:
+        return _write_guards(folder, guards)
+    limits = Limits(Budget() if budget is None else Budget.parse(budget), cores=cores)
+    if not models:
+        raise UsageError("no model is named; `holdfast models` lists what there is")
+    if itf is not None:
+        _make_folder(itf)
+    if resume is not None:
+        check_writable(resume)
+    # What is wrong with the last model is said before the first one is tried.
+    systems = {target: compile_model(load_model(target)) for target in models}
+    chosen = {target: usual_scopes(system, scope) for target, system in systems.items()}
+    log = MutationLog(resume)
+    codes: list[int] = []
+    reports: list[Report] = []
+    for target, system in systems.items():
+        stamp = fingerprint(system, chosen[target])
+        mutation = Mutation(
+            system,
+            chosen[target],
+            limits,
+            target=target,
+            options=Options(pairs, variants, only),
+            known=log.known(target, stamp),
+            keep=partial(log.keep, target, stamp),
+            show=partial(_write_run, itf, target),
+        )
+        codes.append(_mutate(mutation, limits, reports, operators=operators, as_json=json))
+        if codes[-1] == OUT_OF_BUDGET and len(codes) < len(systems):
+            note(f"holdfast: not tried: {', '.join(list(systems)[len(codes) :])}")
+            break
+    code = min(codes, key=GRAVITY.index)
+    if update:
+        code = _store(folder, reports, code)
+    if guards is not None and code == HOLDS:
+        code = _write_guards(folder, guards)
+    return code
+
+
+def _mutate(mutation: Mutation, limits: Limits, reports: list[Report], *, operators: bool, as_json: bool) -> int:
+    """Try one model's mutants, and print what became of them."""
+    with Ticker() as ticker:
+        limits.progress = partial(_tick, ticker, mutation.target, limits)
+        try:
+            broken = mutation.broken()
+        except Stopped as stopped:
+            note(f"holdfast: {mutation.target}: {stopped}, before any mutant was tried")
+            return OUT_OF_BUDGET
+        if broken is None:
+            report = mutation.report()
+            if operators and report.ended_by is None:
+                report = _with_operators(mutation, report, limits)
+    if broken is not None:
+        say(json_format.dumps(result_to_json(broken)) if as_json else render_result(broken))
+        note(f"holdfast: {mutation.target} itself does not hold, so its mutants say nothing; mend it first")
+        return broken.exit_code
+    reports.append(report)
+    if as_json:
+        say(json_format.dumps(to_json(report)))
+    else:
+        _print(report, mutation.system)
+    return report.exit_code
+
+
+def _with_operators(mutation: Mutation, report: Report, limits: Limits) -> Report:
+    """The report with the operator mutants of the first scope, as far as the limits go."""
+    rows: list[OperatorRow] = []
+    ended_by: str | None = None
+    try:
+        try_operators(mutation.system, mutation.benches[0], limits, rows.append)
+    except Stopped as stopped:
+        ended_by = str(stopped)
+    return attrs.evolve(report, operators=tuple(rows), ended_by=ended_by)
+
+
+def _tick(ticker: Ticker, target: str, limits: Limits, now: Progress) -> None:
+    how_far = f"{now.distinct:,} states" if now.stage == SEARCHING else now.stage
+    ticker.show(f"{target}, {limits.now}: {how_far}")
+
+
+# Files ------------------------------------------------------------------------------------------------------------
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def _write_run(folder: Path | None, target: str, name: str, trace: Trace) -> None:
+    if folder is not None:
+        write(folder / f"{Path(target).stem}-{name}.itf.json", itf_text(trace))
+
+
+# The results beside the models -----------------------------------------------------------------------------------
+
+
+def _folder() -> Path:
+    folder = next(iter(model_folders()), None)
+    if folder is None:
+        raise UsageError("there are no models; run this where models/ is")
+    return folder
+
+
+def _check_whole(scope: str | None, only: tuple[str, ...], *, pairs: bool, variants: bool) -> None:
+    """Refuse to store a part of the truth."""
+    left_out = {
+        "--scope": scope is not None,
+        "--only": bool(only),
+        "--no-pairs": not pairs,
+        "--no-variants": not variants,
+    }
+    for option, given in left_out.items():
+        if given:
+            raise UsageError(f"--update stores what becomes of every mutant; leave out {option}")
+
+
+def _check_stored_here(folder: Path, models: tuple[str, ...]) -> None:
+    for name in models:
+        if name not in names_in(folder):
+            raise UsageError(
+                f"--update stores results of the models in {folder}, and {name} is none; name it without .py"
+            )
+    read_results(folder / RESULTS)
+    check_writable(folder / RESULTS)
+
+
+def _store(folder: Path | None, reports: list[Report], code: int) -> int:
+    """Store the results if all of them are as declared."""
+    assert folder is not None
+    if code != HOLDS:
+        note(f"holdfast: nothing is stored, because not all is as declared: {folder / RESULTS} stays as it is")
+        return code
+    stored = {name: model for name, model in read_results(folder / RESULTS).items() if name in names_in(folder)}
+    write(folder / RESULTS, format_results(stored, reports))
+    note(f"holdfast: stored in {folder / RESULTS}")
+    return code
+
+
+def _write_guards(folder: Path | None, path: Path) -> int:
+    assert folder is not None
+    write(path, guards_page(read_guards(folder / GUARDS), read_results(folder / RESULTS)))
+    note(f"holdfast: {path} is written")
+    return HOLDS
+
+
+# Text -------------------------------------------------------------------------------------------------------------
+
+
+def _print(report: Report, system: System) -> None:
+    """The table of mutants; what is wrong; and the counts."""
+    show(_table(report))
+    if report.operators:
+        say("")
+        show(_operator_table(report))
+    say("")
+    for row in report.faults:
+        at = row.declared.at if row.declared is not None else _place(system, row)
+        say(f"{at}: {row.facts.mutant.name}: {row.fault}")
+    for row in report.rows:
+        if row.way == "undecided":
+            say(f"{row.facts.mutant.name}: no answer ({row.facts.ended_by or 'a pair was left open'})")
+    if report.ended_by is not None:
+        say(f"ended early ({report.ended_by}); not tried: {', '.join(report.untried) or 'some pairs'}")
+    counted = Counter(row.way for row in report.rows)
+    ways = ", ".join(f"{number} {way}" for way, number in counted.items()) or "none"
+    wrong = len(report.faults)
+    verdict = f"{wrong} not as declared" if wrong else "all as declared"
+    say(f"{report.model}, scope {', '.join(report.scopes)}: {len(report.rows)} mutants: {ways}; {verdict}")
+
+
+def _place(system: System, row: Row) -> str:
+    """Where what is not declared stands."""
+    rules = [rule for rule in system.rules if rule.label == row.facts.mutant.label]
+    return str(rules[0].at) if rules else system.file
+
+
+def _table(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("mutant", "ends", "because", "scope"):
+        table.add_column(heading, overflow="fold")
+    for row in report.rows:
+        kill = row.kill
+        way = row.way.upper() if row.fault is not None or row.way == "undecided" else row.way
+        table.add_row(row.facts.mutant.name, way, _because(row), kill.scope if kill is not None else "")
+    return table
+
+
+def _because(row: Row) -> str:
+    facts, declared = row.facts, row.declared
+    if facts.kill is not None:
+        return str(facts.kill)
+    if row.way == "redundant" and facts.killed_with is not None:
+        return f"without {facts.killed_with.partner} too: {facts.killed_with.kill}"
+    tried = f"in pairs with {', '.join(pair.partner for pair in facts.pairs)}: nothing" if facts.pairs else ""
+    if declared is None or (row.way == "equivalent" and declared.kind != "equivalent"):
+        return tried
+    named = f"{declared.names}: " if declared.kind == "liveness" else ""
+    return f"{named}{declared.reason}"
+
+
+def _operator_table(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("at", "in", "change", "ends", "because"):
+        table.add_column(heading, overflow="fold")
+    for row in report.operators:
+        table.add_row(row.place, row.where, row.change, row.way, "" if row.kill is None else str(row.kill))
+    return table

@@ -1,0 +1,106 @@
+"""The Numba source of one model for its state graph: what ``graph_driver.py`` calls.
+
+A step of a graph is a state and a label, which tells the demand of fairness that it serves. Properties are pairs of a
+trigger and a goal, asked of every state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.ir.errors import Place
+from holdfast.ir.system import Action, Property
+from holdfast.lower.emit import code_name
+from holdfast.lower.fairness import FREE, Demands
+from holdfast.lower.kernel.ends import Gather
+from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.kernel.source import Source
+from holdfast.lower.state_graph import FLAGS, words_of_flags
+from holdfast.lower.statistics import Statistics
+
+
+class GraphSource(Source):
+    """Writes the functions of a model. ``leads_to`` are the properties that are asked of states."""
+
+    def __init__(
+        self, packing: Packing, statistics: Statistics, demands: Demands, leads_to: Sequence[Property]
+    ) -> None:
+        super().__init__(packing, statistics, None, checked=(), steps=(), witnesses=(), finals=(), idempotent=())
+        self.demands = demands
+        self.leads_to = leads_to
+
+    def text(self) -> str:
+        parts = [*self._states()]
+        parts += [self._every(action, "every", _Label(self, action, self.demands)) for action in self.system.actions]
+        parts.append(self._successors())
+        parts += [self._asked(prop) for prop in self.leads_to]
+        return self._module(parts)
+
+    def places(self) -> dict[str, int]:
+        """Where the notes have what: steps by action, cuts by bound, rules that decided something, the flags of what
+        a bound cut in the state at hand, and the labels of its steps.
+        """
+        sizes = {
+            "TAKEN": len(self.system.actions),
+            "CUTS": len(self.statistics.cut_counts),
+            "HITS": len(self.statistics.hits),
+            "CUT_FLAGS": words_of_flags(self.demands),
+            "LABELS": max(self.fan, 1),
+        }
+        found, start = {}, 0
+        for name, size in sizes.items():
+            found[name] = start
+            start += size
+        return found | {"NOTES": start, "FREE": FREE, "FLAGS": FLAGS, "FLAG_WORDS": words_of_flags(self.demands)}
+
+    def _successors(self) -> str:
+        calls = [f"    k = every_{action.name}(s, k, rows, notes)" for action in self.system.actions]
+        return "\n".join(["def successors(s, rows, notes):", "    k = 0", *calls, "    return k", ""])
+
+    def _asked(self, prop: Property) -> str:
+        """For some states, whether the trigger (1) and the goal (2) hold."""
+        args = "".join(f", {code_name(param)}" for param in prop.params)
+        asked = [f"def judge_{prop.name}(s{args}):", f"    {self.words('s')} = s", "    found = 0"]
+        assert prop.goal is not None, prop.name
+        for bit, expr in ((1, prop.body), (2, prop.goal)):
+            writer = self._writer(prop.title)
+            for param in prop.params:
+                writer.parameter(param, code_name(param))
+            term = writer.expr(expr)
+            asked.append(f"    if {bool(term.lo) if term.constant else term.text}: found |= {bit}")
+        loop = [
+            "@entry",
+            f"def asked_{prop.name}(states, n, found{args}):",
+            "    states_at = address(states)",
+            "    for i in range(n):",
+            f"        found[i] = judge_{prop.name}(load(states_at, i){args})",
+        ]
+        return "\n".join([*asked, "    return found", "", "", *loop, ""])
+
+
+class _Label(Gather):
+    """Each step that changes something: a row, and its label among the notes."""
+
+    def __init__(self, source: GraphSource, action: Action, demands: Demands) -> None:
+        super().__init__(source, action)
+        self.label = demands.label_text(action.name)
+        self.index = source.system.actions.index(action)
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:
+        return [*self._flag(), *super().cut(bound, at, leave)]
+
+    def _flag(self) -> Iterator[str]:
+        if self.label != str(FREE):
+            yield f"place = CUT_FLAGS + ({self.label}) // FLAGS"
+            yield f"poke(notes, place, peek(notes, place) | (1 << (({self.label}) % FLAGS)))"
+
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the label says what is needed of them
+        changed = " | ".join(
+            f"((t{word} ^ s{word}) & {mask})" for word, mask in enumerate(self.source.lasting()) if mask
+        )
+        label = self.label if self.label == str(FREE) else f"({self.label}) if ({changed or '0'}) != 0 else FREE"
+        return [
+            f"bump(notes, TAKEN + {self.index}, 1)",
+            f"t = ({state},)",
+            f"if t != s: put(rows, k, t); poke(notes, LABELS + k, {label}); k += 1",
+        ]

@@ -1,0 +1,144 @@
+"""State graphs in machine code: as ``lower.state_graph.draw`` draws them, and some hundred times as fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.ir.system import Property
+from holdfast.lower.fairness import Demands
+from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.kernel.build import build
+from holdfast.lower.kernel.graph_source import GraphSource
+from holdfast.lower.kernel.kernel import Words
+from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.state_graph import Arrays, Pause, StateGraph
+from holdfast.lower.statistics import Statistics
+
+CHUNK = 1 << 14
+"""How many states are expanded between two looks at the limits."""
+
+FIRST = 1 << 12
+"""How many states, and four times as many edges, there is room for at first."""
+
+
+class KernelGraph(StateGraph):
+    """A graph that the kernel has drawn. Raises UsageError for a state that takes too many words."""
+
+    def __init__(self, machine: Interpreter, demands: Demands, leads_to: Sequence[Property]) -> None:
+        self.machine = machine
+        self.packing = Packing(machine.layout)
+        self._statistics = Statistics()
+        source = GraphSource(self.packing, self._statistics, demands, leads_to)
+        self._module: Any = build(source.text(), "graph_driver.py")
+
+    def state(self, number: int) -> bytes:
+        return self.packing.unpack(self._states[number])
+
+    def asked(self, prop: Property, args: Args) -> NDArray[np.uint8]:
+        found = np.empty(len(self._states), np.uint8)
+        getattr(self._module, f"asked_{prop.name}")(self._states, len(found), found, *args)
+        return found
+
+    def draw(self, starts: Sequence[bytes], pause: Pause) -> bool:
+        """Draw the graph from these initial states on; whether it is whole, and ``pause`` did not ask to stop."""
+        module = self._module
+        notes = np.zeros(module.NOTES, np.int64)
+        rows = np.empty((module.FAN, module.WORDS), np.int64)
+        room = _Room(module, max(FIRST, 2 * len(starts) + module.FAN))
+        module.begin(np.array([self.packing.pack(state) for state in starts], np.int64), room.states, room.table)
+        levels, known, first = [0, len(starts)], len(starts), 0
+        while first < known:
+            if first == levels[-1]:
+                levels.append(known)
+            if pause(len(levels) - 2, known, room.edges(first), known - first):
+                return False
+            first, known = module.explore(
+                first,
+                min(first + CHUNK, levels[-1]),
+                known,
+                room.states,
+                room.table,
+                room.ends,
+                room.targets,
+                room.labels,
+                room.possible,
+                room.cut,
+                rows,
+                notes,
+            )
+            room.grow(first, known)
+        self._states = room.states[:known].copy()
+        self._note(notes)
+        self.arrays = room.arrays(known, tuple(levels), notes[: module.CUTS].tolist())
+        return True
+
+    def _note(self, notes: NDArray[np.int64]) -> None:
+        """Hand what the interpreter would have noted to its statistics."""
+        module = self._module
+        hits, cuts = notes[module.HITS : module.CUT_FLAGS], notes[module.CUTS : module.HITS]
+        self._statistics.note(hits.tolist(), cuts.tolist())
+        self.machine.statistics.add(self._statistics)
+
+
+class _Room:
+    """The arrays while they grow."""
+
+    states: Words
+
+    def __init__(self, module: Any, count: int) -> None:
+        self.module = module
+        self.states = np.empty((count, module.WORDS), np.int64)
+        self.ends = np.empty(count, np.int64)
+        self.possible = np.zeros((count, module.FLAG_WORDS), np.int64)
+        self.cut = np.zeros((count, module.FLAG_WORDS), np.int64)
+        self.table = np.full(_power(2 * count), -1, np.int32)
+        self.targets = np.empty(4 * count + module.FAN, np.int32)
+        self.labels = np.empty(4 * count + module.FAN, np.uint16)
+
+    def edges(self, first: int) -> int:
+        """How many edges the states before ``first`` have."""
+        return int(self.ends[first - 1]) if first else 0
+
+    def grow(self, first: int, known: int) -> None:
+        """Have room for what one more state brings, of ``known`` states of which ``first`` are expanded."""
+        fan, count, edges = self.module.FAN, len(self.states), self.edges(first)
+        if known + fan > count:
+            larger = 2 * count + fan
+            self.states, self.ends = _longer(self.states, known, larger), _longer(self.ends, first, larger)
+            self.possible, self.cut = _longer(self.possible, first, larger), _longer(self.cut, first, larger)
+        if 2 * (known + fan) > len(self.table):
+            self.table = np.full(_power(2 * len(self.states)), -1, np.int32)
+            self.module.refill(self.states, known, self.table)
+        if edges + fan > len(self.targets):
+            # The edges so far tell how many there will be.
+            larger = max(2 * edges + fan, 4 * len(self.states))
+            self.targets, self.labels = _longer(self.targets, edges, larger), _longer(self.labels, edges, larger)
+
+    def arrays(self, known: int, levels: tuple[int, ...], taken: Sequence[int]) -> Arrays:
+        """What there is now, without the room to grow."""
+        edges = self.edges(known)
+        return Arrays(
+            np.concatenate([np.zeros(1, np.int64), self.ends[:known]]),
+            self.targets[:edges].copy(),
+            self.labels[:edges].copy(),
+            self.possible[:known].copy(),
+            self.cut[:known].copy(),
+            levels,
+            tuple(taken),
+        )
+
+
+def _longer(old: NDArray[Any], used: int, size: int) -> NDArray[Any]:
+    """A longer array with the same beginning; what is never written takes no memory."""
+    new = np.zeros((size, *old.shape[1:]), old.dtype)
+    new[:used] = old[:used]
+    return new
+
+
+def _power(least: int) -> int:
+    """The least power of two that is not below."""
+    return 1 << (least - 1).bit_length()

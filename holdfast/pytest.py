@@ -1,0 +1,95 @@
+"""A model's properties as test items of pytest.
+
+    from holdfast.pytest import properties
+    from models.ownership import Ownership
+
+    test_ownership = properties(Ownership, scope="tiny")
+
+gives an item for each property: ``test_ownership[one_owner]``, and so on. The model is searched once, for the first
+item that asks, and its leads-to properties are decided with ``live``. An item fails with the run that shows why; that
+of a witness fails if the witness is not reached, and that of any other property also if it is never triggered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+import pytest
+
+from holdfast.check.live.engine import live
+from holdfast.check.live.result import LiveResult, render_live
+from holdfast.check.result import Result
+from holdfast.check.search import search
+from holdfast.check.select import DEADLOCK, idempotence
+from holdfast.check.summary import render_summary
+from holdfast.ir.compile import compile_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.trace.text import render
+
+Item = Callable[[str], None]
+
+
+def properties(
+    model: type,
+    scope: str = "tiny",
+    *,
+    variants: Sequence[str] = (),
+    removed: Sequence[str] = (),
+    target: str | None = None,
+) -> Item:
+    """A test function with an item for each property of the model in that scope.
+
+    ``variants``, ``removed`` and ``target`` are as on the command line. Raises UsageError and ModelError, when tests
+    are collected, as a check does.
+    """
+    system = remove_rules(compile_model(model, variants=variants), removed)
+    chosen = system.scope(scope)
+
+    @cache
+    def searched() -> Result:
+        return search(system, chosen, keep_going=True, target=target)
+
+    @cache
+    def decided(name: str) -> LiveResult:
+        return live(system, chosen, properties=[name], target=target)
+
+    owed = {prop.name for prop in system.of_kind("leads_to")}
+
+    @pytest.mark.parametrize("name", [*_names(system)])
+    def test(name: str) -> None:
+        problem = _starved(decided(name)) if name in owed else _wrong(searched(), name)
+        if problem is not None:
+            pytest.fail(problem, pytrace=False)
+
+    test.__doc__ = f"A property of {system.name} in scope {scope}."
+    return test
+
+
+def _names(system: System) -> Iterator[str]:
+    """All that can be decided, in the order of the model."""
+    kinds = ("invariant", "lemma", "step", "witness", "leads_to")
+    yield from (prop.name for prop in system.properties if prop.kind in kinds)
+    yield from (idempotence(action).name for action in system.actions if action.idempotent is not None)
+    if next(system.of_kind("final"), None) is not None:
+        yield DEADLOCK
+
+
+def _wrong(result: Result, name: str) -> str | None:
+    """What a search has against a property."""
+    found = next((trace for trace in result.findings if trace.shown.name == name), None)
+    if found is not None:
+        return render(found)
+    if result.verdict == "out_of_budget":
+        return render_summary(result)
+    if name in [claim.name for claim in result.missing]:
+        return f"no reachable state is a witness of {name}"
+    if name in [claim.name for claim in result.vacuous]:
+        return f"{name} is vacuous: it is triggered nowhere, and so says nothing"
+    return None
+
+
+def _starved(result: LiveResult) -> str | None:
+    """What ``live`` has against a property."""
+    return render_live(result) if result.exit_code else None

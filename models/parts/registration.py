@@ -1,0 +1,185 @@
+"""A partition's registration at the controller: its one replica, its leader, and the timer that elects one.
+
+Facts: reassignment.md 1, 2, 3.3 and 4. The one replica of an elastic partition is its whole ISR too. Every record
+writes the leader, so that the partition epoch would move in step with the leader epoch, and is left out. A broker opens
+streams under a leader epoch (ID-02): the two are one type. A record is atomic and survives the controller; a timer does
+neither. Time itself is left out: a timer that runs may fire.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Self
+
+from holdfast.lang import Flag, Model, Rel, init, invariant, leads_to, require, rule, step
+from models.parts.nodes import Node
+from models.parts.streams import Epoch
+
+
+class R(Enum):
+    """What a refused reassignment is answered with (reassignment.md 11)."""
+
+    INVALID_REPLICA_ASSIGNMENT = 39
+
+
+class Registration(Model):
+    """Who shall have the partition, and who leads it."""
+
+    G1: Flag
+    """The generation in which a target opens first, and is elected then. No timer is armed (EL-07)."""
+    timer_as_built: Flag
+    """EL-01 to EL-06: armed by reassignments only, without a tag, disarmed by any request, and not armed again."""
+
+    replica: Node
+    leader: Node | None
+    leader_epoch: Epoch
+    active: Rel[Node]
+    """The controller takes the broker for alive: it is not fenced."""
+    timer: bool
+    """The election timer runs that was armed last."""
+    old_timer: bool
+    """One runs that an earlier leader epoch has armed, and that would elect (EL-05)."""
+
+    @init
+    def start_registration(self, first: Node) -> None:
+        """Some broker has the partition and leads it. All are active."""
+        self.replica = first
+        self.leader = first
+        self.leader_epoch = Epoch(1)
+        self.active.fill(True)
+        self.timer = False
+        self.old_timer = False
+
+    def led_by(self, n: Node) -> bool:
+        """Whether n leads."""
+        leader = self.leader
+        return leader is not None and leader == n
+
+    # Records that change the replica --------------------------------------------------------------------------
+
+    def assign(self, n: Node) -> None:
+        """A record makes n replica and ISR, under a new leader epoch. By its tag, a timer that runs already is void."""
+        self.replica = n
+        if rule("RA-05"):
+            self.leader_epoch = self.leader_epoch + 1
+        if rule("EL-12.tag", not self.timer_as_built):
+            self.old_timer = False
+        elif self.timer:
+            self.old_timer = True
+        self.timer = False
+
+    def accept_reassignment(self, t: Node) -> None:
+        """AlterPartitionReassignments with one replica (RA-01 to RA-07)."""
+        require(self.active[t], "RA-02", error=R.INVALID_REPLICA_ASSIGNMENT)
+        require(t != self.replica, "RA-03")  # The answer is success, without a record.
+        self.assign(t)
+        if rule("RA-04"):
+            self.leader = None
+        else:
+            self.leader = t
+        if rule("EL-01", self.leader is None and not self.G1):
+            self.timer = True
+
+    def fence(self, n: Node, x: Node) -> None:
+        """FO-10. A broker is fenced. Its partition goes to x, any other active one, or else stays, without a leader."""
+        alone = all(y == n or not self.active[y] for y in Node)
+        require(self.replica != n or (x == n if alone else x != n and self.active[x]), "FO-10.target")
+        self.active[n] = False
+        if self.replica == n and (x != n or self.leader is not None):
+            self.assign(x)
+            self.leader = None
+            if rule("EL-12.fence", not self.G1 and not self.timer_as_built):
+                self.timer = True
+
+    def unfence(self, n: Node) -> None:
+        """A broker is active again, and takes the partition over if its replica is not (reassignment.md 3.3)."""
+        self.active[n] = True
+        if rule("FO-10.unfence", self.active[self.replica]):
+            return
+        if self.replica != n and self.leader is None:
+            self.assign(n)
+            if rule("EL-12.unfence", not self.G1 and not self.timer_as_built):
+                self.timer = True
+
+    # Elections ------------------------------------------------------------------------------------------------
+
+    def elect(self, t: Node) -> None:
+        """EL-08. The only member of the ISR becomes leader; 84 and 80 are answered without a record."""
+        if rule("EL-08.leader", self.leader is not None):
+            return
+        if rule("EL-08.active", not self.active[t]):
+            return
+        self.leader = t
+        self.leader_epoch = self.leader_epoch + 1
+
+    def accept_election(self, t: Node) -> None:
+        """ElectLeaders. It names no epoch, so that it elects by what the registration says now."""
+        if rule("EL-13", (self.leader is not None or not self.active[t]) and not self.timer_as_built):
+            pass
+        else:
+            self.timer = False
+        self.elect(t)
+
+    def fire_timer(self, earlier: bool) -> None:
+        """A timer fires, the present or an earlier one, and is gone (EL-03). If it elects nobody, it is armed again."""
+        require(self.old_timer if earlier else self.timer, "EL-12.armed")
+        if earlier:
+            self.old_timer = False
+        else:
+            self.timer = False
+        self.elect(self.replica)
+        if rule("EL-12.again", self.leader is None and not self.timer_as_built):
+            self.timer = True
+
+    def restore_timer(self) -> None:
+        """EL-12. A new controller has no timers, and arms one if it finds the partition leaderless."""
+        self.timer = False
+        self.old_timer = False
+        if rule("EL-12.restore", self.leader is None and not self.G1 and not self.timer_as_built):
+            self.timer = True
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    @invariant
+    def leaderless_has_timer(self) -> bool:
+        """LP-02. While nobody leads, a timer runs that will elect. In G1 none does: it is the target's to see to it."""
+        return all((self.timer or self.old_timer) != self.G1 for n in Node if self.replica == n and self.leader is None)
+
+    @invariant
+    def timer_is_present(self) -> bool:
+        """EL-12, EL-13. A timer runs only while nobody leads, and only that of the present leader epoch."""
+        return not self.old_timer and (self.leader is None or not self.timer)
+
+    @invariant
+    def replica_leads(self) -> bool:
+        """SP-10, SP-12. Nobody leads but the only member of the ISR."""
+        return all(self.replica == n for n in Node if self.led_by(n))
+
+    @step
+    def leader_epoch_counts_changes(self, old: Self) -> bool:
+        """SP-03. The leader epoch grows with every change of replica or leader, and at no other time."""
+        changes = self.replica != old.replica or self.leader != old.leader
+        return self.leader_epoch > old.leader_epoch if changes else self.leader_epoch == old.leader_epoch
+
+    @step
+    def chosen_is_active(self, old: Self) -> bool:
+        """SP-12, RA-02. A broker is active when it becomes replica or leader."""
+        return all(
+            (old.replica == n or self.replica != n) and (old.led_by(n) or not self.led_by(n))
+            for n in Node
+            if not self.active[n]
+        )
+
+    @step
+    def returns_without_taking(self, old: Self) -> bool:
+        """SP-12. No broker takes the partition from an active one by coming back."""
+        return all(
+            self.replica == old.replica or not old.active[old.replica]
+            for n in Node
+            if self.active[n] and not old.active[n]
+        )
+
+    @leads_to
+    def leader_found(self) -> tuple[bool, bool]:
+        """LP-02. A partition does not stay without a leader."""
+        return self.leader is None, self.leader is not None

@@ -1,0 +1,117 @@
+"""One node's WAL as objects in storage, and what a listing of them gives back (streams.md 9.2: WL-02, 03, 07, 08).
+
+An object fills one slot (WL-02) and holds one bulk of records; its key names the incarnation that sent it and the slot.
+Its header names the first slot that was not trimmed when it was sent: the one after the p of WL-06. A trim marker is a
+record like others.
+"""
+
+from __future__ import annotations
+
+from holdfast.lang import Flag, Ghost, Map, Model, Nat, Rel, init, rule
+
+
+class Incarnation(Nat):
+    """A process of the node, by the order of their node epochs (ID-03)."""
+
+
+class Slot(Nat):
+    """A place in the WAL for one aligned object. The greatest of a scope stays empty: it is an end only."""
+
+
+class WalObjects(Model):
+    """What was sent, what is there, and whether a listing gives back all that was acked."""
+
+    first_object_only: Flag
+    """WL-08 as built: of all objects, only the first one listed is compared with newer epochs (AM-03)."""
+    same_slot_only: Flag
+    """WL-08 to the letter: an old object goes only if a newer one lies in the same slot."""
+
+    trim: Map[tuple[Incarnation, Slot], Slot | None]
+    """The header of the object that p has sent for the slot: all below is trimmed. None if it has sent none."""
+    stored: Rel[Incarnation, Slot]
+    """The object is there."""
+    acked: Ghost[Rel[Incarnation, Slot]]
+    """The object was acked, and has been neither trimmed nor replayed since."""
+    found: Ghost[Rel[Incarnation, Slot]]
+    """What a listing keeps, while it is judged; empty between two steps."""
+    missed: Ghost[Rel[Incarnation]]
+    """The listing of p did not give back all that was acked."""
+
+    @init
+    def start_objects(self) -> None:
+        """The WAL is empty."""
+        self.trim.fill(None)
+        self.stored.fill(False)
+        self.acked.fill(False)
+        self.found.fill(False)
+        self.missed.fill(False)
+
+    # The list, by epoch and then by start (WL-03) -------------------------------------------------------------
+
+    def precedes(self, q: Incarnation, j: Slot, p: Incarnation, k: Slot) -> bool:
+        """Whether q's object at j is listed before p's at k."""
+        return q < p or (q == p and j < k)
+
+    def is_newest(self, p: Incarnation, k: Slot) -> bool:
+        """Whether p's object at k is the last one listed."""
+        later = any(self.stored[q, j] and self.precedes(p, k, q, j) for q in Incarnation for j in Slot)
+        return self.stored[p, k] and not later
+
+    def newest_end(self) -> Slot:
+        """The end of the newest object; 0 if there is none."""
+        return max((k + 1 for k in Slot if any(self.is_newest(p, k) for p in Incarnation)), default=Slot(0))
+
+    def header(self, p: Incarnation, k: Slot) -> Slot:
+        """The trim in the header of p's object at k; 0 if there is none."""
+        t = self.trim[p, k]
+        return Slot(0) if t is None else t
+
+    def newest_trim(self) -> Slot:
+        """The trim in the header of the newest object."""
+        return max(
+            (max((self.header(p, k) for k in Slot if self.is_newest(p, k)), default=Slot(0)) for p in Incarnation),
+            default=Slot(0),
+        )
+
+    # What is replayed -----------------------------------------------------------------------------------------
+
+    def is_overlapped(self, p: Incarnation, k: Slot) -> bool:
+        """WL-08. Whether p's object lies in a slot of a newer incarnation, or above one."""
+        if self.first_object_only and any(
+            self.stored[q, j] and self.precedes(q, j, p, k) for q in Incarnation for j in Slot
+        ):
+            return False
+        if self.same_slot_only:
+            return any(self.stored[q, k] for q in Incarnation if q > p)
+        return any(self.stored[q, j] for q in Incarnation for j in Slot if q > p and j <= k)
+
+    def find_objects(self, t: Slot) -> None:
+        """What is left of the list. An object that ends just where the trim ends is kept, and none of its records."""
+        for p in Incarnation:
+            for k in Slot:
+                self.found[p, k] = self.stored[p, k]
+                if rule("WL-07", k + 1 < t):
+                    self.found[p, k] = False
+                if rule("WL-08", self.is_overlapped(p, k)):  # G-55
+                    self.found[p, k] = False
+
+    def after_hole(self, p: Incarnation, k: Slot) -> bool:
+        """WL-07. Whether p's object at k is found, but does not start where the ones before it end."""
+        before = any(self.found[q, j] and self.precedes(q, j, p, k) for q in Incarnation for j in Slot)
+        meets = any(self.found[q, j] and self.precedes(q, j, p, k) and j + 1 == k for q in Incarnation for j in Slot)
+        beyond = any(self.found[q, j] and q < p and j >= k for q in Incarnation for j in Slot)
+        return self.found[p, k] and before and (beyond or not meets)
+
+    def judge_listing(self, p: Incarnation) -> None:
+        """Whether p will miss something acked: it is not found, or lies below the trim or behind the first hole."""
+        t = self.newest_trim()
+        self.find_objects(t)
+        left_out = any(self.acked[q, k] and (k < t or not self.found[q, k]) for q in Incarnation for k in Slot)
+        cut_off = any(
+            any(self.acked[r, i] and not self.precedes(r, i, q, k) for r in Incarnation for i in Slot)
+            for q in Incarnation
+            for k in Slot
+            if self.after_hole(q, k)
+        )
+        self.missed[p] = left_out or cut_off
+        self.found.fill(False)

@@ -1,0 +1,122 @@
+"""The model whose mutants the tests try: a lock that is asked for, entered and left; and the trials themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.check.budget import Budget
+from holdfast.check.mutate.bench import Limits
+from holdfast.check.mutate.mutation import Mutation, Options, usual_scopes
+from holdfast.check.mutate.result import Facts, Report
+from holdfast.ir.system import System
+
+OUTCOMES = {
+    "LS-02": 'redundant(with_="LS-03")',
+    "LS-03": 'redundant(with_="LS-02", reason="who has asked is alone")',
+    "LS-05": 'equivalent("who is inside has asked")',
+    "LS-06": 'liveness("LV-02", "nobody else is ever let in")',
+    "LS-07": 'missing("nodes that crash")',
+    "kept": 'sound("the next turn needs no question")',
+}
+"""What is true of the lock's mutants, and the model declares; the others are killed."""
+
+LOCK = """
+asked: Rel[Node]
+inside: Rel[Node]
+tired: Rel[Node]
+greedy: Flag
+\"\"\"Whoever asks is let in.\"\"\"
+
+tiny = Scope({{Node: 2}})
+
+mutants = outcomes({{{outcomes}}})
+
+@init
+def empty(self) -> None:
+    self.asked.fill(False)
+    self.inside.fill(False)
+    self.tired.fill(False)
+
+def check_awake(self, n: Node) -> None:
+    require(not self.tired[n], "LS-07")
+
+@action
+def ask(self, n: Node) -> None:
+    self.check_awake(n)
+    require(self.greedy or not any(self.asked[m] for m in Node), "LS-02")
+    self.asked[n] = True
+
+@action
+def enter(self, n: Node) -> None:
+    self.check_awake(n)
+    require(self.asked[n], "LS-01")
+    require(self.greedy or not any(self.inside[m] for m in Node), "LS-03")
+    if rule("LS-08"):
+        self.inside[n] = True
+
+@action
+def leave(self, n: Node) -> None:
+    require(self.inside[n], "LS-04")
+    require(self.asked[n], "LS-05")
+    self.inside[n] = False
+    self.tired[n] = True
+    if rule("LS-06"):
+        self.asked[n] = False
+
+@variant("kept", replaces="leave")
+def leave_awake(self, n: Node) -> None:
+    \"\"\"Nobody is tired.\"\"\"
+    require(self.inside[n], "LS-04")
+    self.inside[n] = False
+
+@invariant
+def alone(self) -> bool:
+    \"\"\"LS-10. At most one node is inside.\"\"\"
+    return count(self.inside[n] for n in Node) <= 1
+
+@invariant
+def asked_first(self) -> bool:
+    \"\"\"LS-11. Who is inside has asked.\"\"\"
+    return all(self.asked[n] for n in Node if self.inside[n])
+
+@step(of="leave")
+def left_from_inside(self, old: Self, n: Node) -> bool:
+    \"\"\"LS-12. Only who is inside leaves.\"\"\"
+    return old.inside[n] and not self.inside[n]
+
+@witness
+def busy(self) -> bool:
+    \"\"\"Somebody is inside.\"\"\"
+    return any(self.inside[n] for n in Node)
+"""
+
+
+def lock(**changed: str | None) -> str:
+    """The body of the model's class. A name such as LS_02 changes what is declared of LS-02; None declares nothing."""
+    declared: dict[str, str | None] = {**OUTCOMES, **{name.replace("_", "-"): text for name, text in changed.items()}}
+    return LOCK.format(outcomes=", ".join(f'"{name}": {text}' for name, text in declared.items() if text is not None))
+
+
+def mutation(
+    system: System,
+    *only: str,
+    pairs: bool = True,
+    variants: bool = True,
+    budget: str | None = None,
+    known: dict[str, Facts] | None = None,
+    keep: Callable[[Facts], None] = lambda facts: None,
+) -> Mutation:
+    """The trials of a system's mutants in its usual scopes, on one core."""
+    limits = Limits(Budget() if budget is None else Budget.parse(budget), cores=1)
+    options = Options(pairs=pairs, variants=variants, only=only)
+    return Mutation(system, usual_scopes(system), limits, target="lock", options=options, known=known, keep=keep)
+
+
+def ways(report: Report) -> dict[str, str]:
+    """How each mutant ends."""
+    return {row.facts.mutant.name: row.way for row in report.rows}
+
+
+def faults(report: Report) -> dict[str, str]:
+    """What is wrong with a declaration, by mutant."""
+    return {row.facts.mutant.name: row.fault for row in report.faults if row.fault is not None}

@@ -1,0 +1,136 @@
+"""The page of guards and the results behind it: what is written, and which files are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.check.mutate.guards import format_results, guards_page, read_guards, read_results
+from holdfast.ir.errors import UsageError
+from tests.check.conftest import Compiled
+from tests.check.mutating import lock, mutation
+
+SHEET = """
+[[sheet]]
+name = "locks.md 3"
+title = "Locks"
+
+[[sheet.guard]]
+id = "G-01"
+guard = "one enters | at a time"
+protects = "LS-10"
+home = "lock"
+mutants = ["lock:LS-01", "lock:LS-02"]
+
+[[sheet.guard]]
+id = "G-02"
+guard = "crashed nodes"
+protects = "LS-10"
+home = "crash"
+missing = "nodes that crash"
+
+[[sheet.guard]]
+id = "G-03"
+guard = "later"
+protects = "LS-11"
+home = "later"
+mutants = ["later:LS-01"]
+"""
+
+
+@pytest.fixture
+def stored(compiled: Compiled, tmp_path: Path) -> dict[str, Any]:
+    """The results of the lock, as they come back from their file."""
+    path = tmp_path / "mutants.json"
+    path.write_text(format_results({}, [mutation(compiled(lock())).report()]))
+    return read_results(path)
+
+
+def test_a_row_says_what_was_found(tmp_path: Path, stored: dict[str, Any]) -> None:
+    """Killed, redundant, not tried and not modelled rows, each with the command that shows it; and the counts."""
+    (tmp_path / "guards.toml").write_text(SHEET)
+    page = guards_page(read_guards(tmp_path / "guards.toml"), stored).splitlines()
+    rows = [line for line in page if line.startswith("| G-")]
+
+    assert rows == [
+        (
+            "| G-01 | one enters \\| at a time | LS-10 | `lock` LS-01: **killed** by asked_first (LS-11) in 1 step<br>"
+            "`lock` LS-02: **redundant** without LS-03 too: alone (LS-10) in 4 steps "
+            "| `holdfast check lock --scope tiny --without LS-01`<br>"
+            "`holdfast check lock --scope tiny --without LS-02 --without LS-03` |"
+        ),
+        "| G-02 | crashed nodes | LS-10 | not modelled yet (crash): nodes that crash |  |",
+        "| G-03 | later | LS-11 | `later` LS-01: not tried yet | `holdfast mutate later` |",
+    ]
+    assert "3 guards: 1 killed, 1 not modelled yet, 1 not tried yet." in page
+
+
+def test_each_way_has_its_words(tmp_path: Path, stored: dict[str, Any]) -> None:
+    """A lost witness, an equal graph, liveness, missing state and a sound variant."""
+    names = ["LS-08", "LS-05", "LS-06", "LS-07", "kept", "greedy"]
+    text = SHEET.replace('["lock:LS-01", "lock:LS-02"]', str([f"lock:{name}" for name in names]))
+    (tmp_path / "guards.toml").write_text(text)
+    [row] = [line for line in guards_page(read_guards(tmp_path / "guards.toml"), stored).splitlines() if "G-01" in line]
+
+    assert row.split(" | ")[3].split("<br>") == [
+        "`lock` LS-08: **killed**: busy is not reached",
+        "`lock` LS-05: **equivalent**: who is inside has asked",
+        "`lock` LS-06: **liveness**: LV-02: nobody else is ever let in",
+        "`lock` LS-07: **missing**: nodes that crash",
+        "`lock` kept: **sound**: the next turn needs no question",
+        "`lock` greedy: **killed** by alone (LS-10) in 4 steps",
+    ]
+    assert "`holdfast check lock --scope tiny --variant greedy`" in row
+    assert "`holdfast mutate lock --only LS-06`" in row
+
+
+def test_results_of_other_models_stay(compiled: Compiled, stored: dict[str, Any], tmp_path: Path) -> None:
+    """A report takes the place of its model's earlier results, and of no others'."""
+    report = mutation(compiled(lock())).report()
+    text = format_results({"other": stored["lock"], **stored}, [report])
+    (tmp_path / "again.json").write_text(text)
+
+    assert read_results(tmp_path / "again.json") == {"lock": stored["lock"], "other": stored["lock"]}
+    assert text.count("\n") == 2 * (len(stored["lock"]["mutants"]) + 2) + 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[[sheet]]", "[[sheets]]", "is no list of guards"),
+        ('id = "G-01"\n', "", "is no list of guards"),
+        ('id = "G-01"', "id = 1", "is no list of guards"),
+        ('id = "G-02"', 'id = "G-01"', "G-01 stands there twice"),
+        ('missing = "nodes that crash"', "", "G-02 wants either mutants or a text that says what is missing"),
+        ('mutants = ["later:LS-01"]', 'mutants = ["LS-01"]', "G-03: 'LS-01' names no mutant; write MODEL:MUTANT"),
+        ('protects = "LS-11"', 'protects = "LS-11"\ncolour = "red"', "is no list of guards"),
+        ("[[sheet]]", "][", "is no list of guards"),
+    ],
+)
+def test_a_list_of_guards_that_is_wrong(tmp_path: Path, old: str, new: str, said: str) -> None:
+    """One line names the file, the row and what is wrong."""
+    path = tmp_path / "guards.toml"
+    path.write_text(SHEET.replace(old, new))
+    with pytest.raises(UsageError) as refused:
+        read_guards(path)
+
+    assert said in str(refused.value)
+    assert "guards.toml" in str(refused.value)
+
+
+def test_a_mutant_that_the_model_lacks(tmp_path: Path, stored: dict[str, Any]) -> None:
+    """A row that names a rule which is no more is an error, and not an empty cell."""
+    (tmp_path / "guards.toml").write_text(SHEET.replace("lock:LS-01", "lock:LS-77"))
+    with pytest.raises(UsageError, match="G-01: lock has no mutant 'LS-77' among its results"):
+        guards_page(read_guards(tmp_path / "guards.toml"), stored)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", '{"lock": 3}', '{"lock": {"fingerprint": "f", "mutants": [{}]}}'])
+def test_results_that_are_none(tmp_path: Path, text: str) -> None:
+    """One line says what to do; a file that is not there holds nothing."""
+    (tmp_path / "mutants.json").write_text(text)
+    with pytest.raises(UsageError, match="holds no results of mutants"):
+        read_results(tmp_path / "mutants.json")
+    assert read_results(tmp_path / "nothing.json") == {}

@@ -1,0 +1,409 @@
+"""Mutation: every mutant ends in one of five ways, which the trials establish and the model declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.budget import INTERRUPTED, Budget, Meter
+from holdfast.check.mutate import bench
+from holdfast.check.mutate.bench import Bench, Limits, Stopped
+from holdfast.check.mutate.log import MutationLog
+from holdfast.check.mutate.mutation import fingerprint, mutants
+from holdfast.check.mutate.operators import operators, try_operators
+from holdfast.check.mutate.result import Facts, OperatorRow, to_json
+from holdfast.ir.errors import UsageError
+from holdfast.ir.removal import remove_rules
+from tests.check.conftest import Compiled
+from tests.check.mutating import faults, lock, mutation, ways
+
+WAYS = {
+    "LS-07": "missing",
+    "LS-07@ask": "missing",
+    "LS-07@enter": "equivalent",
+    "LS-02": "redundant",
+    "LS-01": "killed",
+    "LS-03": "redundant",
+    "LS-08": "killed",
+    "LS-04": "killed",
+    "LS-05": "equivalent",
+    "LS-06": "liveness",
+    "greedy": "killed",
+    "kept": "sound",
+}
+
+
+def test_each_mutant_ends_in_its_way(compiled: Compiled) -> None:
+    """A lock whose outcomes are declared as they are: nothing is wrong, and every way occurs."""
+    report = mutation(compiled(lock())).report()
+
+    assert ways(report) == WAYS
+    assert (faults(report), report.untried, report.ended_by, report.exit_code) == ({}, (), None, 0)
+
+
+def test_a_kill_names_the_property_the_steps_and_a_run(compiled: Compiled) -> None:
+    """A violated property comes with the length of its shortest run; a witness that is lost has none."""
+    kills = {row.facts.mutant.name: row.facts.kill for row in mutation(compiled(lock())).report().rows}
+
+    assert str(kills["LS-01"]) == "asked_first (LS-11) in 1 step"
+    assert str(kills["LS-04"]) == "left_from_inside (LS-12) in 2 steps"
+    assert str(kills["greedy"]) == "alone (LS-10) in 4 steps"
+    assert str(kills["LS-08"]) == "busy is not reached"
+    one = kills["LS-01"]
+    assert one is not None
+    assert one.replay is not None
+    assert one.replay.startswith("holdfast replay 'lock tiny -LS-01 #")
+
+
+def test_a_pair_is_killed_where_neither_rule_is_enough(compiled: Compiled) -> None:
+    """Two rules cover one another: each survives alone, and both together let two nodes in."""
+    rows = {row.facts.mutant.name: row for row in mutation(compiled(lock())).report().rows}
+
+    for name, partner in (("LS-02", "LS-03"), ("LS-03", "LS-02")):
+        pair = rows[name].facts.killed_with
+        assert rows[name].facts.kill is None
+        assert pair is not None
+        assert (pair.partner, str(pair.kill)) == (partner, "alone (LS-10) in 4 steps")
+
+
+def test_a_pair_must_break_more_than_either_rule_alone(compiled: Compiled) -> None:
+    """Where the partner is killed alone, only what it does not break by itself counts as found together."""
+    body = """
+    up: Rel[Node]
+    down: Rel[Node]
+    tiny = Scope({Node: 1})
+
+    @init
+    def empty(self) -> None:
+        self.up.fill(False)
+        self.down.fill(False)
+
+    @action
+    def lift(self, n: Node) -> None:
+        require(self.up[n], "LS-01")
+        require(self.down[n], "LS-02")
+        require(self.down[n] or self.up[n], "LS-03")
+        self.down[n] = True
+
+    @action
+    def fall(self, n: Node) -> None:
+        require(self.down[n], "LS-04")
+        require(not self.up[n], "LS-05")
+        self.up[n] = True
+
+    @invariant
+    def never_down(self) -> bool:
+        return not any(self.down[n] for n in Node)
+
+    @invariant
+    def never_up(self) -> bool:
+        return not any(self.up[n] for n in Node)
+    """
+    system = compiled(body)
+    tried = Bench(system, system.scopes["tiny"], "lock", Limits(Budget(), cores=1))
+
+    def beyond(*removed: str) -> str | None:
+        known = remove_rules(system, removed[1:])
+        trial = tried.try_beyond(remove_rules(system, removed), known, None)
+        return None if trial.kill is None else trial.kill.property
+
+    # Without LS-04 a node goes up, which is a violation by itself; without LS-05 it goes up again.
+    assert tried.try_alone(remove_rules(system, ["LS-04"]), ("fall",)).kill is not None
+    assert beyond("LS-05", "LS-04") is None
+    # A node that is up may be lifted, but for LS-02: that is another violation.
+    assert beyond("LS-02", "LS-04") == "never_down"
+
+
+FALSE = [
+    ({"LS_05": None}, "LS-05", 'not declared: its graph is that of the model; declare "LS-05": equivalent(reason)'),
+    ({"LS_06": None}, "LS-06", "no property kills it: state what it breaks as a property, or declare"),
+    (
+        {"LS_02": None},
+        "LS-02",
+        'not declared: alone (LS-10) in 4 steps kills it without LS-03 too; declare "LS-02": redundant(with_="LS-03")',
+    ),
+    ({"kept": None}, "kept", 'declare "kept": liveness(id, reason) or missing(state) or sound(reason)'),
+    ({"LS_06": 'equivalent("no")'}, "LS-06", "declared equivalent, but it takes steps that the model does not take"),
+    ({"LS_05": 'liveness("LV-01", "no")'}, "LS-05", "declared liveness(LV-01), but its graph is that of the model"),
+    ({"LS_02": 'missing("no")'}, "LS-02", "declared missing, but it is in the model: alone (LS-10) in 4 steps"),
+    (
+        {"LS_06": 'redundant(with_="LS-05")'},
+        "LS-06",
+        "declared redundant(LS-05), but without both nothing more is violated",
+    ),
+    (
+        {"LS_01": 'missing("no")'},
+        "LS-01",
+        "declared missing, but asked_first (LS-11) in 1 step kills it; drop the declaration",
+    ),
+    ({"greedy": 'sound("no")'}, "greedy", "declared sound, but alone (LS-10) in 4 steps kills it"),
+]
+
+
+@pytest.mark.parametrize(("changed", "mutant", "said"), FALSE, ids=[mutant for _, mutant, _ in FALSE])
+def test_a_declaration_that_is_not_true(
+    compiled: Compiled, changed: dict[str, str | None], mutant: str, said: str
+) -> None:
+    """One that is missing, false or superfluous is the only fault, ends with 10, and is told what to write."""
+    report = mutation(compiled(lock(**changed))).report()
+
+    assert list(faults(report)) == [mutant]
+    assert said in faults(report)[mutant]
+    assert report.exit_code == 10
+
+
+def test_a_declaration_goes_for_the_sites(compiled: Compiled) -> None:
+    """What is said of a label goes for each of its sites; where the label asks for it, its sites do not ask again."""
+    report = mutation(compiled(lock(LS_07=None)), "LS-07").report()
+
+    assert ways(report) == {"LS-07": "survived", "LS-07@ask": "survived", "LS-07@enter": "equivalent"}
+    assert list(faults(report)) == ["LS-07"]
+
+
+def test_sites_of_an_equivalent_rule_are_not_tried(compiled: Compiled) -> None:
+    """Where the whole rule may go, so may each part of it: the rows would say the same again."""
+    body = lock().replace('require(not self.tired[n], "LS-07")', 'require(self.tired[n] or True, "LS-07")')
+    report = mutation(compiled(body)).report()
+
+    assert report.rows[0].facts.mutant.name == "LS-07"
+    assert [row.facts.mutant.name for row in report.rows if row.facts.mutant.kind == "site"] == []
+
+
+def test_pairs_are_tried_with_what_has_to_do_with_them(compiled: Compiled) -> None:
+    """Other survivors first, and of them the related; then related rules that are killed alone. Or nothing is tried."""
+    system = compiled(lock(LS_06=None))
+    tried = mutation(system, "LS-06").report().rows[0]
+    alone = mutation(system, "LS-06", pairs=False).report().rows[0]
+
+    assert [pair.partner for pair in tried.facts.pairs] == [
+        *("LS-02", "LS-05", "LS-07", "LS-03"),
+        *("LS-01", "LS-04"),
+    ]
+    assert alone.facts.pairs == ()
+    assert (tried.way, alone.way) == ("survived", "survived")
+
+
+def test_only_some_mutants(compiled: Compiled) -> None:
+    """A label brings its sites; an unknown name is an error that knows what is near."""
+    system = compiled(lock())
+
+    assert list(ways(mutation(system, "LS-07", "kept").report())) == ["LS-07", "LS-07@ask", "LS-07@enter", "kept"]
+    assert list(ways(mutation(system, "LS-07@ask").report())) == ["LS-07@ask"]
+    assert "kept" not in ways(mutation(system, variants=False).report())
+    with pytest.raises(UsageError, match=r"Written has no mutant 'LS-77'; did you mean LS-07"):
+        mutation(system, "LS-77").report()
+
+
+def test_the_kernel_finds_the_same(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the interpreter hands everything to the kernel, all rows are the same."""
+    system = compiled(lock())
+    slow = mutation(system, "LS-01", "LS-02", "LS-05", "LS-06", "LS-07").report()
+    monkeypatch.setattr(bench, "PATIENCE", 1)
+    fast = mutation(system, "LS-01", "LS-02", "LS-05", "LS-06", "LS-07").report()
+
+    assert fast == slow
+    assert len(fast.rows) == 7
+
+
+# Limits ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_limit_of_states_leaves_a_mutant_open(compiled: Compiled) -> None:
+    """The whole model has room, a mutant with more states does not: no answer, 20, and no declaration is judged."""
+    system = compiled(lock())
+    states = Bench(system, system.scopes["tiny"], "lock", Limits(Budget(), cores=1)).whole.figures.distinct
+    report = mutation(system, "LS-06", "LS-07", budget=f"{states}states").report()
+
+    assert "undecided" in ways(report).values()
+    assert (faults(report), report.exit_code) == ({}, 20)
+
+
+def test_time_that_is_up_ends_all(compiled: Compiled) -> None:
+    """Nothing is tried, everything is listed as untried, and a search says so at once."""
+    trials = mutation(compiled(lock()), budget="0.000001s")
+    report = trials.report()
+
+    assert (report.rows, report.ended_by, report.exit_code) == ((), "time: more than 1e-06 s", 20)
+    assert report.untried == tuple(mutant.name for mutant in mutants(trials.system))
+    with pytest.raises(Stopped, match="time"):
+        trials.broken()
+
+
+def test_an_interruption_reports_what_was_found(compiled: Compiled) -> None:
+    """After Ctrl-C the rows so far are there, the others are named, and the report ends with 20."""
+    kept: list[Facts] = []
+
+    def interrupt(facts: Facts) -> None:
+        kept.append(facts)
+        if len(kept) == 3:
+            raise KeyboardInterrupt
+
+    report = mutation(compiled(lock()), keep=interrupt).report()
+
+    assert (report.ended_by, report.exit_code) == ("interrupted", 20)
+    assert set(ways(report)) | set(report.untried) == set(WAYS)
+    assert len(report.rows) < len(WAYS)
+
+
+def test_an_interruption_within_a_search_ends_all(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that Ctrl-C ended has no answer, and the trials stop there."""
+
+    @contextmanager
+    def interrupted(meter: Meter) -> Iterator[None]:
+        meter.spent = INTERRUPTED
+        yield
+
+    trials = mutation(compiled(lock()))
+    assert trials.broken() is None
+    monkeypatch.setattr(bench, "interruptible", interrupted)
+    report = trials.report()
+
+    assert (report.rows, report.ended_by, report.exit_code) == ((), "interrupted", 20)
+
+
+# Going on -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_known_is_not_tried_again(compiled: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts go to a file and come back; a second run has nothing to search, and gives an equal report."""
+    system, path = compiled(lock()), tmp_path / "facts"
+    log = MutationLog(path)
+    first = mutation(system, keep=lambda facts: log.keep("lock", "f", facts)).report()
+    for name in ("try_alone", "try_pair", "try_beyond"):
+        monkeypatch.setattr(Bench, name, None)
+    again = mutation(system, known=MutationLog(path).known("lock", "f"), keep=_fail).report()
+
+    assert to_json(again) == to_json(first)
+
+
+def _fail(facts: Facts) -> None:
+    pytest.fail(f"{facts} was known")
+
+
+def test_a_log_that_was_cut_off_lacks_its_last_line(compiled: Compiled, tmp_path: Path) -> None:
+    """Half a line is left out, and what comes next stands on a line of its own."""
+    path = tmp_path / "facts"
+    log = MutationLog(path)
+    one, two, three, *_ = (Facts(mutant, equal=True) for mutant in mutants(compiled(lock())))
+    for facts in (one, two):
+        log.keep("lock", "f", facts)
+    path.write_text(path.read_text()[:-20])
+    again = MutationLog(path)
+
+    assert list(again.known("lock", "f").values()) == [one]
+    again.keep("lock", "f", three)
+    assert list(MutationLog(path).known("lock", "f").values()) == [one, three]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"{}\n", "'version'"),
+        (b"[]\n", "is no line of a log of mutants"),
+        (b"3\n", "is no line of a log of mutants"),
+        (b'{"version": 9}\n', "its version is 9"),
+        (b"not json\n", "is no line of a log of mutants"),
+        (b"\xff\xfe\n", "it is no text"),
+        (b"[" * 100_000 + b"\n", "is no line of a log of mutants"),
+    ],
+    ids=["empty", "list", "number", "version", "text", "binary", "deep"],
+)
+def test_a_file_that_is_no_log(tmp_path: Path, text: bytes, said: str) -> None:
+    """One line names the file and what to do."""
+    path = tmp_path / "facts"
+    path.write_bytes(text)
+    with pytest.raises(UsageError) as refused:
+        MutationLog(path)
+
+    assert said in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_a_device_is_no_log() -> None:
+    """What has no end is not read."""
+    with pytest.raises(UsageError, match="/dev/zero: is no file"):
+        MutationLog(Path("/dev/zero"))
+
+
+def test_a_log_of_another_version_of_the_model(compiled: Compiled, tmp_path: Path) -> None:
+    """Facts are of one model in one version; a change of the model, a variant or a scope makes another."""
+    system, path = compiled(lock()), tmp_path / "facts"
+    changed = compiled(lock().replace('require(self.inside[n], "LS-04")\n    self', "self"))
+    larger = compiled(lock().replace("Node: 2", "Node: 3"))
+    declared = compiled(lock(LS_06=None))
+    stamps = [fingerprint(each, list(each.scopes.values())) for each in (system, changed, larger, declared)]
+    MutationLog(path).keep("lock", stamps[0], Facts(mutants(system)[0], equal=True))
+
+    assert stamps[3] == stamps[0]
+    assert len(set(stamps)) == 3
+    assert MutationLog(path).known("other", stamps[1]) == {}
+    with pytest.raises(UsageError, match=r"another version of the model.*remove the file"):
+        MutationLog(path).known("lock", stamps[1])
+
+
+# Operators ------------------------------------------------------------------------------------------------------
+
+
+def test_operators_change_one_thing_each(compiled: Compiled) -> None:
+    """Each kind of change occurs, with its place, and no two mutants are the same model."""
+    body = """
+    up: Rel[Node]
+    level: N
+    seen: Ghost[Rel[Node]]
+    tiny = Scope({Node: 2, N: 2}, budgets={"crash": 1})
+
+    @init
+    def empty(self) -> None:
+        self.up.fill(False)
+        self.level = N(0)
+        self.seen.fill(False)
+
+    @action
+    def rise(self, n: Node) -> None:
+        require(not self.up[n] and self.level < N(2), "LS-01")
+        self.up[n] = self.level == N(0)
+        self.level = self.level + 1
+        self.seen[n] = True
+
+    @action
+    def crash(self, n: Node) -> None:
+        self.up[n] = False
+
+    @invariant
+    def low(self) -> bool:
+        return all(self.level <= N(2) for n in Node if self.up[n])
+    """
+    system = compiled(body)
+    found = list(operators(system))
+
+    assert [(each.where, each.change) for each in found] == [
+        ("rise", "LS-01: part 1 of 2 is left out"),
+        ("rise", "LS-01: part 2 of 2 is left out"),
+        ("rise", "LS-01: < to <="),
+        ("rise", "up is not written"),
+        ("rise", "comes after the next line"),
+        ("rise", "level is not written"),
+        ("crash", "up is not written"),
+        ("crash", "never happens"),
+        ("low", "holds without its premise"),
+    ]
+    assert len({each.system.fingerprint for each in found} | {system.fingerprint}) == len(found) + 1
+    assert all(each.at.line > 1 for each in found)
+
+
+def test_operator_mutants_are_killed_equal_or_survive(compiled: Compiled) -> None:
+    """A guard that is one part short lets two in; a fault that no property sees survives; an equal graph is named."""
+    system = compiled(lock())
+    rows: list[OperatorRow] = []
+    limits = Limits(Budget(), cores=1)
+    try_operators(system, Bench(system, system.scopes["tiny"], "lock", limits), limits, rows.append)
+    found = {(row.where, row.change): row.way for row in rows}
+
+    assert found["leave", "inside is not written"] == "killed"
+    assert found["leave", "tired is not written"] == "survived"
+    assert found["ask", "asked is not written"] == "killed"
+    assert found["asked_first", "holds without its premise"] == "killed"
+    assert {"killed", "survived"} <= set(found.values())

@@ -1,0 +1,106 @@
+"""Whether a mutant takes the same steps as the whole model: the kernel's answer is that of the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel import comparing
+from holdfast.lower.kernel.comparing import CHUNK, Comparison
+from holdfast.lower.kernel.packing import Packing
+from tests.differential.running import rules_of
+from tests.kernel.plain import plain_build
+
+STATES = 60
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons are run by Python, which takes no time to begin."""
+    monkeypatch.setattr(comparing, "build", plain_build)
+
+
+def reachable(machine: Interpreter, most: int) -> list[bytes]:
+    """Some reachable states, nearest first."""
+    found = dict.fromkeys(machine.initial())
+    for state in (waiting := list(found)):
+        if len(waiting) >= most:
+            break
+        for successors in machine.successors:
+            for after, _ in successors(state):
+                if after not in found:
+                    found[after] = None
+                    waiting.append(after)
+    return waiting[:most]
+
+
+def expected(system: System, scope: str, removed: str, states: list[bytes]) -> int | None:
+    """The first of the states from which some action takes other steps, as the interpreters of both systems say."""
+    whole = Interpreter(system, system.scopes[scope])
+    mutant = Interpreter(remove_rules(system, [removed]), system.scopes[scope])
+    for number, state in enumerate(states):
+        if any(one(state) != two(state) for one, two in zip(whole.successors, mutant.successors, strict=True)):
+            return number
+    return None
+
+
+def answers(system: System, scope: str) -> Iterator[tuple[str, int | None, int | None]]:
+    """For every rule, also in one action: its name, the kernel's answer and the interpreters'."""
+    machine = Interpreter(system, system.scopes[scope])
+    comparison, packing = Comparison(machine), Packing(machine.layout)
+    states = reachable(machine, STATES)
+    rows = np.array([packing.pack(state) for state in states], np.int64)
+    for name in rules_of(system):
+        label, _, action = name.partition("@")
+        actions = (action,) if action else system.rule(label).actions
+        yield name, comparison.first_difference(rows, [name], actions), expected(system, scope, name, states)
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("model", ["streams", "gauges", "locks"])
+def test_the_first_difference_is_the_interpreters(model: str, request: pytest.FixtureRequest) -> None:
+    """For each rule of three models, everywhere and in one action, both find the same state, or none."""
+    found = list(answers(request.getfixturevalue(model), "tiny"))
+
+    assert [(name, kernel) for name, kernel, _ in found] == [(name, plain) for name, _, plain in found]
+    assert any(kernel is not None for _, kernel, _ in found)
+
+
+def test_a_compiled_comparison_agrees(locks: System) -> None:
+    """The same when it is compiled; some rules differ, and some do not from these states."""
+    found = list(answers(locks, "tiny"))
+
+    assert [(name, kernel) for name, kernel, _ in found] == [(name, plain) for name, _, plain in found]
+    assert any(kernel is not None for _, kernel, _ in found)
+
+
+@pytest.mark.usefixtures("plain")
+def test_only_the_actions_asked_for_are_compared(locks: System) -> None:
+    """A rule that is gone from an action that nobody asked about makes no difference."""
+    machine = Interpreter(locks, locks.scopes["tiny"])
+    comparison, packing = Comparison(machine), Packing(machine.layout)
+    rows = np.array([packing.pack(state) for state in reachable(machine, STATES)], np.int64)
+    [(name, place), *_] = [(name, kernel) for name, kernel, _ in answers(locks, "tiny") if kernel is not None]
+    label = name.partition("@")[0]
+    others = [action.name for action in locks.actions if action.name not in locks.rule(label).actions]
+
+    assert comparison.first_difference(rows, [label], locks.rule(label).actions) == place
+    assert comparison.first_difference(rows, [label], others) is None
+    assert comparison.first_difference(rows[:place], [label], locks.rule(label).actions) is None
+    assert comparison.first_difference(rows, [], [action.name for action in locks.actions]) is None
+
+
+@pytest.mark.usefixtures("plain")
+def test_differences_are_found_behind_the_first_chunk(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place is counted over all states, however many are compared at once."""
+    monkeypatch.setattr(comparing, "CHUNK", 2)
+    assert CHUNK > STATES
+    found = list(answers(locks, "tiny"))
+
+    assert [(name, kernel) for name, kernel, _ in found] == [(name, plain) for name, _, plain in found]
+    assert any(kernel is not None and kernel > 2 for _, kernel, _ in found)

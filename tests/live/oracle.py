@@ -1,0 +1,151 @@
+"""Liveness by trying everything: the oracle of the tests. It knows no components, no arrays and no search.
+
+A run that goes on for ever in a finite graph visits some states again and again, in the end these alone. They hang
+together, each reachable from each among them, or there is just one, at which the run stays. So it is enough to try
+every set of states: a run may keep to it, and then may use all edges within it, or it may not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import attrs
+
+Strength = Literal["weak", "strong"]
+Edge = tuple[int, int, int | None]
+"""From, to, and the demand that the step serves."""
+
+
+@attrs.frozen
+class Puzzle:
+    """A graph of ``states`` states with what is asked of it.
+
+    ``cuts`` are pairs of a state and a demand of which a bound cut a step there. Owed is what ``trigger`` holds in,
+    until a state of ``goal``.
+    """
+
+    states: int
+    starts: frozenset[int]
+    edges: frozenset[Edge]
+    demands: tuple[Strength, ...]
+    cuts: frozenset[tuple[int, int]]
+    trigger: frozenset[int]
+    goal: frozenset[int]
+
+    @property
+    def sorted_edges(self) -> list[Edge]:
+        """The edges in a fixed order."""
+        return sorted(self.edges, key=lambda edge: (edge[0], edge[1], -1 if edge[2] is None else edge[2]))
+
+    def reachable(self) -> frozenset[int]:
+        """The states that a run can reach."""
+        return closure(self.starts, self.edges, frozenset(range(self.states)))
+
+    def cut_somewhere(self) -> bool:
+        """Whether a bound cut a fair step in some reachable state."""
+        return any(state in self.reachable() for state, _ in self.cuts)
+
+
+def closure(start: Iterable[int], edges: Iterable[Edge], within: frozenset[int]) -> frozenset[int]:
+    """The states that can be reached without leaving ``within``."""
+    found = frozenset(start) & within
+    while True:
+        more = found | {to for of, to, _ in edges if of in found and to in within}
+        if more == found:
+            return found
+        found = more
+
+
+def violated(puzzle: Puzzle, *, cautious: bool = True) -> bool:
+    """Whether some fair run owes the goal for ever; ``cautious`` takes what a bound cut for possible."""
+    unmet = frozenset(range(puzzle.states)) - puzzle.goal
+    owing = closure(puzzle.reachable() & puzzle.trigger & unmet, puzzle.edges, unmet)
+    return any(can_stay(puzzle, kept, cautious=cautious) for kept in subsets(owing))
+
+
+def subsets(states: frozenset[int]) -> Iterator[frozenset[int]]:
+    """Every set of some of the states."""
+    for size in range(1, len(states) + 1):
+        yield from map(frozenset, itertools.combinations(sorted(states), size))
+
+
+def can_stay(puzzle: Puzzle, kept: frozenset[int], *, cautious: bool) -> bool:
+    """Whether a fair run can visit just these states for ever, using every edge among them."""
+    among = [edge for edge in puzzle.edges if edge[0] in kept and edge[1] in kept]
+    if any(closure([state], among, kept) != kept for state in kept):
+        return False
+    return all(
+        meets(puzzle, demand, kept, {label for *_, label in among}, cautious) for demand in range(len(puzzle.demands))
+    )
+
+
+def meets(puzzle: Puzzle, demand: int, visited: Iterable[int], served: set[int | None], cautious: bool) -> bool:
+    """Whether a demand is met by a run that visits these states and serves these demands again and again."""
+    possible = {of for of, _, label in puzzle.edges if label == demand}
+    if cautious:
+        possible |= {state for state, label in puzzle.cuts if label == demand}
+    if demand in served:
+        return True
+    if puzzle.demands[demand] == "weak":
+        return any(state not in possible for state in visited)
+    return not any(state in possible for state in visited)
+
+
+def is_violation(puzzle: Puzzle, stem: tuple[int, ...], turn: tuple[tuple[int | None, int], ...]) -> bool:
+    """Whether this very lasso violates: every step is one, the debt stays, the way round leads back and is fair."""
+    run = [*stem, *(state for _, state in turn)]
+    steps = [(of, to) for of, to, _ in puzzle.edges]
+    if run[0] not in puzzle.starts or any(pair not in steps for pair in itertools.pairwise(stem)):
+        return False
+    if any((of, to, label) not in puzzle.edges for of, (label, to) in zip(run[len(stem) - 1 :], turn, strict=False)):
+        return False
+    if turn and run[-1] != stem[-1]:
+        return False
+    owed = False
+    for state in run:
+        owed = (owed or state in puzzle.trigger) and state not in puzzle.goal
+    visited, served = {stem[-1], *(state for _, state in turn)}, {label for label, _ in turn}
+    fair = all(meets(puzzle, demand, visited, served, True) for demand in range(len(puzzle.demands)))
+    return owed and fair and not visited & puzzle.goal
+
+
+def shortest_stem(puzzle: Puzzle) -> int:
+    """How many steps a violating run takes at least until it keeps to states in which a fair run can stay."""
+    unmet = frozenset(range(puzzle.states)) - puzzle.goal
+    settled = frozenset[int]().union(*(kept for kept in subsets(unmet) if can_stay(puzzle, kept, cautious=True)))
+    now = {(state, state in puzzle.trigger and state in unmet) for state in puzzle.starts}
+    for length in itertools.count():
+        if any(owed and state in settled for state, owed in now):
+            return length
+        now |= {
+            (to, (owed or to in puzzle.trigger) and to in unmet)
+            for state, owed in now
+            for of, to, _ in puzzle.edges
+            if of == state
+        }
+    raise AssertionError
+
+
+def puzzles(seed: int, count: int, *, cuts: bool = True) -> Iterator[Puzzle]:
+    """Random puzzles, with demands of both strengths, few edges and many goals, so that both answers are frequent."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        states = chance.randint(1, 6)
+        demands = tuple(chance.choice(("weak", "strong")) for _ in range(chance.randint(0, 3)))
+        labels = [None, *range(len(demands))]
+        edges = {
+            (of, to, chance.choice(labels))
+            for _ in range(chance.randint(0, 12))
+            if (of := chance.randrange(states)) != (to := chance.randrange(states))
+        }
+        cut = {
+            (chance.randrange(states), chance.randrange(len(demands)))
+            for _ in range(chance.choice([0, 0, 2]) if cuts and demands else 0)
+        }
+        goal = {state for state in range(states) if chance.random() < 0.25}
+        trigger = {state for state in range(states) if chance.random() < 0.5}
+        starts = {0, *(state for state in range(states) if chance.random() < 0.1)}
+        yield Puzzle(states, *map(frozenset, (starts, edges)), demands, *map(frozenset, (cut, trigger, goal)))

@@ -1,0 +1,228 @@
+"""A test of the tests: faults planted in the engine, each of which the oracle or the interpreter must notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from holdfast.check.live import components, engine, fair, lasso
+from holdfast.check.live.components import Mask, Numbers, Part
+from holdfast.check.live.fair import Fair, FairComponents
+from holdfast.check.replay import Replayer
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.lower import labelled
+from holdfast.lower.fairness import FREE
+from holdfast.lower.state_graph import Arrays
+from tests.live import judging
+from tests.live.asking import answer
+from tests.live.judging import differences
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+FAULTS: dict[str, Plant] = {}
+
+
+def fault(plant: Plant) -> Plant:
+    """Note a fault under its sentence."""
+    assert plant.__doc__ is not None
+    FAULTS[plant.__doc__] = plant
+    return plant
+
+
+def everywhere(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> None:
+    """Put a function in the place of the one of that name, wherever it was imported."""
+    for module in (components, fair, lasso, engine, judging):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, value)
+
+
+@fault
+def no_stuttering(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run stays where it is: a single state is no component."""
+    true_of = FairComponents.of
+
+    def of(self: FairComponents, whole: Part) -> Fair:
+        found = true_of(self, whole)
+        sizes = np.bincount(found.components, minlength=1)
+        kept = sizes[found.components] > 1
+        return Fair(found.states[kept], found.components[kept])
+
+    monkeypatch.setattr(FairComponents, "of", of)
+
+
+@fault
+def through_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A debt outlives the goal: states that meet it are not removed."""
+    true_reached = components.reached
+    everywhere(monkeypatch, "reached", lambda graph, seeds, within: true_reached(graph, seeds, np.ones_like(within)))
+
+
+@fault
+def owed_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every state without the goal counts, whether anything is owed there or not."""
+    everywhere(monkeypatch, "reached", lambda graph, seeds, within: within)
+
+
+@fault
+def served_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that leaves a component serves the demands on it."""
+
+    def served(self: FairComponents, whole: Part, found: Numbers, count: int) -> Numbers:
+        flags = np.zeros((count, self.words), np.int64)
+        for source, label in zip(whole.sources.tolist(), whole.labels.tolist(), strict=True):
+            if label != FREE:
+                flags[found[source], 0] |= 1 << label
+        return flags
+
+    monkeypatch.setattr(FairComponents, "_served", served)
+
+
+@fault
+def never_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No step serves a demand."""
+    monkeypatch.setattr(
+        FairComponents,
+        "_served",
+        lambda self, whole, found, count: np.zeros((count, self.words), np.int64),
+    )
+
+
+@fault
+def strong_is_weak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strong demands are taken for weak ones."""
+    true_flags = FairComponents._flags
+    monkeypatch.setattr(
+        FairComponents,
+        "_flags",
+        lambda self, demands, strength: (
+            true_flags(self, demands, "weak") | (true_flags(self, demands, "strong") if strength == "weak" else 0)
+            if strength == "weak"
+            else np.zeros(self.words, np.int64)
+        ),
+    )
+
+
+@fault
+def weak_is_strong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weak demands are taken for strong ones."""
+    true_flags = FairComponents._flags
+    monkeypatch.setattr(
+        FairComponents,
+        "_flags",
+        lambda self, demands, strength: (
+            np.zeros(self.words, np.int64)
+            if strength == "weak"
+            else true_flags(self, demands, "weak") | true_flags(self, demands, "strong")
+        ),
+    )
+
+
+@fault
+def whole_components_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A component that starves a strong demand is given up, with all its parts."""
+    true_within = Part.within
+    monkeypatch.setattr(Part, "within", lambda self, kept: true_within(self, np.zeros_like(kept)))
+
+
+@fault
+def cuts_are_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a bound cut is impossible, so that a run may seem fair for the bound's sake."""
+    true_init = FairComponents.__init__
+
+    def init(self: FairComponents, graph: Arrays, demands: Any, *, cautious: bool = True) -> None:  # noqa: ARG001
+        true_init(self, graph, demands, cautious=False)
+
+    monkeypatch.setattr(FairComponents, "__init__", init)
+
+
+@fault
+def cuts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said of the cut of a fair action."""
+    true_of = labelled.LabelledSteps.of
+    monkeypatch.setattr(labelled.LabelledSteps, "of", lambda self, state: (true_of(self, state)[0], []))
+
+
+@fault
+def any_component(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States that hang together in one direction only count as a component."""
+
+    def weakly(self: Part) -> Any:
+        matrix = components.csr_matrix(
+            (np.ones(len(self.sources)), (self.sources, self.targets)), shape=(len(self.states),) * 2
+        )
+        return components.connected_components(matrix, directed=True, connection="weak")[1]
+
+    monkeypatch.setattr(Part, "components", weakly)
+
+
+@fault
+def last_fair_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes to some fair state, and not to a nearest one."""
+    true_stem = lasso.shortest_stem
+
+    def stem(graph: Arrays, found: Fair, owed: Mask, unmet: Mask) -> tuple[int, ...]:
+        last = Fair(found.states[-1:], found.components[-1:])
+        return true_stem(graph, last, owed, unmet)
+
+    monkeypatch.setattr(lasso, "shortest_stem", stem)
+
+
+@fault
+def debt_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way to the fair state need not pass a state that owes anything."""
+    true_stem = lasso.shortest_stem
+    monkeypatch.setattr(
+        lasso,
+        "shortest_stem",
+        lambda graph, found, owed, unmet: true_stem(graph, found, np.ones_like(owed), np.ones_like(unmet)),
+    )
+
+
+@fault
+def no_way_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way round does not lead back."""
+    monkeypatch.setattr(lasso._Round, "_home", lambda self, place: [])
+
+
+@fault
+def no_errands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way round does not see to strong demands."""
+    true_walk = lasso._Round._walk
+    monkeypatch.setattr(lasso._Round, "_walk", lambda self, strong: true_walk(self, set()))
+    true_init = lasso._Round.__init__
+
+    def init(self: Any, *args: Any) -> None:
+        true_init(self, *args)
+        self.strong = set()
+
+    monkeypatch.setattr(lasso._Round, "__init__", init)
+
+
+@pytest.mark.parametrize("sentence", FAULTS)
+def test_a_planted_fault_is_caught(sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer or a run is wrong by the oracle, or the engine contradicts itself."""
+    FAULTS[sentence](monkeypatch)
+    try:
+        found = next(differences(tmp_path, seed=1, arrays=1500, models=80), None)
+    except (AssertionError, IndexError, ValueError) as error:
+        found = str(error)
+    assert found is not None
+
+
+def test_a_run_that_is_changed_is_no_violation(lease: System) -> None:
+    """The interpreter judges by itself: a step less, another loop or another property, and nothing is shown."""
+    starved = remove_rules(lease, ["LS-08"])
+    trace = answer(starved, "freed").findings[0]
+    replayer = Replayer(starved, starved.scopes["tiny"], leads_to=tuple(starved.of_kind("leads_to")))
+    script = replayer.script(trace)
+    assert replayer.shows(script, "freed")
+    assert not replayer.shows(attrs.evolve(script, steps=script.steps[:1], loop=1), "freed")
+    assert not replayer.shows(attrs.evolve(script, loop=0), "freed")
+    assert not replayer.shows(attrs.evolve(script, loop=None), "freed")
+    assert not replayer.shows(script, "served")

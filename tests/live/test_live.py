@@ -1,0 +1,286 @@
+"""What ``live`` answers: verdicts, figures, and runs that go on for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.live.engine import live
+from holdfast.check.live.result import live_to_json, render_live
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from tests.live.asking import LEASE, answer, edited, run
+from tests.live.conftest import Compiled
+from tests.live.judging import differences
+
+# Answers -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_answers_are_those_of_trying_everything(tmp_path: Path) -> None:
+    """On random graphs, and on random models, verdicts are the oracle's, and runs are violations by its rules."""
+    assert list(differences(tmp_path, seed=1, arrays=1500, models=80)) == []
+
+
+def test_what_holds_is_exhausted(lease: System) -> None:
+    """Both properties hold, in both scopes, and the figures say of how much."""
+    result = answer(lease, scope="default")
+    assert (result.verdict, result.exit_code, result.findings) == ("exhausted", 0, ())
+    figures = result.figures
+    assert (figures.states, figures.initial, figures.depth) == (576, 1, 10)
+    assert [(each.claim.name, each.instances, each.owing) for each in figures.owed] == [
+        ("served", 4, 768),
+        ("freed", 2, 768),
+    ]
+    assert [(each.action, each.strength, each.instances) for each in figures.demands] == [
+        ("grant", "strong", 4),
+        ("expire", "weak", 2),
+    ]
+
+
+def test_without_fairness_nothing_has_to_happen(compiled: Compiled) -> None:
+    """A run may stay where it is for ever, unless an action is fair, however surely it could go on."""
+    body = """
+    n: N
+    tiny = Scope({N: 1})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action FAIR
+    def go(self) -> None:
+        require(self.n == N(0), "A-1")
+        self.n = N(1)
+    @leads_to
+    def arrives(self) -> tuple[bool, bool]:
+        return self.n == N(0), self.n == N(1)
+    """
+    unfair = answer(compiled(body.replace(" FAIR", "")))
+    assert (unfair.verdict, unfair.exit_code) == ("violated", 13)
+    assert run(unfair.findings[0]) == ([], [])
+    assert "No action is fair" in render_live(unfair)
+    assert answer(compiled(body.replace(" FAIR", "(fair='weak')"))).verdict == "exhausted"
+
+
+def test_weak_fairness_does_not_help_what_is_possible_now_and_then(tmp_path: Path, lease: System) -> None:
+    """A client that finds the file taken whenever it looks is starved under weak fairness, and not under strong."""
+    weak = edited(tmp_path, ('fair="strong"', 'fair="weak"'))
+    result = answer(weak, "served")
+    assert answer(lease, "served").verdict == "exhausted"
+    stem, turn = run(result.findings[0])
+    assert stem == ["ask(c1,f1)"]
+    assert turn == ["ask(c2,f1)", "grant(c2,f1)", "release(c2,f1)"]
+    assert result.findings[0].shown.where == (("c", "c1"), ("f", "f1"))
+    assert dict(result.fair[0]) == {
+        "taken": "grant(c=c2, f=f1) in step 3",
+        "not possible": "grant(c=c1, f=f1) after step 3, by LS-03; expire after step 1, by LS-06",
+    }
+
+
+def test_fairness_is_per_instance(tmp_path: Path) -> None:
+    """If it is fair to grant to somebody, nobody in particular need be granted anything."""
+    somebody = edited(tmp_path, ('fair="strong", per=("c", "f")', 'fair="strong", per=("f",)'))
+    result = answer(somebody, "served")
+    assert result.verdict == "violated"
+    assert "grant(c2,f1)" in run(result.findings[0])[1]
+    assert answer(somebody, "freed").verdict == "exhausted"
+
+
+def test_a_part_of_a_component_may_be_fair(compiled: Compiled) -> None:
+    """A strong demand that the whole component starves is met where it is never possible."""
+    system = compiled("""
+    n: N
+    tiny = Scope({N: 4})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action(fair="weak")
+    def turn(self) -> None:
+        require(self.n != N(3) and self.n != N(4), "A-1")
+        self.n = N(1) if self.n != N(1) else N(2)
+    @action
+    def wander(self) -> None:
+        require(self.n == N(2) or self.n == N(3), "A-2")
+        self.n = N(3) if self.n == N(2) else N(1)
+    @action(fair="strong")
+    def arrive(self) -> None:
+        require(self.n == N(3), "A-3")
+        self.n = N(4)
+    @leads_to
+    def arrives(self) -> tuple[bool, bool]:
+        return self.n == N(0), self.n == N(4)
+    """)
+    trace = answer(system).findings[0]
+    assert run(trace) == (["turn()"], ["turn()", "turn()"])
+
+
+@pytest.mark.parametrize("rule", ["LS-02", "LS-03", "LS-06", "LS-08"])
+def test_a_missing_rule_is_shown_or_not(lease: System, rule: str) -> None:
+    """Without the effect of expiry both are violated; what only forbids steps is not missed."""
+    result = answer(remove_rules(lease, [rule]))
+    assert [trace.shown.name for trace in result.findings] == (["served", "freed"] if rule == "LS-08" else [])
+
+
+def test_a_variant_may_starve(lease: System) -> None:  # noqa: ARG001 - the module is loaded
+    """Patience is fatal: a holder that lives need not give the file back."""
+    patient = compile_model(load_model(str(LEASE)), variants=("patient",))
+    assert [trace.shown.name for trace in answer(patient).findings] == ["served", "freed"]
+
+
+def test_a_step_that_changes_nothing_is_none(compiled: Compiled) -> None:
+    """An action that is possible and changes nothing is not owed; nor is one that changes a ghost alone."""
+    system = compiled("""
+    n: N
+    seen: Ghost[Rel[N]]
+    tiny = Scope({N: 2})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+        self.seen.fill(False)
+    @action(fair="weak")
+    def idle(self, m: N) -> None:
+        self.n = self.n
+        self.seen[m] = True
+    @leads_to
+    def arrives(self) -> tuple[bool, bool]:
+        return self.n == N(0), self.n == N(1)
+    @leads_to
+    def sees(self) -> tuple[bool, bool]:
+        return self.n == N(0), self.seen[N(1)]
+    """)
+    result = answer(system)
+    assert [run(trace) for trace in result.findings] == [([], []), ([], [])]
+    assert [each.never_possible for each in result.figures.demands] == [1]
+    assert answer(system, "sees").verdict == "violated"
+
+
+def test_a_trigger_that_never_holds_is_vacuous(compiled: Compiled) -> None:
+    """Nothing is owed: the property holds and means nothing, which ends with 10."""
+    system = compiled("""
+    n: N
+    tiny = Scope({N: 1})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action(fair="weak")
+    def stay(self) -> None:
+        self.n = N(0)
+    @leads_to
+    def falls(self) -> tuple[bool, bool]:
+        \"\"\"LV-09. It falls.\"\"\"
+        return self.n == N(1), self.n == N(0)
+    """)
+    result = answer(system)
+    assert (result.verdict, result.exit_code) == ("exhausted", 10)
+    assert "vacuous: falls (LV-09)" in render_live(result)
+
+
+# Bounds ------------------------------------------------------------------------------------------------------------
+
+CLIMBER = """
+n: N
+done: bool
+tiny = Scope({N: 2})
+short = Scope({N: 5}, budgets={"climb": 2})
+@init
+def zero(self) -> None:
+    self.n = N(0)
+    self.done = False
+@action(fair="weak")
+def climb(self) -> None:
+    require(not self.done, "A-1")
+    self.n = self.n + 1
+@action UNFAIR
+def stop(self) -> None:
+    require(self.n >= N(2), "A-2")
+    self.done = True
+@leads_to
+def stops(self) -> tuple[bool, bool]:
+    \"\"\"LV-03. The climber stops.\"\"\"
+    return self.n == N(0), self.done
+"""
+
+
+@pytest.mark.parametrize(
+    ("scope", "bound", "remedy"),
+    [
+        ("tiny", "N", "Choose a scope in which N cannot be exceeded."),
+        ("short", "budget", "Choose a scope without a budget for climb."),
+    ],
+)
+def test_a_cut_of_a_fair_action_is_no_answer(compiled: Compiled, scope: str, bound: str, remedy: str) -> None:
+    """Where a bound cut what must happen, neither a violation nor its absence is claimed; the cut is named."""
+    result = answer(compiled(CLIMBER.replace(" UNFAIR", "")), scope=scope)
+    assert (result.verdict, result.exit_code, result.findings) == ("inconclusive", 20, ())
+    assert [(action, cut) for action, cut, _ in result.figures.fair_cuts] == [("climb", bound)]
+    assert result.figures.owed[0].only_if_cut is not None
+    text = " ".join(render_live(result).split())
+    assert f"no answer: a bound of the scope cut what must happen some time: climb by {bound}" in text
+    assert remedy in text
+    assert "Taken for impossible, what was cut would starve stops (LV-03)." in text
+
+
+def test_a_cut_that_hides_nothing_is_said_so(compiled: Compiled) -> None:
+    """If stopping is fair the climber stops whatever was cut, and that is said; it is no answer all the same."""
+    result = answer(compiled(CLIMBER.replace(" UNFAIR", "(fair='weak')")))
+    assert result.verdict == "inconclusive"
+    assert result.figures.owed[0].only_if_cut is None
+    assert "Nothing that is owed starves, whether what was cut is taken for possible or not." in render_live(result)
+
+
+def test_a_cut_of_an_unfair_action_matters_to_nobody(compiled: Compiled) -> None:
+    """What need not happen is not missed where a bound cuts it."""
+    lazy = CLIMBER.replace(" UNFAIR", "").replace('(fair="weak")', "")
+    result = answer(compiled(lazy))
+    assert result.verdict == "violated"
+    assert [action.cuts for action in result.figures.actions] == [(("N", 1),), ()]
+    assert result.figures.fair_cuts == ()
+
+
+# Questions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("LV-9", "Lease has no leads-to property 'LV-9'; did you mean LV-02, LV-01?"),
+        ("zzz", "Lease has no leads-to property 'zzz'; it has: LV-01, LV-02, freed, served"),
+    ],
+)
+def test_an_unknown_property_is_named(lease: System, name: str, problem: str) -> None:
+    """With what there is instead."""
+    with pytest.raises(UsageError, match="leads-to") as refused:
+        answer(lease, name)
+    assert str(refused.value) == problem
+
+
+def test_a_property_of_another_kind_is_refused(compiled: Compiled) -> None:
+    """And the engine that decides it is named; so is a model without anything to decide."""
+    text = CLIMBER.replace(" UNFAIR", "")
+    with pytest.raises(UsageError, match="'low' is of kind invariant, which `holdfast check` decides"):
+        answer(
+            compiled(CLIMBER.replace(" UNFAIR", "") + "@invariant\ndef low(self) -> bool:\n    return self.n < N(9)\n"),
+            "low",
+        )
+    silent = compiled(text.partition("@leads_to")[0])
+    with pytest.raises(UsageError, match="Written states nothing about liveness"):
+        answer(silent)
+
+
+def test_a_limit_is_no_answer(lease: System) -> None:
+    """A graph that is not whole decides nothing."""
+    result = live(lease, lease.scopes["default"], budget=Budget(states=100))
+    assert (result.verdict, result.exit_code, result.ended_by) == ("inconclusive", 20, "states: more than 100")
+    assert "liveness is decided on the whole graph alone" in " ".join(render_live(result).split())
+
+
+def test_equal_questions_have_equal_answers(lease: System) -> None:
+    """To the byte, but for the time."""
+    starved = remove_rules(lease, ["LS-08"])
+    one, two = (live_to_json(answer(starved)) | {"timing": None} for _ in range(2))
+    assert one == two
+    assert attrs.evolve(answer(starved), timing=answer(starved).timing) == answer(starved)

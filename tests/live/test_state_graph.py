@@ -1,0 +1,185 @@
+"""The graph itself: the kernel draws the one that the interpreter draws, and that is the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from holdfast.check.live.engine import live
+from holdfast.check.live.result import live_to_json
+from holdfast.ir.compile import compile_model
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from holdfast.lower.fairness import FREE, Demands
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel import build, graphs
+from holdfast.lower.state_graph import FLAGS, Arrays, PlainGraph, draw
+from tests.kernel.plain import plain_build
+from tests.live.asking import LEASE, answer
+from tests.live.conftest import Compiled
+from tests.live.oracle import puzzles
+from tests.live.written import as_model
+
+GAUGES = Path(__file__).parents[1] / "lower" / "models" / "gauges.py"
+
+LADDER = """
+n: N
+tiny = Scope({N: 80})
+@init
+def zero(self) -> None:
+    self.n = N(0)
+@action(fair="weak", per=("m",))
+def climb(self, m: N) -> None:
+    require(m == self.n + 1, "A-1")
+    require(m != N(70), "A-2")
+    self.n = m
+@action(fair="strong")
+def leap(self) -> None:
+    require(self.n == N(69), "A-3")
+    self.n = N(70)
+@leads_to
+def arrives(self) -> tuple[bool, bool]:
+    return self.n == N(0), self.n == N(80)
+"""
+"""More demands than a word of flags has room for."""
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's text is run by Python, with little room at first, so that all of it has to grow."""
+    monkeypatch.setattr(graphs, "build", plain_build)
+    monkeypatch.setattr(graphs, "FIRST", 1)
+    monkeypatch.setattr(graphs, "CHUNK", 5)
+
+
+def drawn(system: System) -> tuple[Interpreter, PlainGraph]:
+    """The interpreter's graph at tiny, with the ghosts that the leads-to properties read."""
+    ghosts = ghosts_read(system, tuple(system.of_kind("leads_to")))
+    machine = Interpreter(system, system.scopes["tiny"], ghosts=ghosts, properties=())
+    graph = draw(machine, machine.initial(), Demands(machine.layout), lambda *_: False)
+    assert graph is not None
+    return machine, graph
+
+
+def unequal(system: System) -> Iterator[str]:
+    """In what the kernel's graph differs from the interpreter's."""
+    machine, plain = drawn(system)
+    noted = machine.statistics.cuts, machine.statistics.decisive_in
+    machine.statistics.reset()
+    props = tuple(system.of_kind("leads_to"))
+    kernel = graphs.KernelGraph(machine, Demands(machine.layout), props)
+    assert kernel.draw(machine.initial(), lambda *_: False)
+    for field in attrs.fields(Arrays):
+        if not np.array_equal(getattr(plain.arrays, field.name), getattr(kernel.arrays, field.name)):
+            yield field.name
+    if any(plain.state(number) != kernel.state(number) for number in range(plain.arrays.states)):
+        yield "states"
+    for prop in props:
+        args = tuple(machine.layout.codes(param.type) - 1 for param in prop.params)
+        if not np.array_equal(plain.asked(prop, args), kernel.asked(prop, args)):
+            yield prop.name
+    if noted != (machine.statistics.cuts, machine.statistics.decisive_in):
+        yield "what was noted"
+
+
+def test_edges_are_the_steps_that_change_something(lease: System) -> None:
+    """Every edge is a step of the model with its demand, and every step that changes something is an edge."""
+    machine, graph = drawn(lease)
+    numbers = {graph.state(number): number for number in range(graph.arrays.states)}
+    demands = Demands(machine.layout)
+    for state, number in numbers.items():
+        first, last = graph.arrays.offsets[number : number + 2]
+        edges = set(
+            zip(graph.arrays.targets[first:last].tolist(), graph.arrays.labels[first:last].tolist(), strict=True)
+        )
+        assert edges == {
+            (numbers[new], demands.label(action.name, args))
+            for action, successors in zip(lease.actions, machine.successors, strict=True)
+            for new, args in successors(state)
+            if new != state
+        }
+    assert [str(demand) for demand in demands.each] == [
+        "grant(c=c1, f=f1)", "grant(c=c2, f=f1)", "expire(f=f1)",
+    ]  # fmt: skip
+    assert FREE in graph.arrays.labels
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_the_kernel_draws_the_same_graph(tmp_path: Path, lease: System, compiled: Compiled) -> None:
+    """Of a model with several words of flags, of random ones with cuts, and of one with all the language has."""
+    gauges = compile_model(load_model(str(GAUGES)))
+    small = [as_model(puzzle, tmp_path / f"p{number}.py") for number, puzzle in enumerate(puzzles(7, 12))]
+    for system in (lease, compiled(LADDER), *small):
+        assert list(unequal(system)) == [], system.file
+    machine = Interpreter(gauges, gauges.scopes["tiny"], properties=())
+    kernel = graphs.KernelGraph(machine, Demands(machine.layout), tuple(gauges.of_kind("leads_to")))
+    looked = iter(range(3))
+    assert not kernel.draw(machine.initial(), lambda *_: next(looked, None) is None)
+
+
+POOR_HASH = ("return h ^ (h >> np.uint64(29))", "return h & np.uint64(2)")
+"""A hash that spreads states over two places. It is no fault, and shows those that only a full table would."""
+
+FAULTS = {
+    "A step has the label of the one before.": [("poke(notes, LABELS + k,", "poke(notes, LABELS + max(k - 1, 0),")],
+    "Of the demands that are possible one is kept.": [
+        ("possible[i, label // FLAGS] |=", "possible[i, label // FLAGS] =")
+    ],
+    "A cut is one of all later states.": [("poke(notes_at, CUT_FLAGS + word, 0)", "pass")],
+    "States of one hash are one.": [POOR_HASH, ("if holds(states_at, table[slot], s):", "if True:")],
+    "The last edge of a state is lost.": [("ends[i] = edges", "ends[i] = max(start, edges - 1)")],
+    "The goal is taken for the trigger.": [("found |= 2", "found |= 1")],
+    "A step that changes nothing counts.": [("if t != s: put", "if True: put")],
+}
+"""What may go wrong in the kernel's text: what it says, and what it says then."""
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("sentence", FAULTS)
+def test_a_planted_fault_is_caught(
+    sentence: str, tmp_path: Path, lease: System, compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The graphs differ, or the kernel breaks down."""
+    true_text, missing = build.kernel_text, {right for right, _ in FAULTS[sentence]}
+
+    def text(functions: str, driver: str) -> str:
+        found = true_text(functions, driver)
+        for right, wrong in FAULTS[sentence]:
+            missing.difference_update({right} if right in found else ())
+            found = found.replace(right, wrong)
+        return found
+
+    monkeypatch.setattr(build, "kernel_text", text)
+    systems = [lease, compiled(LADDER)]
+    systems += [as_model(puzzle, tmp_path / f"p{number}.py") for number, puzzle in enumerate(puzzles(7, 40))]
+    try:
+        found = next((name for system in systems for name in unequal(system)), None)
+    except (AssertionError, IndexError):
+        found = "the kernel"
+    assert not missing, "the fault is not where it was"
+    assert found
+
+
+def test_many_demands_are_kept_apart(compiled: Compiled) -> None:
+    """A run of eighty fair steps arrives; without one of them it stays below."""
+    ladder = compiled(LADDER)
+    assert len(Demands(drawn(ladder)[0].layout).each) > FLAGS
+    assert answer(ladder).verdict == "exhausted"
+    weak = compiled(LADDER.replace('"strong"', '"weak"').replace("leap", "rest").replace("N(70)\n@", "N(0)\n@"))
+    assert len(answer(weak).findings[0].steps) == 71
+
+
+def test_both_engines_answer_the_same() -> None:
+    """The compiled kernel and the interpreter, to the byte, but for the time."""
+    starved = remove_rules(compile_model(load_model(str(LEASE))), ["LS-08"])
+    one, two = (
+        live_to_json(live(starved, starved.scopes["tiny"], engine=engine)) | {"timing": None}
+        for engine in ("interpreter", "kernel")
+    )
+    assert one == two

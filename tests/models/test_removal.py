@@ -1,0 +1,187 @@
+"""A rule deleted by hand, in a copy of the model's text, against the same rule removed by its label."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.compile import source as sources
+from holdfast.ir.load import load_model, names_in
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+
+FOLDER = Path(__file__).parents[2] / "models"
+
+CHOSEN = [
+    ("ownership", "ST-11"),
+    ("ownership", "ST-13"),
+    ("ownership", "ST-14"),
+    ("ownership", "ST-21"),
+    ("ownership", "ST-44.lift"),
+    ("ownership", "CK-01.flag"),
+    ("ownership", "CK-02.epoch_old"),
+    ("ownership", "CK-02.node"),
+    ("ownership", "CS-28"),
+    ("ownership", "CS-29b"),
+    ("ownership", "CL-07.sent"),
+    ("stream_log", "ST-14"),
+    ("stream_log", "PL-03"),
+    ("stream_log", "PL-25"),
+    ("stream_log", "WL-05"),
+    ("wal", "FO-06.reserve_first"),
+    ("wal", "FO-06.list_first"),
+    ("wal", "WL-05.stored"),
+    ("wal", "WL-05.in_order"),
+    ("wal", "WL-05.verify"),
+    ("wal", "WL-06.trimmed"),
+    ("wal", "WL-08"),
+    ("reassignment", "RA-03"),
+    ("reassignment", "EL-12.tag"),
+    ("reassignment", "RA-11"),
+    ("reassignment", "ST-14"),
+]
+"""Rules whose lack is noticed soon: guards, conditions and effects, in the models and in their parts."""
+
+QUICK, THOROUGH = Budget(states=5_000), Budget(states=10_000)
+"""How far the searches of both copies go; such a limit stops both at the same state."""
+
+
+def statement_end(lines: list[str], start: int) -> int:
+    """The line after the one that closes the last parenthesis opened from ``start`` on."""
+    depth = 0
+    for position in range(start, len(lines)):
+        depth += lines[position].count("(") - lines[position].count(")")
+        if depth == 0:
+            return position + 1
+    raise AssertionError(f"no end of {lines[start]!r}")
+
+
+def indent(line: str) -> int:
+    """How far a line is indented."""
+    return len(line) - len(line.lstrip())
+
+
+def block_end(lines: list[str], start: int, depth: int) -> int:
+    """The line after the block that begins at ``start``, below a line that is indented by ``depth``."""
+    end = start
+    while end < len(lines) and (not lines[end].strip() or indent(lines[end]) > depth):
+        end += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def without_rule(text: str, label: str) -> str | None:
+    """The text without the line of a rule, or the block that it governs; None if the rule does not stand in it."""
+    lines = text.splitlines()
+    for start, line in enumerate(lines):
+        if not re.match(r"\s*(require|if rule)\(", line):
+            continue
+        end = statement_end(lines, start)
+        if f'"{label}"' not in "".join(lines[start:end]):
+            continue
+        kept: list[str] = []
+        if line.lstrip().startswith("if"):
+            end = block_end(lines, end, indent(line))
+            margin, following = " " * indent(line), lines[end] if end < len(lines) else ""
+            if following == f"{margin}else:":
+                other = block_end(lines, end + 1, indent(line))
+                kept, end = [each[4:] for each in lines[end + 1 : other]], other
+            elif following.startswith(f"{margin}elif "):
+                kept, end = [following.replace("elif", "if", 1)], end + 1
+        if not kept and lines[start - 1].endswith(":") and indent(lines[end]) < indent(line):
+            kept = [" " * indent(line) + "pass"]
+        return "\n".join([*lines[:start], *kept, *lines[end:]]) + "\n"
+    return None
+
+
+def without_declarations(text: str) -> str:
+    """The text without what it declares of its mutants: a declaration of a rule that is gone would be refused."""
+    lines = text.splitlines()
+    for start, line in enumerate(lines):
+        if line.startswith("    mutants = outcomes("):
+            return "\n".join([*lines[:start], *lines[statement_end(lines, start) :]]) + "\n"
+    return text
+
+
+def deleted(folder: Path, model: str, label: str) -> System:
+    """A copy of the model and its parts in which the rule is deleted by hand."""
+    package = f"copy_of_{model}_{re.sub('[^a-z0-9]', '_', label.lower())}"
+    edited = 0
+    for path in (FOLDER / "__init__.py", FOLDER / f"{model}.py", *sorted((FOLDER / "parts").glob("*.py"))):
+        text = without_declarations(path.read_text(encoding="utf-8"))
+        shorter = without_rule(text, label)
+        if shorter is not None and (path.stem == model or path.stem in parts_of(model)):
+            text, edited = shorter, edited + 1
+        copy = folder / package / path.relative_to(FOLDER)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text.replace("from models.", f"from {package}."), encoding="utf-8")
+    assert edited == 1, f"{label} stands at {edited} places of {model}"
+    return compile_model(load_model(str(folder / package / f"{model}.py")))
+
+
+@cache
+def parts_of(model: str) -> frozenset[str]:
+    """The parts that a model is made of, by the names of their files."""
+    return frozenset(base.__module__.rpartition(".")[2] for base in load_model(str(FOLDER / f"{model}.py")).__mro__)
+
+
+@cache
+def original(model: str) -> System:
+    """The model as it is."""
+    return compile_model(load_model(str(FOLDER / f"{model}.py")))
+
+
+def answer(system: System, budget: Budget) -> tuple[object, ...]:
+    """What a search of tiny says: the verdict, how many states, and a violation with the steps of its shortest run."""
+    result = search(system, system.scopes["tiny"], budget=budget, engine="interpreter")
+    runs = [(run.shown.name, [(step.action, step.args) for step in run.steps]) for run in result.findings]
+    return result.verdict, result.figures.distinct, result.figures.depth, runs
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """After a test no trace of the copies is left."""
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if name.startswith("copy_of_"):
+            del sys.modules[name]
+    sources._tree.cache_clear()
+
+
+@pytest.mark.parametrize(("model", "label"), CHOSEN)
+def test_a_deleted_rule_is_a_removed_rule(tmp_path: Path, model: str, label: str) -> None:
+    """The copy without the line answers what the model answers without the label, and that is a violation."""
+    found = answer(deleted(tmp_path, model, label), QUICK)
+    assert found == answer(remove_rules(original(model), (label,)), QUICK)
+    assert found[0] == "violated"
+
+
+def test_another_rule_is_another_answer(tmp_path: Path) -> None:
+    """The comparison tells two rules apart."""
+    found = answer(deleted(tmp_path, "ownership", "ST-14"), QUICK)
+    assert found != answer(remove_rules(original("ownership"), ("ST-21",)), QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", names_in(FOLDER))
+def test_every_deleted_rule_is_a_removed_rule(tmp_path: Path, model: str) -> None:
+    """The same of all rules of all models, of those too whose lack nothing notices this soon."""
+    system = original(model)
+    different = [
+        rule.label
+        for rule in system.rules
+        if answer(deleted(tmp_path, model, rule.label), THOROUGH)
+        != answer(remove_rules(system, (rule.label,)), THOROUGH)
+    ]
+    assert different == []

@@ -1,0 +1,184 @@
+"""The WAL: its listings against a reader of their own, its findings step by step, and the guards that INV-02 needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.removal import remove_rules
+from holdfast.lang import Scope, universe
+from models.parts.wal_objects import Incarnation, Slot
+from models.wal import Wal
+
+MIB = 64
+"""How long an aligned object is (WL-02)."""
+LISTER = 3
+SLOTS = 4
+WIDE = Scope({Incarnation: LISTER, Slot: SLOTS})
+"""Three incarnations may have sent objects, and a fourth one lists them."""
+
+READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "as it should be": ((), ()),
+    "first object only": (("first_object_only",), ()),
+    "same slot only": (("same_slot_only",), ()),
+    "no skipping": ((), ("WL-07",)),
+    "no overlap": ((), ("WL-08",)),
+}
+"""The readers compared, each with the variants and the removed rules that make the model one."""
+
+
+@attrs.frozen
+class Stored:
+    """An object in storage: its sender's epoch, where it starts and ends in MiB, the p of its header, and its ack.
+
+    Its one record is as long as the object, so that its offset is the start.
+    """
+
+    epoch: int
+    start: int
+    trimmed_to: int
+    acked: bool
+
+    @property
+    def end(self) -> int:
+        """Where it ends: the next aligned offset."""
+        return self.start + MIB
+
+
+def overlapped(objects: list[Stored], reader: str) -> list[Stored]:
+    """What WL-08 removes, as the reader reads it."""
+    if reader == "no overlap":
+        return []
+    removed = []
+    for old in objects[:1] if reader == "first object only" else objects:
+        newer = [new for new in objects if new.epoch > old.epoch]
+        if reader == "same slot only":
+            newer = [new for new in newer if new.start < old.end and old.start < new.end]
+        if any(new.start < old.end for new in newer):
+            removed.append(old)
+    return removed
+
+
+def lost(stored: Iterable[Stored], reader: str) -> list[Stored]:
+    """What was acked and is not replayed: WL-03, WL-07 and WL-08 in their own words."""
+    objects = sorted(stored, key=lambda each: (each.epoch, each.start))
+    p = objects[-1].trimmed_to if objects else -1
+    gone = overlapped(objects, reader)
+    kept: list[Stored] = []
+    for each in objects:
+        if each in gone or (each.end <= p and reader != "no skipping"):
+            continue
+        if kept and each.start != kept[-1].end:
+            break
+        kept.append(each)
+    return [each for each in objects if each.acked and (each not in kept or each.start <= p)]
+
+
+def listing(objects: Iterable[Stored], reader: str) -> Wal:
+    """The model's state after the last incarnation has listed these objects."""
+    variants, removed = READERS[reader]
+    state = Wal.at(WIDE, variants=variants, removed=removed).start().take("reserve", p=Incarnation(LISTER))
+    with universe({Incarnation: LISTER, Slot: SLOTS}):
+        for each in objects:
+            p, k = Incarnation(each.epoch), Slot(each.start // MIB)
+            state.stored[p, k] = True
+            state.trim[p, k] = Slot((each.trimmed_to + 1) // MIB)
+            state.acked[p, k] = each.acked
+    return state.take("list_objects", p=Incarnation(LISTER))
+
+
+def misses(objects: Iterable[Stored], reader: str) -> bool:
+    """Whether the model says that this reader loses something."""
+    return not listing(objects, reader).holds("listings_are_complete")
+
+
+PLACES = st.tuples(st.integers(0, LISTER - 1), st.integers(0, SLOTS - 1))
+CONTENTS = st.tuples(st.integers(0, SLOTS), st.booleans())
+
+
+@pytest.mark.parametrize("reader", READERS)
+@given(contents=st.dictionaries(PLACES, CONTENTS, max_size=6))
+def test_a_listing_loses_what_a_reader_loses(reader: str, contents: Mapping[tuple[int, int], tuple[int, bool]]) -> None:
+    """The model's judgement of any objects is that of a reader which walks through the list."""
+    objects = [Stored(epoch, slot * MIB, trim * MIB - 1, acked) for (epoch, slot), (trim, acked) in contents.items()]
+    assert misses(objects, reader) == bool(lost(objects, reader))
+
+
+CUT_SHORT = {
+    "first object only": [
+        Stored(0, 64, -1, False),
+        Stored(0, 128, -1, False),
+        Stored(1, 64, 63, False),
+        Stored(1, 128, 127, True),
+        Stored(1, 192, 127, True),
+    ],
+    "same slot only": [Stored(0, 64, -1, False), Stored(1, 0, -1, True)],
+    "no skipping": [Stored(0, 0, -1, False), Stored(0, 128, 127, True)],
+    "no overlap": [Stored(0, 0, -1, False), Stored(1, 0, -1, True)],
+}
+"""Objects that each faulty reader loses an ack of; the first row is the example of AM-03, its trim being 127."""
+
+
+@pytest.mark.parametrize("reader", CUT_SHORT)
+def test_a_faulty_reader_cuts_the_list_short(reader: str) -> None:
+    """AM-03, WL-07, WL-08. The faulty reader loses what was acked, and the right one replays it."""
+    objects = CUT_SHORT[reader]
+    assert misses(objects, reader)
+    assert lost(objects, reader)
+    assert not misses(objects, "as it should be")
+
+
+def test_the_newest_object_says_where_the_list_ends() -> None:
+    """WL-03. The lister goes on after the newest epoch's last object, not after the farthest one."""
+    state = listing([Stored(0, 128, -1, False), Stored(1, 0, -1, True)], "as it should be")
+    assert state.next_slot[Incarnation(LISTER)] == Slot(1)
+
+
+OLD, NEXT, LAST = Incarnation(0), Incarnation(1), Incarnation(2)
+
+
+def written(state: Wal, p: Incarnation, k: int, t: int) -> Wal:
+    """The state after p has sent an object for the slot, with this trim, and acked it."""
+    return state.take("put", p=p, t=Slot(t)).take("land", p=p, k=Slot(k)).take("ack", p=p, k=Slot(k))
+
+
+def listed(state: Wal, p: Incarnation) -> Wal:
+    """The state after p has reserved and listed."""
+    return state.take("reserve", p=p).take("list_objects", p=p)
+
+
+@pytest.mark.parametrize("variants", [(), ("first_object_only",)])
+def test_one_late_put_is_enough(variants: tuple[str, ...]) -> None:
+    """AM-03. Where a trimmed object is listed first, a single PUT that lands after the new listing cuts it short."""
+    state = written(Wal.at("tiny", variants=variants).start(), OLD, k=0, t=0).take("put", p=OLD, t=Slot(0))
+    state = written(listed(state, NEXT).take("replay", p=NEXT), NEXT, k=1, t=1)
+    state = listed(state.take("land", p=OLD, k=Slot(1)), LAST)
+    assert state.holds("listings_are_complete") == (not variants)
+
+
+def test_what_is_acked_between_listing_and_replay() -> None:
+    """FO-06 as built: an older process reserves after the listing and acks; the newer one replays without that."""
+    before = Wal.at("tiny", variants=("verified_early",)).start()
+    before = listed(before.take("reserve", p=LAST).take("list_objects", p=LAST), NEXT).take("replay", p=NEXT)
+    before = written(before, NEXT, k=0, t=0)
+    after = before.take("replay", p=LAST)
+    assert not after.holds("nothing_acked_behind", old=before, p=LAST)
+
+
+def test_the_reservation_verified_again_refuses_that() -> None:
+    """FO-06.verify. Without the variant the newer process notices that the reservation is no longer its own."""
+    state = listed(Wal.at("tiny").start().take("reserve", p=LAST).take("list_objects", p=LAST), NEXT)
+    assert state.refusal("replay", p=LAST) == ("FO-06.verify", None)
+
+
+@pytest.mark.parametrize("label", ["FO-06.reserve_first", "WL-05.verify", "WL-05.in_order", "WL-05.stored", "WL-08"])
+def test_acked_records_are_lost_without(label: str) -> None:
+    """INV-02. G-35, 36, 37 and 55 protect the records, besides what INV-01 and INV-16 say of the ack itself."""
+    system = remove_rules(compile_model(Wal), (label,))
+    assert search(system, system.scopes["tiny"], properties=("INV-02",), engine="interpreter").verdict == "violated"

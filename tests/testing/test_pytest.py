@@ -1,0 +1,56 @@
+"""A model's properties as items of pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.ir.load import load_model
+from holdfast.pytest import properties
+from tests.live.asking import LEASE
+
+TABLE = Path(__file__).parents[1] / "check" / "models" / "table.py"
+
+test_the_table = properties(load_model(str(TABLE)))
+test_leases = properties(load_model(str(LEASE)))
+
+
+def names(test: Callable[[str], None]) -> list[str]:
+    """The items of a test function."""
+    (mark,) = test.pytestmark  # type: ignore[attr-defined]
+    return list(mark.args[1])
+
+
+def failure(test: Callable[[str], None], name: str) -> str:
+    """What an item fails with."""
+    with pytest.raises(pytest.fail.Exception) as failed:
+        test(name)
+    return str(failed.value)
+
+
+def test_every_property_is_an_item() -> None:
+    """Those of states and steps, witnesses, what is owed, and idempotence."""
+    assert names(test_the_table) == [
+        "one_handle", "holder_opened_last", "epochs_grow", "closed_before", "handed_over", "close_idempotent",
+    ]  # fmt: skip
+    assert names(test_leases) == ["served", "freed"]
+
+
+def test_what_is_violated_fails_with_its_run() -> None:
+    """And what is not passes, although the same search serves all."""
+    broken = properties(load_model(str(TABLE)), removed=["ST-14"])
+    assert failure(broken, "one_handle").startswith("one_handle: violated after 2 steps")
+    broken("epochs_grow")
+    starved = properties(load_model(str(LEASE)), removed=["LS-08"])
+    assert failure(starved, "freed").startswith("freed: violated by 2 steps, after which nothing happens")
+
+
+def test_what_is_never_shown_fails(tmp_path: Path) -> None:
+    """A witness that is not reached, and a property that says nothing."""
+    text = TABLE.read_text().replace('require(e > self.epoch[s], "ST-12"', 'require(e < self.epoch[s], "ST-12"')
+    (tmp_path / "shut.py").write_text(text)
+    shut = properties(load_model(str(tmp_path / "shut.py")))
+    assert failure(shut, "handed_over") == "no reachable state is a witness of handed_over"
+    assert failure(shut, "one_handle") == "one_handle is vacuous: it is triggered nowhere, and so says nothing"

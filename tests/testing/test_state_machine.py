@@ -1,0 +1,158 @@
+"""Hypothesis machines of models: what they find, how short it is, and how it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from hypothesis import settings
+
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.testing import ViolatedError, run, state_machine
+from holdfast.trace.line import Line, parse_line
+
+TABLE = Path(__file__).parents[1] / "check" / "models" / "table.py"
+SAMPLER = TABLE.with_name("sampler.py")
+
+OWNERSHIP = ["ST-11", "ST-12", "ST-14", "ST-41", "CK-01.flag"]
+
+
+@pytest.fixture(autouse=True)
+def ci() -> Iterator[None]:
+    """The profile that a change must pass, whatever the tests are run with."""
+    before = settings.get_current_profile_name()
+    settings.load_profile("ci")
+    yield
+    settings.load_profile(before)
+
+
+def found(model: type, *removed: str, scope: str = "tiny", properties: list[str] | None = None) -> ViolatedError:
+    """What a machine finds without these rules."""
+    with pytest.raises(ViolatedError) as violated:
+        run(state_machine(model, scope, removed=removed, properties=properties, target="model.py"))
+    return violated.value
+
+
+def line(error: ViolatedError) -> Line:
+    """The run in the message of an error."""
+    return parse_line(str(error).partition("replay: ")[2])
+
+
+def shortest(model: type, *removed: str) -> int:
+    """How long a shortest run to a violation is."""
+    system = remove_rules(compile_model(model), removed)
+    return search(system, system.scopes["tiny"]).findings[0].length
+
+
+@pytest.mark.parametrize("rule", ["ST-12", "ST-14", "CK-02.epoch"])
+def test_a_missing_rule_is_found_and_shrunk(rule: str) -> None:
+    """To a run that is at most two steps longer than the search's."""
+    table = load_model(str(TABLE))
+    assert len(line(found(table, rule)).steps) <= shortest(table, rule) + 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", OWNERSHIP)
+def test_five_rules_of_a_large_model(rule: str) -> None:
+    """The same of a model with ten actions."""
+    ownership = load_model("ownership")
+    assert len(line(found(ownership, rule)).steps) <= shortest(ownership, rule) + 2
+
+
+def test_a_whole_model_passes() -> None:
+    """Nothing is violated where nothing is missing."""
+    run(state_machine(load_model(str(TABLE))))
+
+
+def test_a_failure_reads_as_a_program() -> None:
+    """A line for each step, with the arguments by name; then the property, in the words of the model."""
+    error = found(load_model(str(TABLE)), "ST-14")
+    first = error.__notes__.index("state = Table()")
+    assert error.__notes__[first + 1 : first + 4] == [
+        "state.open(e=1, p='p1', s='s1')",
+        "state.open(e=2, p='p1', s='s1')",
+        "state.teardown()",
+    ]
+    assert type(error).__name__ == "closed_before"
+    assert str(error).splitlines() == [
+        "closed_before (INV-01) is violated for s = s1. INV-01. An open finds the stream closed.",
+        "replay: holdfast replay 'model.py tiny -ST-14 #35e6084304bdb5d7 closed_before: open(p1,s1,1) open(p1,s1,2)'",
+    ]
+
+
+def test_the_program_runs() -> None:
+    """Its lines are Python: a machine that is driven by hand does what it did for Hypothesis."""
+    machine = state_machine(load_model(str(TABLE)), removed=["ST-14"])
+    state = machine()
+    state.open(e=1, p="p1", s="s1")
+    with pytest.raises(ViolatedError, match="closed_before"):
+        state.open(e=2, p="p1", s="s1")
+
+
+def test_a_chosen_property_alone_is_checked() -> None:
+    """By its rule id; one that nobody knows is refused before any run."""
+    table = load_model(str(TABLE))
+    assert line(found(table, "ST-14", properties=["INV-02"])).claim == "holder_opened_last"
+    with pytest.raises(UsageError, match="has no property 'INV-99'"):
+        state_machine(table, properties=["INV-99"])
+
+
+def test_idempotence_is_checked() -> None:
+    """The step that must not be possible twice is implied by the line."""
+    sampler = load_model(str(SAMPLER))
+    error = found(sampler, properties=["INV-16"])
+    assert "taken again with equal arguments, it must succeed and change nothing" in str(error)
+
+
+def starting(folder: Path, final: str = "self.n == N(3)") -> type:
+    """A model whose start has parameters, whose parameters have awkward names, and whose runs end."""
+    (folder / "starting.py").write_text(
+        dedent("""
+        from __future__ import annotations
+        from holdfast.lang import *
+        class N(Nat): ...
+        class Starting(Model):
+            n: N
+            tiny = Scope({N: 3})
+            @init
+            def begin(self, target: N, low: bool) -> None:
+                require(not low or target == N(0), "A-1")
+                require(target != N(3), "A-2")
+                self.n = target
+            @action
+            def teardown(self, target: N) -> None:
+                require(target == self.n + 1, "A-3")
+                self.n = target
+            @final
+            def high(self) -> bool:
+                return FINAL
+            @invariant
+            def never_two(self) -> bool:
+                return self.n != N(2)
+        """).replace("FINAL", final)
+    )
+    return load_model(str(folder / "starting.py"))
+
+
+def test_starts_with_parameters_come_first(tmp_path: Path) -> None:
+    """And violate by themselves, if they do; names that Hypothesis uses have an underscore."""
+    error = found(starting(tmp_path), properties=["never_two"])
+    assert str(line(error).start) in ("init(2,False)", "init(1,False)", "init(0,False)", "init(0,True)")
+    assert any(note.startswith("state.init(target_=") and "low=" in note for note in error.__notes__)
+
+
+def test_a_run_may_end(tmp_path: Path) -> None:
+    """Where no action is possible, and that is no deadlock, nothing happens any more."""
+    run(state_machine(starting(tmp_path), properties=["deadlock"]))
+
+
+def test_an_end_that_is_not_final_is_a_deadlock(tmp_path: Path) -> None:
+    """It is reported as the search reports it."""
+    error = found(starting(tmp_path, final="self.n == N(0)"), properties=["deadlock"])
+    assert "This is a deadlock" in str(error)
