@@ -69,8 +69,8 @@ EXPAND = (
     "(slower on large models), larger caches of known rows (no gain)."
 )
 TWO_CORES = (
-    "Both cores wait for each other after every round and level, and while Python grows a table; the faster one core is, "
-    "the more that counts. Tried: smaller buffers and chunks, which bring the ratio nearer to the goal and make both "
+    "Both cores wait for each other after every round and level, and while Python grows a table; the faster one core "
+    "is, the more that counts. Tried: smaller buffers and chunks, which bring the ratio nearer to the goal and make "
     "searches slower. A search of half a second is mostly its many short levels; repeat the measurement, too."
 )
 INTERPRETER = (
