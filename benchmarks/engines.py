@@ -40,9 +40,9 @@ class Profile:
 PARTS = {
     "expand": "successors, step properties, hashing them, and sorting them by partition",
     "insert": "looking new states up in the tables, and storing them",
-    "refill": "moving tables that grow",
+    "move": "moving states and tables that grow",
     "check": "invariants, of each state once",
-    "rest": "Python, and copying states where they grow",
+    "rest": "Python",
 }
 """The parts of a search, which are the driver's functions, and what each does."""
 

@@ -138,7 +138,9 @@ class Engines:
     def _noted_of_the_state(self, state: bytes) -> Iterator[str]:
         """What ``check`` notes when it looks at the state alone."""
         interpreter, kernel, notes = self.interpreter, self.kernel, self.kernel.notes()
-        kernel.module.check(self._row(state), 0, 1, notes.block)
+        row, directory = self._row(state), self._directory
+        directory[0, kernel.module.STATES_AT], directory[0, kernel.module.COUNT] = row.ctypes.data, 1
+        kernel.module.check(directory, 0, 1, np.zeros(len(directory), np.int64), notes.block)
         for number, prop in enumerate(kernel.checked):
             holds = interpreter.holds(prop, state)
             yield from differing(f"{prop.name} fails", self._best(notes.states, number), None if holds else (state,))
@@ -158,11 +160,18 @@ class Engines:
         filled = np.zeros(partitions, np.int64)
         rows = np.empty((kernel.fan, kernel.words), np.int64)
         cache = np.full((1 << module.CACHE_BITS, kernel.words), -1, np.int64)
-        assert module.expand(self._row(state), 0, 1, buffers, filled, rows, cache, notes.block) == 1
+        row, directory, chunks = self._row(state), self._directory, np.array([(0, 0, 1)], np.int64)
+        directory[0, module.STATES_AT] = row.ctypes.data
+        assert module.expand(directory, chunks, 0, buffers, filled, rows, cache, notes.block) == 1
         written = [(part, row) for part in range(partitions) for row in buffers[part, : filled[part]]]
         strayed = [row for part, row in written if part != _part(kernel, row)]
         unpack = kernel.packing.unpack
         return notes, [unpack(row) for _, row in written], [unpack(row) for row in strayed]
+
+    @property
+    def _directory(self) -> NDArray[np.int64]:
+        """A directory of partitions that hold nothing: see ``driver.py``."""
+        return np.zeros((1 << self.kernel.module.PARTITION_BITS, self.kernel.module.MORE_SIZE + 1), np.int64)
 
     def _row(self, state: bytes) -> NDArray[np.int64]:
         return np.array([self.kernel.packing.pack(state)], np.int64)

@@ -6,6 +6,7 @@ arrays are as wide here as there, so a word that overflows is an error once it i
 
 from __future__ import annotations
 
+import ctypes
 from types import SimpleNamespace
 
 import attrs
@@ -51,19 +52,29 @@ def address(array: NDArray[np.int64]) -> Address:
     return Address(flat)
 
 
-def peek(at: Address, index: int) -> int:
+def peek(at: Address | int, index: int) -> int:
     """The word there: a number of Python, for NumPy's calculate in ways that neither Python nor Numba does."""
+    if not isinstance(at, Address):
+        return _word(at, index).value
     assert at.start + index >= 0
     return int(at.words[at.start + index])
 
 
-def poke(at: Address, index: int, value: int) -> None:
+def poke(at: Address | int, index: int, value: int) -> None:
     """Put a word there."""
+    if not isinstance(at, Address):
+        _word(at, index).value = int(value)
+        return
     assert at.start + index >= 0
     at.words[at.start + index] = value
 
 
-def prefetch(at: Address, index: int) -> None:
+def _word(at: int, index: int) -> ctypes.c_int64:
+    """A word in memory that a directory names by a number."""
+    return ctypes.c_int64.from_address(int(at) + 8 * int(index))
+
+
+def prefetch(at: Address | int, index: int) -> None:
     """Nothing that could be seen."""
 
 

@@ -216,7 +216,7 @@ FAULTS |= {
         ("part = np.int64(h >> np.uint64(64 - PARTITION_BITS))", "part = np.int64(h & np.uint64(255))")
     ),
     "States of one orbit go to different partitions.": in_text(
-        ("t = canonical(t)\n                h = hashed(t)\n            part", "t = canonical(t)\n            part")
+        ("t = canonical(t)\n                    h = hashed(t)\n", "t = canonical(t)\n")
     ),
     "A state whose place is taken counts as known.": in_text(
         POOR_HASH, ("while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):", "while False:")

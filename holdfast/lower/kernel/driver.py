@@ -3,7 +3,8 @@
 This text is compiled after a model's own functions (``source.py``), in one module, so that the machine code of both
 is optimised together. Names that are not defined here (``successors``, ``canonical``, ``WORDS``, …) are the model's.
 A state is a tuple of words, a row of memory holds one, and -1 in a row's first word means that it holds none. What is
-noted lies in one block of words: see ``notes.py`` for the places in it.
+noted lies in one block of words: see ``notes.py`` for the places in it. Where the partitions' states and tables lie is
+said by a directory, a row for each partition, of addresses and numbers; so one call does all that a core has to do.
 """
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
@@ -11,6 +12,7 @@ noted lies in one block of words: see ``notes.py`` for the places in it.
 CACHE_BITS = 15
 PARTITION_BITS = 8
 LOOKAHEAD = 12
+STATES_AT, COUNT, TABLE_AT, SIZE, MORE_STATES_AT, MORE_TABLE_AT, MORE_SIZE = range(7)
 
 
 @jit
@@ -88,48 +90,54 @@ def note_end(notes, s, cuts_before):
 
 
 @entry
-def expand(states, first, last, buffers, filled, rows, cache, notes):
-    """Write the successors of the states ``first`` to ``last`` into the buffers of their partitions.
+def expand(directory, chunks, row, buffers, filled, rows, cache, notes):
+    """Write the successors of the states in ``chunks`` into the buffers of their partitions, from that row on.
 
-    Returns how far it came: it stops when a buffer might not hold what one more state brings. A small cache of rows
-    written not long ago keeps most of those out that are known anyway.
+    A chunk is a partition and which of its states, the first and the one after the last; its first moves on with the
+    work. Returns the row it came to: it stops when a buffer might not hold what one more state brings. A small cache of
+    rows written not long ago keeps most of those out that are known anyway.
     """
     length = buffers.shape[1]
     room = length - FAN
     fullest = 0
     for part in range(filled.shape[0]):
         fullest = max(fullest, filled[part])
-    states_at, buffers_at, filled_at = address(states), address(buffers), address(filled)
+    buffers_at, filled_at = address(buffers), address(filled)
     rows_at, cache_at, notes_at = address(rows), address(cache), address(notes)
     cuts_before = 0
-    for i in range(first, last):
-        if fullest > room:
-            return i
-        s = load(states_at, i)
-        if HAS_FINALS:
-            cuts_before = total_cuts(notes_at)
-        k = successors(s, rows_at, notes_at)
-        if HAS_FINALS and k == 0:
-            note_end(notes_at, s, cuts_before)
-        for j in range(k):
-            t = load(rows_at, j)
-            # Steps that change nothing would all go to the buffer of the state's own partition, and fill it too soon.
-            if t == s:
-                continue
-            h = hashed(t)
-            slot = np.int64(h & np.uint64((1 << CACHE_BITS) - 1))
-            if holds(cache_at, slot, t):
-                continue
-            put(cache_at, slot, t)
-            if REDUCED:
-                t = canonical(t)
+    while row < chunks.shape[0]:
+        states_at = directory[chunks[row, 0], STATES_AT]
+        for i in range(chunks[row, 1], chunks[row, 2]):
+            if fullest > room:
+                chunks[row, 1] = i
+                return row
+            s = load(states_at, i)
+            if HAS_FINALS:
+                cuts_before = total_cuts(notes_at)
+            k = successors(s, rows_at, notes_at)
+            if HAS_FINALS and k == 0:
+                note_end(notes_at, s, cuts_before)
+            for j in range(k):
+                t = load(rows_at, j)
+                # Steps that change nothing would all go to the buffer of the state's own partition, and fill it soon.
+                if t == s:
+                    continue
                 h = hashed(t)
-            part = np.int64(h >> np.uint64(64 - PARTITION_BITS))
-            found = peek(filled_at, part)
-            put(buffers_at, part * length + found, t)
-            poke(filled_at, part, found + 1)
-            fullest = max(fullest, found + 1)
-    return last
+                slot = np.int64(h & np.uint64((1 << CACHE_BITS) - 1))
+                if holds(cache_at, slot, t):
+                    continue
+                put(cache_at, slot, t)
+                if REDUCED:
+                    t = canonical(t)
+                    h = hashed(t)
+                part = np.int64(h >> np.uint64(64 - PARTITION_BITS))
+                found = peek(filled_at, part)
+                put(buffers_at, part * length + found, t)
+                poke(filled_at, part, found + 1)
+                fullest = max(fullest, found + 1)
+        chunks[row, 1] = chunks[row, 2]
+        row += 1
+    return row
 
 
 @jit
@@ -139,11 +147,41 @@ def slot_of(s, size):
     return np.int64((low * np.uint64(size)) >> np.uint64(32))
 
 
+@jit
+def refill(states_at, count, table_at, size):
+    """Put the first ``count`` states, which are all different, into a table of which nothing is kept."""
+    for slot in range(size):
+        poke(table_at, slot * WORDS, -1)
+    for i in range(count):
+        s = load(states_at, i)
+        slot = slot_of(s, size)
+        while peek(table_at, slot * WORDS) != -1:
+            slot += 1
+            if slot == size:
+                slot = 0
+        put(table_at, slot, s)
+
+
 @entry
-def insert(buffer, count, table, states, n):
-    """Add the rows that the table lacks to it, and to ``states`` from row ``n`` on; returns the new ``n``."""
-    size = table.shape[0]
-    buffer_at, table_at, states_at = address(buffer), address(table), address(states)
+def move(directory, first, step):
+    """Move what partitions hold to where they have more room now: each ``step``-th one, from ``first`` on."""
+    for part in range(first, directory.shape[0], step):
+        count = directory[part, COUNT]
+        if directory[part, MORE_STATES_AT]:
+            for i in range(count):
+                put(directory[part, MORE_STATES_AT], i, load(directory[part, STATES_AT], i))
+            directory[part, STATES_AT] = directory[part, MORE_STATES_AT]
+            directory[part, MORE_STATES_AT] = 0
+        if directory[part, MORE_TABLE_AT]:
+            refill(directory[part, STATES_AT], count, directory[part, MORE_TABLE_AT], directory[part, MORE_SIZE])
+            directory[part, TABLE_AT] = directory[part, MORE_TABLE_AT]
+            directory[part, SIZE] = directory[part, MORE_SIZE]
+            directory[part, MORE_TABLE_AT] = 0
+
+
+@jit
+def insert_rows(buffer_at, count, table_at, size, states_at, n):
+    """Add the rows that a table lacks to it, and to its states from row ``n`` on; returns the new ``n``."""
     for i in range(min(LOOKAHEAD, count)):
         prefetch(table_at, slot_of(load(buffer_at, i), size) * WORDS)
     for i in range(count):
@@ -163,35 +201,39 @@ def insert(buffer, count, table, states, n):
 
 
 @entry
-def refill(states, count, table):
-    """Put the first ``count`` states, which are all different, into an empty table."""
-    size = table.shape[0]
-    states_at, table_at = address(states), address(table)
-    for i in range(count):
-        s = load(states_at, i)
-        slot = slot_of(s, size)
-        while peek(table_at, slot * WORDS) != -1:
-            slot += 1
-            if slot == size:
-                slot = 0
-        put(table_at, slot, s)
+def insert(directory, first, step, buffers, filled):
+    """Insert what a core gathered, for each ``step``-th partition from ``first`` on."""
+    buffers_at, stride = address(buffers), 8 * WORDS * buffers.shape[1]
+    for part in range(first, directory.shape[0], step):
+        directory[part, COUNT] = insert_rows(
+            buffers_at + part * stride,
+            filled[part],
+            directory[part, TABLE_AT],
+            directory[part, SIZE],
+            directory[part, STATES_AT],
+            directory[part, COUNT],
+        )
 
 
 @entry
-def check(states, first, last, notes):
-    """Look at new states: invariants that fail, witnesses reached, properties that say something."""
-    states_at, notes_at = address(states), address(notes)
-    for i in range(first, last):
-        s = load(states_at, i)
-        if invariants(s) >= 0:
-            note_least(notes_at + 8 * STATES, invariants_failing(s, -1), s)
-        silent = peek(notes_at, PENDING + 1)
-        if silent:
-            poke(notes_at, PENDING + 1, silent & ~triggers(s, silent))
-        if HAS_WITNESSES and peek(notes_at, PENDING + 2):
-            found = witnesses(s, peek(notes_at, PENDING + 2))
-            if found:
-                note_least(notes_at + 8 * REACHED, found, s)
+def check(directory, first, step, seen, notes):
+    """Look at the states after those ``seen`` of each ``step``-th partition: invariants that fail, witnesses reached,
+    properties that say something.
+    """
+    notes_at = address(notes)
+    for part in range(first, directory.shape[0], step):
+        states_at = directory[part, STATES_AT]
+        for i in range(seen[part], directory[part, COUNT]):
+            s = load(states_at, i)
+            if invariants(s) >= 0:
+                note_least(notes_at + 8 * STATES, invariants_failing(s, -1), s)
+            silent = peek(notes_at, PENDING + 1)
+            if silent:
+                poke(notes_at, PENDING + 1, silent & ~triggers(s, silent))
+            if HAS_WITNESSES and peek(notes_at, PENDING + 2):
+                found = witnesses(s, peek(notes_at, PENDING + 2))
+                if found:
+                    note_least(notes_at + 8 * REACHED, found, s)
 
 
 @entry

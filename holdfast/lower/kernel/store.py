@@ -5,13 +5,14 @@ they were found, and an open-addressing table of them, which grows by itself: li
 partition's table is small enough to stay in the processor's cache while a buffer of new states goes into it.
 
 A round has two parts. Every core expands states of the level into buffers of its own, one for each partition, until
-one of them is full; then every core inserts what all cores found for the partitions that are its own. So no two cores
-write the same memory, and which states a level holds does not depend on their number.
+one of them is full; then every core inserts, and checks, what all cores found for the partitions that are its own. So
+no two cores write the same memory, and which states a level holds does not depend on their number. Each part is one
+call of machine code, for what Python does between two calls, only one core at a time can do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -39,15 +40,6 @@ Level = list[tuple[int, int]]
 
 
 @attrs.define(eq=False)
-class _Partition:
-    """The states of one partition, ``count`` of them, and the table in which to look them up."""
-
-    states: Words
-    table: Words
-    count: int = 0
-
-
-@attrs.define(eq=False)
 class _Worker:
     """What one core works with."""
 
@@ -56,8 +48,9 @@ class _Worker:
     filled: NDArray[np.int64]
     rows: Words
     cache: Words
-    chunks: Iterator[tuple[int, int, int]] = attrs.field(factory=lambda: iter(()))
-    rest: tuple[int, int, int] | None = None
+    chunks: NDArray[np.int64] = attrs.field(factory=lambda: np.empty((0, 3), np.int64))
+    row: int = 0
+    """The chunk with which to go on: see ``driver.expand``."""
     expanded: int = 0
 
 
@@ -69,7 +62,10 @@ class Store:
         self.module: Any = kernel.module
         self.cores = cores
         self.levels: list[Level] = []
-        self._partitions = [_Partition(self._rows(64), self._rows(128, -1)) for _ in range(PARTITIONS)]
+        self._states = [self._rows(0)] * PARTITIONS
+        self._tables = [self._rows(0)] * PARTITIONS
+        self._directory = np.zeros((PARTITIONS, self.module.MORE_SIZE + 1), np.int64)
+        """Where each partition's states and table lie: see ``driver.py``."""
         room = max(ROOM, 2 * kernel.fan)
         self._workers = [
             _Worker(
@@ -81,15 +77,21 @@ class Store:
             )
             for _ in range(cores)
         ]
-        self._pool = ThreadPoolExecutor(cores) if cores > 1 else None
+        self._pool = ThreadPoolExecutor(cores - 1) if cores > 1 else None
 
     def _rows(self, count: int, value: int = 0) -> Words:
         return np.full((count, self.kernel.words), value, np.int64)
 
     @property
+    def _counts(self) -> NDArray[np.int64]:
+        """How many states each partition has."""
+        counts: NDArray[np.int64] = self._directory[:, self.module.COUNT]
+        return counts
+
+    @property
     def count(self) -> int:
         """How many states there are."""
-        return sum(partition.count for partition in self._partitions)
+        return int(self._counts.sum())
 
     @property
     def expanded(self) -> int:
@@ -99,7 +101,7 @@ class Store:
     @property
     def bytes_per_state(self) -> float:
         """The memory of states and tables, for each state."""
-        held = sum(partition.states.nbytes + partition.table.nbytes for partition in self._partitions)
+        held = sum(rows.nbytes for rows in (*self._states, *self._tables))
         return held / max(self.count, 1)
 
     @property
@@ -120,68 +122,61 @@ class Store:
             if worker.filled[part] == worker.buffers.shape[1]:
                 self._insert_all()
         self._insert_all()
-        self.levels.append([(0, partition.count) for partition in self._partitions])
-        self._check_level()
+        self.levels.append([(0, count) for count in self._counts.tolist()])
 
     def states(self, counts: Sequence[int]) -> Words:
         """The first so many states of each partition, one partition after the other."""
-        parts = [p.states[:count] for p, count in zip(self._partitions, counts, strict=True)]
-        return np.concatenate(parts) if parts else self._rows(0)
+        return np.concatenate([states[:count] for states, count in zip(self._states, counts, strict=True)])
 
     def restore(self, levels: Sequence[Level], states: Words) -> None:
         """Hold these levels and no other states; all but the last level have been expanded."""
         self.levels = [list(level) for level in levels]
+        counts = np.array([count for _, count in self.levels[-1]], np.int64)
+        self._make_room(0, 1, counts)
+        self.module.move(self._directory, 0, 1)
         start = 0
-        for partition, (_, count) in zip(self._partitions, self.levels[-1], strict=True):
-            self._make_room(partition, count)
-            partition.states[:count] = states[start : start + count]
-            partition.count = count
-            self.module.refill(partition.states, count, partition.table)
+        for part, count in enumerate(counts.tolist()):
+            self._states[part][:count] = states[start : start + count]
             start += count
+        self._counts[:] = counts
+        # The tables are empty yet; one of the same size is filled from the states.
+        self._directory[:, self.module.MORE_TABLE_AT] = self._directory[:, self.module.TABLE_AT]
+        self._directory[:, self.module.MORE_SIZE] = self._directory[:, self.module.SIZE]
+        self.module.move(self._directory, 0, 1)
         self._workers[0].expanded = start - sum(last - first for first, last in self.levels[-1])
 
     def advance(self, pause: Callable[[], bool]) -> bool:
         """Find and check the next level; whether it has states. ``pause`` is asked after every round whether to stop;
         a level that was stopped holds what was found.
         """
-        level = self.levels[-1]
-        before = [partition.count for partition in self._partitions]
-        chunks = [chunk for part, (first, last) in enumerate(level) for chunk in _chunks(part, first, last)]
+        before: list[int] = self._counts.tolist()
+        chunks = _chunks(self.levels[-1])
         for number, worker in enumerate(self._workers):
-            worker.chunks = iter(chunks[number :: self.cores])
-            worker.rest = None
+            worker.chunks = chunks[number :: self.cores].copy()
+            worker.row = 0
         while True:
             more = any(self._each(self._expand))
             self._insert_all()
             if pause() or not more:
                 break
-        self.levels.append(
-            [(first, partition.count) for first, partition in zip(before, self._partitions, strict=True)]
-        )
-        self._check_level()
+        self.levels.append(list(zip(before, self._counts.tolist(), strict=True)))
         return self.count > sum(before)
 
     def _expand(self, worker: _Worker) -> bool:
         """Expand what is the worker's until a buffer is full; whether something is left."""
-        while True:
-            chunk = worker.rest or next(worker.chunks, None)
-            if chunk is None:
-                return False
-            part, first, last = chunk
-            reached = self.module.expand(
-                self._partitions[part].states,
-                first,
-                last,
-                worker.buffers,
-                worker.filled,
-                worker.rows,
-                worker.cache,
-                worker.notes.block,
-            )
-            worker.expanded += reached - first
-            worker.rest = (part, reached, last) if reached < last else None
-            if worker.rest is not None:
-                return True
+        waiting = _waiting(worker.chunks)
+        worker.row = self.module.expand(
+            self._directory,
+            worker.chunks,
+            worker.row,
+            worker.buffers,
+            worker.filled,
+            worker.rows,
+            worker.cache,
+            worker.notes.block,
+        )
+        worker.expanded += waiting - _waiting(worker.chunks)
+        return bool(worker.row < len(worker.chunks))
 
     def _insert_all(self) -> None:
         self._each(self._insert)
@@ -189,42 +184,46 @@ class Store:
             worker.filled[:] = 0
 
     def _insert(self, worker: _Worker) -> None:
-        """Insert what all cores found for this worker's partitions."""
-        for part in range(self._workers.index(worker), PARTITIONS, self.cores):
-            partition = self._partitions[part]
-            for other in self._workers:
-                found = int(other.filled[part])
-                if found:
-                    self._make_room(partition, found)
-                    partition.count = self.module.insert(
-                        other.buffers[part], found, partition.table, partition.states, partition.count
-                    )
+        """Insert and check what all cores found for this worker's partitions."""
+        number, seen = self._workers.index(worker), self._counts.copy()
+        wanted = np.sum([seen, *(other.filled for other in self._workers)], axis=0)
+        outgrown = self._make_room(number, self.cores, wanted)
+        self.module.move(self._directory, number, self.cores)
+        del outgrown
+        for other in self._workers:
+            self.module.insert(self._directory, number, self.cores, other.buffers, other.filled)
+        self.module.check(self._directory, number, self.cores, seen, worker.notes.block)
 
-    def _make_room(self, partition: _Partition, found: int) -> None:
-        wanted = partition.count + found
-        if wanted > FULLEST * len(partition.table):
-            partition.table = self._rows(int(max(wanted / FULLEST, GROWTH * len(partition.table))) + 1, -1)
-            self.module.refill(partition.states, partition.count, partition.table)
-        if wanted > len(partition.states):
-            larger = np.empty((int(1.125 * wanted) + 64, self.kernel.words), np.int64)
-            larger[: partition.count] = partition.states[: partition.count]
-            partition.states = larger
-
-    def _check_level(self) -> None:
-        def check(worker: _Worker) -> None:
-            number = self._workers.index(worker)
-            for part in range(number, PARTITIONS, self.cores):
-                first, last = self.levels[-1][part]
-                if first < last:
-                    self.module.check(self._partitions[part].states, first, last, worker.notes.block)
-
-        self._each(check)
+    def _make_room(self, first: int, step: int, wanted: NDArray[np.int64]) -> list[Words]:
+        """Have memory for as many states as are wanted, in each ``step``-th partition from ``first`` on. The kernel
+        moves there what there is; until then what is returned must be held.
+        """
+        outgrown, directory, module = [], self._directory, self.module
+        for part, count, size in zip(
+            range(first, PARTITIONS, step),
+            wanted[first::step].tolist(),
+            directory[first::step, module.SIZE].tolist(),
+            strict=True,
+        ):
+            if count > FULLEST * size:
+                size = int(max(count / FULLEST, GROWTH * size)) + 1  # noqa: PLW2901
+                outgrown.append(self._tables[part])
+                self._tables[part] = np.empty((size, self.kernel.words), np.int64)
+                directory[part, module.MORE_TABLE_AT] = self._tables[part].ctypes.data
+                directory[part, module.MORE_SIZE] = size
+            if count > len(self._states[part]):
+                outgrown.append(self._states[part])
+                self._states[part] = np.empty((int(1.125 * count) + 64, self.kernel.words), np.int64)
+                directory[part, module.MORE_STATES_AT] = self._states[part].ctypes.data
+        return outgrown
 
     def _each(self, work: Callable[[_Worker], R]) -> list[R]:
         """Let every worker do its part, each on a core."""
+        mine, *others = self._workers
         if self._pool is None:
-            return [work(worker) for worker in self._workers]
-        return list(self._pool.map(work, self._workers))
+            return [work(mine)]
+        elsewhere = [self._pool.submit(work, worker) for worker in others]
+        return [work(mine), *(future.result() for future in elsewhere)]
 
     # Looking back ---------------------------------------------------------------------------------------------
 
@@ -232,14 +231,13 @@ class Store:
         """For each target, a state of the next level, the least state at ``depth`` from which one step leads to it."""
         words = self.kernel.words
         rows = np.array(targets, np.int64).reshape(len(targets), words)
-        level = self.levels[depth]
-        chunks = [chunk for part, (first, last) in enumerate(level) for chunk in _chunks(part, first, last)]
+        chunks = _chunks(self.levels[depth]).tolist()
 
         def look(worker: _Worker) -> NDArray[np.int64]:
             best = np.zeros((len(targets), 1 + 2 * words), np.int64)
             notes = self.kernel.notes().block
             for part, first, last in chunks[self._workers.index(worker) :: self.cores]:
-                self.module.predecessors(self._partitions[part].states, first, last, rows, best, worker.rows, notes)
+                self.module.predecessors(self._states[part], first, last, rows, best, worker.rows, notes)
             return best
 
         found = self._each(look)
@@ -249,6 +247,16 @@ class Store:
         ]
 
 
-def _chunks(part: int, first: int, last: int) -> Iterator[tuple[int, int, int]]:
-    for start in range(first, last, CHUNK):
-        yield part, start, min(start + CHUNK, last)
+def _chunks(level: Level) -> NDArray[np.int64]:
+    """The states of a level, in pieces: the partition, and which of its states."""
+    found = [
+        (part, start, min(start + CHUNK, last))
+        for part, (first, last) in enumerate(level)
+        for start in range(first, last, CHUNK)
+    ]
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+def _waiting(chunks: NDArray[np.int64]) -> int:
+    """How many states of these chunks have not been expanded."""
+    return int((chunks[:, 2] - chunks[:, 1]).sum())
