@@ -3,10 +3,11 @@
 Where a search is exact, runs go deep: through spaces that no search finishes, and to bugs that need many steps. What
 they find is real; what they do not find may still be there.
 
-A campaign is a seed and a number of runs. Each run follows from seed and number alone (``lower/walking.py``), so the
-runs may be made in any order, on any number of cores. The interpreter makes the first ones, for it starts at once; the
-kernel all others, in chunks. The chunks are looked at in order, and of the runs that violate something the first by
-number is the answer. It is made again on the interpreter, which shows its steps, and then made as small as it gets.
+A campaign (``campaign.py``) is a seed and a number of runs. Each run follows from seed and number alone
+(``lower/walking.py``), so the runs may be made in any order, on any number of cores. The interpreter makes the first
+ones, for it starts at once; the kernel all others, in chunks. The chunks are looked at in order, and of the runs that
+violate something the first by number is the answer. It is made again on the interpreter, which shows its steps, and
+then made as small as it gets.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible, resident_bytes
+from holdfast.check.campaign import Campaign
 from holdfast.check.figures import coverage
 from holdfast.check.initial import initial_states
 from holdfast.check.replay import Replayer, with_every_ghost
@@ -32,7 +34,6 @@ from holdfast.check.walker import Run, Walker
 from holdfast.check.where import where_it_fails
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System
-from holdfast.lower.chance import MOST_SEED
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Walks
 from holdfast.lower.walking import STOPS, VIOLATED, Plan, Schedule, Tally, by_priority, no_schedule
@@ -40,56 +41,11 @@ from holdfast.trace.trace import Claim, Origin, Trace
 
 NO_BUDGET = Budget()
 
-MOST_RUNS = 10**15
-MOST_STEPS = 1_000_000
-"""How many steps a run may have. A run is never stopped in its midst, so that Ctrl-C waits for its end."""
-MOST_CHANGES = 100
-
 SMALL = 10_000
 """How many steps the interpreter takes before the kernel, which takes seconds to compile, is worth its while."""
 
 CHUNK = 1 << 18
 """How many steps the runs of a chunk may take: some hundredths of a second."""
-
-
-@attrs.frozen(kw_only=True)
-class Campaign:
-    """Which runs to make: ``traces`` of them, numbered from 0, or that of number ``run`` alone.
-
-    Each has at most ``depth`` steps. ``pct`` asks for priorities, with so many ordered steps in mind (the depth of
-    PCT); the processes are the elements of the sort ``pct_sort``, or of that which most actions have a parameter of.
-    Raises UsageError for numbers out of range.
-    """
-
-    seed: int = 0
-    traces: int = 100_000
-    depth: int = 50
-    run: int | None = None
-    pct: int | None = None
-    pct_sort: str | None = None
-
-    def __attrs_post_init__(self) -> None:
-        _within("--seed", self.seed, 0, MOST_SEED)
-        _within("--traces", self.traces, 1, MOST_RUNS)
-        _within("--depth", self.depth, 1, MOST_STEPS)
-        if self.run is not None:
-            _within("--run", self.run, 0, MOST_RUNS)
-        if self.pct is not None:
-            _within("--pct", self.pct, 1, MOST_CHANGES)
-        elif self.pct_sort is not None:
-            raise UsageError("--pct-sort names the processes that --pct gives priorities; add --pct, such as --pct 3")
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The options of the command line that make the same runs, but for the seed and the run's number."""
-        pct = () if self.pct is None else ("--pct", str(self.pct))
-        sort = () if self.pct_sort is None else ("--pct-sort", self.pct_sort)
-        return ("--depth", str(self.depth), *pct, *sort)
-
-
-def _within(option: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise UsageError(f"{option} {value}: choose a number from {least} to {most}")
 
 
 @attrs.frozen

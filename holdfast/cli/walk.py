@@ -10,9 +10,10 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
+from holdfast.check.campaign import Campaign
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
 from holdfast.check.search import Engine
-from holdfast.check.walk import Campaign, WalkProgress
+from holdfast.check.walk import WalkProgress
 from holdfast.check.walk import walk as walk_runs
 from holdfast.check.walk_result import WalkResult, render_walk, walk_to_json
 from holdfast.cli.check import Expectation, Names, Switch

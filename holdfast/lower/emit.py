@@ -36,28 +36,31 @@ class Emitter(Expressions):
     # Functions ------------------------------------------------------------------------------------------------
 
     def every_instance(self, name: str, action: Action) -> str:
-        """A function from a state to all results of the action.
+        """A function from a state to all results of the action."""
+        with self.function(f"{name}(s)"):
+            self.line("out = []")
+            self.all_steps(action)
+            self.depth = 1
+            self.line("return out")
+        return self.source()
+
+    def all_steps(self, action: Action) -> None:
+        """The action's body in loops over its parameters, each step to the sink.
 
         A parameter's loop opens just before the first statement that needs it, so a rule over few parameters
         spares all combinations of the others. All loops are open before the first write.
         """
         waiting = list(action.params)
-        with self.function(f"{name}(s)"):
-            self.line("out = []")
-            for stmt in prune(action.body, self.layout.dropped):
-                needed = waiting if writes(stmt) else [param for param in waiting if mentions(stmt, param)]
-                for param in list(needed):
-                    self.choice(param)
-                    waiting.remove(param)
-                if not self.statement(stmt):
-                    break
-            else:
-                for param in waiting:
-                    self.choice(param)
-                self.complete(action)
-            self.depth = 1
-            self.line("return out")
-        return self.source()
+        for stmt in prune(action.body, self.layout.dropped):
+            needed = waiting if writes(stmt) else [param for param in waiting if mentions(stmt, param)]
+            for param in list(needed):
+                self.choice(param)
+                waiting.remove(param)
+            if not self.statement(stmt):
+                return
+        for param in waiting:
+            self.choice(param)
+        self.complete(action)
 
     def one_instance(self, name: str, action: Action) -> str:
         """A function from a state and arguments to the one result of the action."""

@@ -8,9 +8,10 @@ from typing import Any
 import attrs
 import pytest
 
+from holdfast.check.campaign import Campaign
 from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.check.search import search
-from holdfast.check.walk import Campaign, walk
+from holdfast.check.walk import walk
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Cut, Refused

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.check.campaign import Campaign
 from holdfast.check.replay import Replayer, Script
 from holdfast.check.search import search
 from holdfast.check.shrink import Shortcuts, Shrunk, shrink
-from holdfast.check.walk import Campaign, walk
+from holdfast.check.walk import walk
 from holdfast.check.walk_result import WalkResult
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError

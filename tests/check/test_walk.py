@@ -9,9 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.check.budget import Budget
+from holdfast.check.campaign import Campaign
 from holdfast.check.result import to_json
 from holdfast.check.search import Engine, search
-from holdfast.check.walk import Campaign, walk
+from holdfast.check.walk import walk
 from holdfast.check.walk_result import WalkResult, render_walk
 from holdfast.check.walker import Run
 from holdfast.ir.errors import ModelError, UsageError

@@ -11,7 +11,7 @@ from functools import partial
 
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
-from holdfast.lower.emit import code_name, mentions, writes
+from holdfast.lower.emit import code_name
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.ends import Again, EndWith, Gather
 from holdfast.lower.kernel.notes import Shapes, places, shapes
@@ -175,7 +175,6 @@ class Source:
     def _every(self, action: Action, name: str, sink: Sink) -> str:
         """All steps of an action from ``s``: what becomes of each, the sink says."""
         writer = self._writer(action.name, sink)
-        waiting = list(action.params)
         head = f"{name}_{action.name}(s, k, rows, notes)"
         fan = 1
         for param in action.params:
@@ -186,17 +185,7 @@ class Source:
             writer.line("for once in range(1):")
             writer.depth += 1
             writer.leave = "continue"
-            for stmt in prune(action.body, self.layout.dropped):
-                needed = waiting if writes(stmt) else [param for param in waiting if mentions(stmt, param)]
-                for param in list(needed):
-                    writer.choice(param)
-                    waiting.remove(param)
-                if not writer.statement(stmt):
-                    break
-            else:
-                for param in waiting:
-                    writer.choice(param)
-                writer.complete(action)
+            writer.all_steps(action)
             writer.depth = 1
             writer.line("return k")
         return writer.source()
