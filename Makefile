@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 # stand for a version that is not there.
 SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help verify test test-slow bench guards format lock clean
+.PHONY: help verify test test-slow bench guards spec format lock clean
 
 help: ## say what there is to run
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -34,6 +34,9 @@ bench: $(READY) ## measure the speed against TLC and the interpreter, and print 
 
 guards: $(READY) ## write docs/guards.md from what holdfast mutate found
 	$(PY) -m holdfast mutate --guards docs/guards.md
+
+spec: $(READY) ## write the modules of TLA+ in spec/ from the models
+	$(PY) -m holdfast tla
 
 format: $(READY) ## put the code in its standard layout
 	$(PY) -m ruff check --fix .

@@ -55,6 +55,7 @@ def measure(
     least = ["opened_has_owner"]
     drawn = [engines.walked(model, "one_word", traces=traces, depth=DEPTH, properties=least) for _ in range(repeat)]
     starts = [engines.second_start() for _ in range(repeat)]
+    lived = [engines.lived("tiny" if quick else "default") for _ in range(repeat)]
     measured = Measured(
         machine=facts,
         scopes=scopes,
@@ -64,6 +65,7 @@ def measure(
         drawn=max(drawn),
         first_start=min(first for first, _ in starts),
         second_start=min(second for _, second in starts),
+        lived=min(lived, key=lambda found: found.times),
     )
     show(measured, Console())
     out.parent.mkdir(parents=True, exist_ok=True)

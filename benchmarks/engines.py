@@ -16,6 +16,7 @@ from benchmarks.clock import now, own
 from benchmarks.explored import Explored
 from holdfast.check.budget import Budget
 from holdfast.check.campaign import Campaign
+from holdfast.check.live.engine import live
 from holdfast.check.search import Engine, search
 from holdfast.check.walk import walk
 from holdfast.ir.compile import compile_model
@@ -71,6 +72,35 @@ def walked(model: System, scope: str, *, traces: int, depth: int, properties: Se
     if result.verdict != "not_found":
         raise RuntimeError(f"walks in scope {scope}: {result.verdict}")
     return result.timing.steps_per_second
+
+
+@attrs.frozen
+class Lived:
+    """Liveness against the search of the same states: how many there are, and the seconds of both on one core."""
+
+    states: int
+    search: float
+    live: float
+
+    @property
+    def times(self) -> float:
+        """How many times the search's time liveness takes."""
+        return self.live / self.search
+
+
+def lived(scope: str) -> Lived:
+    """Decide all that `stream_log` owes in a scope, and search the same graph: without symmetry, and for nothing more
+    than liveness asks for. Kernels are compiled before.
+    """
+    model = compile_model(load_model("stream_log"))
+    chosen, asked = model.scopes[scope], ["opened_has_range"]
+    live(model, chosen, engine="kernel")
+    search(model, chosen, symmetry=False, properties=asked, engine="kernel", cores=1)
+    owed = live(model, chosen, engine="kernel")
+    found = search(model, chosen, symmetry=False, properties=asked, engine="kernel", cores=1)
+    if owed.verdict != "exhausted" or found.figures.distinct != owed.figures.states:
+        raise RuntimeError(f"stream_log in scope {scope}: live and the search do not agree on the states")
+    return Lived(owed.figures.states, found.timing.seconds, owed.timing.seconds)
 
 
 def second_start() -> tuple[float, float]:

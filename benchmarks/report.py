@@ -9,7 +9,7 @@ import attrs
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.engines import PARTS, Profile
+from benchmarks.engines import PARTS, Lived, Profile
 from benchmarks.explored import Explored
 from benchmarks.limits import Limits
 from benchmarks.machine import Machine
@@ -42,6 +42,7 @@ class Measured:
     drawn: float
     first_start: float
     second_start: float
+    lived: Lived
 
 
 @attrs.frozen
@@ -106,6 +107,7 @@ def goals(measured: Measured) -> Iterator[Goal]:
         yield Goal(f"{title}: memory per state", scope.profile.bytes_per_state, most_bytes, "bytes", at_most=True)
     walks = measured.walked / measured.simulated.rate
     yield Goal("walks: one core against TLC's simulation with two workers", walks, 100, "x", missed=WALKS)
+    yield Goal("live: a million states against their search", measured.lived.times, 5, "x", at_most=True)
     yield Goal("a second start of ownership, to its first states", measured.second_start, 2, "s", at_most=True)
 
 
@@ -136,6 +138,10 @@ def show(measured: Measured, console: Console) -> None:
     console.print(
         f"Random runs take {measured.walked:,.0f} steps per second on one core, TLC's {measured.simulated.rate:,.0f} "
         f"with two workers. Of {1e9 / measured.walked:.0f} ns a step, {1e9 / measured.drawn:.0f} are for drawing it."
+    )
+    console.print(
+        f"What stream_log owes is decided on {measured.lived.states:,} states in {measured.lived.live:.1f} s; their "
+        f"search takes {measured.lived.search:.1f} s on one core."
     )
     console.print(
         f"ownership starts in {measured.first_start:.1f} s with an empty cache of kernels, "

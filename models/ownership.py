@@ -35,7 +35,6 @@ from holdfast.lang import (
     equivalent,
     init,
     invariant,
-    liveness,
     missing,
     outcomes,
     require,
@@ -83,14 +82,14 @@ class Ownership(NodeTable, StreamTable):
 
     mutants = outcomes({
         "CL-07": missing("appends that are pending while a handle closes (G-43, G-44): here an append is one step"),
-        "CK-01.unknown": liveness("LV-01", "who never registered is no candidate for failover (FO-01) after a crash"),
+        "CK-01.unknown": missing("failover by age: who never registered is no candidate for it after a crash (FO-01)"),
         "CK-01.expired@close": missing("a recovery in flight, which a close of the one before it would disturb"),
         "ST-20": equivalent("a stream without a range is not on the sender's node, so ST-21 refuses too"),
         "CK-02.missing": equivalent("a missing stream has no range, so CK-02.node refuses too"),
         "CK-02.no_range": equivalent("a stream without a range is not on the sender's node, so CK-02.node refuses too"),
-        "CS-01": liveness("LV-01", "the failover worker's own barrier would refuse its commits for ever (G-10)"),
-        "CS-20": liveness("LV-03", "an object that holds data of a deleted stream would never be committed (G-29)"),
-        "CS-21": liveness("LV-03", "an object that holds trimmed data would never be committed (G-28)"),
+        "CS-01": missing("progress: a worker's own barrier would refuse its commits for ever (stream_log: G-10)"),
+        "CS-20": missing("progress: what holds data of a deleted stream is never committed (stream_log: G-29)"),
+        "CS-21": missing("progress: what holds trimmed data is never committed (stream_log: G-28)"),
         "CS-27": equivalent("a stream without a range is CLOSED, so CS-26 refuses already"),
     })  # fmt: skip
 

@@ -18,14 +18,17 @@ ST-31: the flag bars a close, unless a worker sends it. As built (`late_close`) 
 (AM-11): a PUT of the old process lands and its append fails; it closes, all that it has acked being uploaded; the close
 overtakes the worker. The commit of the unacked record is then refused for ever, and with it all that the worker holds.
 Only then, or with fast close, are CS-20, CS-21, CS-26 and CS-28 needed (G-25, G-26, G-28, G-29).
-G-39: with one stream, CS-29 refuses what PL-22 forbids. G-33, G-47, G-48 show as `recovery_is_accepted`.
+AM-19: a worker of an incarnation that has yet to register (FO-01 forbids it) would recover beside it: the late
+registration clears the flag, both commit, and one of them is refused for ever.
+G-39: with one stream, CS-29 refuses what PL-22 forbids, and progress ends. G-33, G-47, G-48 show as
+`recovery_is_accepted`.
 """
 
 from __future__ import annotations
 
 from typing import Self
 
-from holdfast.lang import Flag, Scope, action, equivalent, liveness, outcomes, redundant, require, rule, step, witness
+from holdfast.lang import Flag, Scope, action, equivalent, liveness, outcomes, require, rule, step, witness
 from models.parts.handles import HandleTable, Mode, Phase, Record
 from models.parts.nodes import Node, NodeEpoch, Proc
 from models.parts.streams import Epoch, Offset, Stream
@@ -63,7 +66,7 @@ class StreamLog(HandleTable):
         "CK-02.epoch_new": equivalent("nobody has a newer epoch than the stream"),
         "CK-02.no_range": equivalent("a stream without a range is not on the sender's node, so CK-02.node refuses too"),
         "CK-02.node": equivalent("no two nodes open a stream under one epoch"),
-        "PL-22": redundant(with_="CS-29b"),
+        "PL-22": liveness("acked_is_committed", "CS-29b refuses what is sent out of order, and it is never sent again"),
         "CS-03": liveness("acked_is_committed", "a commit whose answer was lost would be refused for ever (G-21)"),
         "CS-20": equivalent("nobody holds data of a deleted stream that it may still commit; but see late_close"),
         "CS-21": equivalent("the stream is trimmed to its end then, so CS-29b takes the range too; but see late_close"),
@@ -173,9 +176,10 @@ class StreamLog(HandleTable):
 
     @action
     def reserve(self, p: Proc) -> None:
-        """A process or worker starts: it takes its node's WAL reservation, unless a newer one holds it."""
+        """A process starts, or the worker of a registered one (FO-01): it takes the reservation, if no newer has it."""
         holders_before = all(self.starts_before(q, p) for q in Proc if self.reserved[q] and self.are_peers(q, p))
-        require(self.phase[p] == Phase.OFF and not self.reserved[p] and holders_before, "FO-06.newer")
+        follows = not self.failover[p] or self.node_epoch[self.node_of[p]] == self.incarnation[p]
+        require(self.phase[p] == Phase.OFF and not self.reserved[p] and holders_before and follows, "FO-06.newer")
         self.take_reservation(p)
         self.phase[p] = Phase.RESERVED
 

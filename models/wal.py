@@ -96,16 +96,16 @@ class Wal(WalObjects):
         self.reserved = p
 
     @action
-    def list_objects(self, p: Incarnation) -> None:
-        """An incarnation verifies its reservation and lists the objects."""
+    def list_objects(self, p: Incarnation, end: Slot, t: Slot) -> None:
+        """An incarnation verifies its reservation and lists the objects, up to ``end``; the last one names the trim."""
         require(not self.listed[p], "WL-03.once")
         require(self.reserved == p, "FO-06.reserve_first")  # G-35
         require(not any(self.stored[q, k] for q in Incarnation for k in Slot if q > p), "WL-03.newer")  # G-38
+        require(self.list_ends(end, t), "WL-03.last")
         self.listed[p] = True
-        end = self.newest_end()
         self.next_slot[p] = end
         self.confirmed[p] = end
-        self.judge_listing(p)
+        self.judge_listing(p, t)
 
     @action
     def replay(self, p: Incarnation) -> None:

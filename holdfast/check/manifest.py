@@ -1,25 +1,25 @@
 """What is known of every model: each checked configuration with the outcome it must have.
 
 ``manifest.json`` stands beside the models. It pins, for each scope, variant and removed rule worth keeping, the
-verdict, the number of states and the depth, and of a violation the property and the length of its shortest run. A
-difference is a finding, whichever side is wrong; ``holdfast verify --update`` accepts what was found.
+verdict, the number of states and the depth, and of a violation the property and the length of its shortest run; of
+some what ``live`` answers. A difference is a finding, whichever side is wrong; ``holdfast verify --update`` accepts
+what was found.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 from attrs import field
-from attrs.validators import deep_iterable, instance_of
+from attrs.validators import deep_iterable, in_, instance_of
 
 from holdfast.check.budget import Budget
+from holdfast.check.live.scopes import LIVE, live_scopes
+from holdfast.check.result import Figures, Result
 from holdfast.check.search import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
@@ -28,32 +28,48 @@ from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.trace.line import replay_command
 
+if TYPE_CHECKING:
+    from holdfast.check.live.result import LiveResult
+
 MANIFEST = "manifest.json"
 SLOW_SCOPE = "large"
+
+Asked = Literal["check", "live"]
 
 
 @attrs.frozen
 class Configuration:
-    """A model, by its bare name, in one scope, with some variants chosen and some rules removed."""
+    """A model, by its bare name, in one scope, with some variants chosen and some rules removed.
+
+    ``engine`` is the command that is asked, ``properties`` those that it decides; none is all.
+    """
 
     model: str = field(validator=instance_of(str))
     scope: str = field(validator=instance_of(str))
     variants: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
     without: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
+    properties: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
+    engine: Asked = field(default="check", validator=in_(("check", "live")))
 
     def __str__(self) -> str:
         """The configuration as the command line takes it, after the model."""
         options = [f"--scope {self.scope}"]
         options += [f"--variant {name}" for name in self.variants]
         options += [f"--without {rule}" for rule in self.without]
+        options += [f"--property {name}" for name in self.properties]
         return " ".join(options)
+
+    @property
+    def command(self) -> str:
+        """The command that asks."""
+        return f"holdfast {self.engine} {self.model} {self}"
 
 
 @attrs.frozen
 class Outcome:
     """What a check says, in the figures that no machine and no run changes.
 
-    ``exit_code`` is that of ``holdfast check``; ``bits`` is the size of a state; ``property`` the first violated
+    ``exit_code`` is that of the command; ``bits`` is the size of a state; ``property`` the first violated
     property and ``steps`` the length of the shortest run to it. A check that cannot be made has the verdict ``error``,
     and ``error`` is its message. ``replay`` is the command that repeats the run; it is not pinned.
     """
@@ -93,49 +109,43 @@ def measure(folder: Path, entry: Entry) -> Outcome:
     wanted, pinned = entry.configuration, entry.expected
     budget = Budget() if pinned is None else Budget(states=2 * pinned.states + 10_000)
     try:
-        system = remove_rules(_load(folder, wanted.model, wanted.variants), wanted.without)
-        result = search(system, system.scope(wanted.scope), budget=budget, target=wanted.model)
+        system = compiled(folder, wanted)
+        return outcome(_asked(wanted, system, budget))
     except HoldfastError as error:
         return Outcome("error", error.exit_code, error=str(error))
+
+
+def outcome(result: Result | LiveResult) -> Outcome:
+    """What is pinned of an answer."""
     first = next(iter(result.findings), None)
+    figures = result.figures
     return Outcome(
         result.verdict,
         result.exit_code,
-        result.figures.distinct,
-        result.figures.depth,
-        result.figures.bits,
+        figures.distinct if isinstance(figures, Figures) else figures.states,
+        figures.depth,
+        figures.bits,
         None if first is None else first.shown.name,
         None if first is None else first.length,
         replay=None if first is None else replay_command(first),
     )
 
 
-def measure_all(folder: Path, entries: Sequence[Entry], processes: int) -> Iterator[Outcome]:
-    """Check the entries side by side; their outcomes come in the order of the entries."""
-    with ProcessPoolExecutor(
-        processes,
-        mp_context=multiprocessing.get_context("spawn"),
-        # Ctrl-C reaches every process of the terminal; the one that started the others answers it.
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
-    ) as pool:
-        # The longest first, so that none is left to run alone at the end.
-        started = sorted(entries, key=lambda entry: 0 if entry.expected is None else -entry.expected.states)
-        futures = {entry: pool.submit(measure, folder, entry) for entry in started}
-        try:
-            for entry in entries:
-                yield futures[entry].result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()
-            raise
+def _asked(wanted: Configuration, system: System, budget: Budget) -> Result | LiveResult:
+    scope, properties = system.scope(wanted.scope), wanted.properties or None
+    if wanted.engine == "check":
+        return search(system, scope, properties=properties, budget=budget, target=wanted.model)
+    # SciPy takes a while to import.
+    from holdfast.check.live.engine import live  # noqa: PLC0415
+
+    return live(system, scope, properties=properties, budget=budget, target=wanted.model)
 
 
 def read_manifest(folder: Path) -> list[Entry]:
     """The entries for a folder of models, in their order; then one, with nothing pinned, for whatever is left out.
 
-    Each scope wants an entry, and each variant one in some scope. Raises UsageError for a file that is no manifest.
+    Each scope wants a check, each variant one in some scope, and each scope in which ``live`` looks its answer; the
+    scope ``live`` is for that alone. Raises UsageError for a file that is no manifest.
     """
     path = folder / MANIFEST
     entries: list[Entry] = []
@@ -151,7 +161,7 @@ def read_manifest(folder: Path) -> list[Entry]:
     return entries + [
         Entry(configuration, configuration.scope == SLOW_SCOPE, None)
         for name in names_in(folder)
-        for configuration in _left_out(name, _load(folder, name), entries)
+        for configuration in _left_out(name, compiled(folder, Configuration(name, "")), entries)
     ]
 
 
@@ -161,16 +171,21 @@ def format_manifest(entries: Iterable[Entry]) -> str:
     return "[\n" + ",\n".join(f"  {row}" for row in rows) + "\n]\n"
 
 
-def _load(folder: Path, name: str, variants: Sequence[str] = ()) -> System:
-    return compile_model(load_model(str(folder / f"{name}.py")), variants=variants)
+def compiled(folder: Path, wanted: Configuration) -> System:
+    """The model of a configuration, with its variants and without its rules."""
+    system = compile_model(load_model(str(folder / f"{wanted.model}.py")), variants=wanted.variants)
+    return remove_rules(system, wanted.without)
 
 
 def _left_out(model: str, system: System, entries: Sequence[Entry]) -> list[Configuration]:
     known = [entry.configuration for entry in entries if entry.configuration.model == model]
     varied = {name for configuration in known for name in configuration.variants}
     smallest = next(iter(system.scopes), "")
+    plain = [Configuration(model, scope) for scope in system.scopes if scope != LIVE]
+    if next(system.of_kind("leads_to"), None) is not None:
+        plain += [Configuration(model, scope.name, engine="live") for scope in live_scopes(system)]
     return [
-        *(Configuration(model, scope) for scope in system.scopes if Configuration(model, scope) not in known),
+        *(configuration for configuration in plain if configuration not in known),
         *(Configuration(model, smallest, (name,)) for name in system.variants if name not in varied),
     ]
 
@@ -178,7 +193,10 @@ def _left_out(model: str, system: System, entries: Sequence[Entry]) -> list[Conf
 def _to_json(entry: Entry) -> dict[str, object]:
     """An entry as one flat record; what does not apply is left out."""
     assert entry.expected is not None
-    row = {**attrs.asdict(entry.configuration), "slow": entry.slow, **_figures(entry.expected)}
+    place = attrs.asdict(entry.configuration)
+    if place["engine"] == "check":
+        del place["engine"]
+    row = {**place, "slow": entry.slow, **_figures(entry.expected)}
     return {name: value for name, value in row.items() if value is not None and value != () and value is not False}
 
 

@@ -20,9 +20,12 @@ from holdfast.cli.models import models
 from holdfast.cli.mutate import mutate
 from holdfast.cli.new import new
 from holdfast.cli.output import note
+from holdfast.cli.prove import prove
 from holdfast.cli.replay import replay
 from holdfast.cli.show import show
 from holdfast.cli.shrink import shrink
+from holdfast.cli.tla import tla
+from holdfast.cli.tlc import tlc
 from holdfast.cli.verify import verify
 from holdfast.cli.walk import walk
 from holdfast.ir.errors import HoldfastError, ModelError
@@ -35,14 +38,14 @@ Start with `holdfast new mylock` and `holdfast check mylock.py`; `holdfast model
 
 CODES = """Exit codes:
     0  holds; of a walk: nothing found
-   10  a witness is not reached, a property is vacuous, or a mutant is not declared
+   10  a witness is not reached, a property is vacuous, a lemma idle, or a mutant is not declared
    11  deadlock
    12  violated
    13  what is owed never comes
-   20  no answer within the budget, or interrupted
+   20  no answer within the budget, or interrupted; of a proof: it does not go through
   150  the model is outside the language
     2  a wrong argument or file
-    1  an outcome other than the pinned one, or a fault of holdfast"""
+    1  an outcome other than the pinned one, engines that disagree, or a fault of holdfast"""
 
 app = App(
     name="holdfast",
@@ -57,7 +60,7 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-for verb in (models, check, live, walk, mutate, new, replay, show, explore, shrink, diff, verify):
+for verb in (models, check, live, walk, prove, mutate, tla, tlc, new, replay, show, explore, shrink, diff, verify):
     app.command(verb)
 
 

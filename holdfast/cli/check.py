@@ -10,10 +10,12 @@ from typing import Annotated, Literal
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
+from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
 from holdfast.check.search import Engine, search
 from holdfast.check.summary import render_result
 from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
@@ -51,6 +53,7 @@ def check(
     json: Switch = False,
     itf: Path | None = None,
     graph: Path | None = None,
+    reports: Reports = NO_REPORTS,
 ) -> int:
     """Search every state that a model can reach, and show the shortest run to a violation.
 
@@ -88,6 +91,8 @@ def check(
         Write the first violating run to this file, in the Informal Trace Format.
     graph
         Write the state graph of the first scope to this file: .dot or .graphml.
+    reports
+        Reports for other tools.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
@@ -95,6 +100,7 @@ def check(
     if scope is None and (checkpoint is not None or resume is not None):
         raise UsageError("a checkpoint is of one scope; name it with --scope")
     # What would fail after a long search fails before it.
+    reports.prepare(json=json)
     if checkpoint is not None:
         check_writable(checkpoint)
     if itf is not None:
@@ -127,6 +133,7 @@ def check(
             break
     if itf is not None:
         _write_itf(results, itf)
+    reports.give([record_of(system, result, "check", expected=expect == "violated") for result in results])
     return _exit_code(results, expect, json)
 
 

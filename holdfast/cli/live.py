@@ -8,6 +8,7 @@ from pathlib import Path
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.live.result import LiveResult, live_to_json, render_live
+from holdfast.check.live.scopes import live_scopes
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
 from holdfast.cli.check import Names, Switch, usual_scopes
 from holdfast.cli.output import Ticker, check_writable, note, say, write
@@ -15,7 +16,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import System
+from holdfast.ir.system import Scope, System
 from holdfast.trace.itf import itf_text
 
 GRAVITY = (STARVED, UNSHOWN, OUT_OF_BUDGET, HOLDS)
@@ -42,7 +43,7 @@ def live(
     model
         Names that `holdfast models` lists, or files: path/to/model.py, or path/to/model.py:Class.
     scope
-        The scope to look at; otherwise tiny and then default.
+        The scope to look at; otherwise the one named live, or tiny and then default where there is none.
     variant
         Choose a named variant of the models. May be repeated.
     without
@@ -66,7 +67,7 @@ def live(
     # What would fail after a long time fails before it.
     for system in systems.values():
         leads_to(system, property or None)
-        usual_scopes(system, scope)
+        _scopes(system, scope)
     if itf is not None:
         check_writable(itf)
     results = [
@@ -90,7 +91,7 @@ def _decide(
     from holdfast.check.live.engine import live as decide  # noqa: PLC0415 - as above
 
     results: list[LiveResult] = []
-    scopes = usual_scopes(system, scope)
+    scopes = _scopes(system, scope)
     for each in scopes:
         with Ticker() as ticker:
             result = decide(
@@ -108,6 +109,12 @@ def _decide(
                 say(f"Not looked at: scope {', '.join(left.name for left in scopes[len(results) :])}.\n")
             break
     return results
+
+
+def _scopes(system: System, name: str | None) -> list[Scope]:
+    """The scope of that name, or the usual ones; raises UsageError if there is none."""
+    found = live_scopes(system) if name is None else []
+    return found or usual_scopes(system, name)
 
 
 def _tick(ticker: Ticker, now: Progress) -> None:

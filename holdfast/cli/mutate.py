@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json as json_format
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import attrs
 from cyclopts import Parameter, validators
 from rich.table import Table
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
-from holdfast.check.mutate.bench import Limits, Stopped
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
+from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.mutate.operators import try_operators
@@ -25,10 +26,13 @@ from holdfast.check.summary import render_result
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model, model_folders, names_in
+from holdfast.ir.load import load_model, load_with_lemmas, model_folders, names_in
 from holdfast.ir.system import System
 from holdfast.trace.itf import itf_text
 from holdfast.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from holdfast.cli.proving import Proving
 
 GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
 """Exit codes, the gravest first: of several models the gravest counts."""
@@ -43,6 +47,7 @@ def mutate(
     pairs: bool = True,
     variants: bool = True,
     operators: Switch = False,
+    prove: Switch = False,
     only: Names = (),
     budget: str | None = None,
     cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
@@ -69,6 +74,8 @@ def mutate(
         Try the named variants as well (the default), or do not.
     operators
         Change comparisons, conditions, assignments and premises as well; what survives is reported and no failure.
+    prove
+        Ask the prover too: what a property of safety kills must not be proved, what is equivalent or redundant must.
     only
         Try this mutant only: LABEL with its sites, LABEL@action, or a variant. May be repeated.
     budget
@@ -121,7 +128,9 @@ def mutate(
             keep=partial(log.keep, target, stamp),
             show=partial(_write_run, itf, target),
         )
-        codes.append(_mutate(mutation, limits, reports, operators=operators, as_json=json))
+        rows = Rows(partial(log.operator, target, stamp), partial(log.keep_operator, target, stamp))
+        proving = _proving(target, stamp, log, limits) if prove else None
+        codes.append(_mutate(mutation, limits, reports, rows if operators else None, proving, as_json=json))
         if codes[-1] == OUT_OF_BUDGET and len(codes) < len(systems):
             note(f"holdfast: not tried: {', '.join(list(systems)[len(codes) :])}")
             break
@@ -133,19 +142,50 @@ def mutate(
     return code
 
 
-def _mutate(mutation: Mutation, limits: Limits, reports: list[Report], *, operators: bool, as_json: bool) -> int:
+@attrs.frozen
+class Rows:
+    """Operator mutants: what an earlier run knows of one, and where what becomes of one is kept."""
+
+    known: Callable[[str, str, str], OperatorRow | None]
+    keep: Callable[[OperatorRow], None]
+
+
+def _proving(target: str, stamp: str, log: MutationLog, limits: Limits) -> Proving:
+    """The proof of a model, with the lemmas beside it."""
+    # Z3 takes a while to load, and most mutants are tried without.
+    from holdfast.cli.proving import Proving  # noqa: PLC0415
+
+    known, keep = partial(log.proof, target, stamp), partial(log.keep_proof, target, stamp)
+    return Proving.of(load_with_lemmas(target), limits, known, keep)
+
+
+def _mutate(
+    mutation: Mutation,
+    limits: Limits,
+    reports: list[Report],
+    operators: Rows | None,
+    proving: Proving | None,
+    *,
+    as_json: bool,
+) -> int:
     """Try one model's mutants, and print what became of them."""
     with Ticker() as ticker:
         limits.progress = partial(_tick, ticker, mutation.target, limits)
         try:
+            if proving is not None:
+                proving.proofs.prove_whole()
             broken = mutation.broken()
         except Stopped as stopped:
             note(f"holdfast: {mutation.target}: {stopped}, before any mutant was tried")
             return OUT_OF_BUDGET
         if broken is None:
             report = mutation.report()
-            if operators and report.ended_by is None:
-                report = _with_operators(mutation, report, limits)
+            if operators is not None and report.ended_by is None:
+                report = _with_operators(mutation, report, limits, operators)
+            if proving is not None and report.ended_by is None:
+                from holdfast.cli.proving import with_proofs  # noqa: PLC0415
+
+                report = with_proofs(report, proving)
     if broken is not None:
         say(json_format.dumps(result_to_json(broken)) if as_json else render_result(broken))
         note(f"holdfast: {mutation.target} itself does not hold, so its mutants say nothing; mend it first")
@@ -158,12 +198,17 @@ def _mutate(mutation: Mutation, limits: Limits, reports: list[Report], *, operat
     return report.exit_code
 
 
-def _with_operators(mutation: Mutation, report: Report, limits: Limits) -> Report:
+def _with_operators(mutation: Mutation, report: Report, limits: Limits, operators: Rows) -> Report:
     """The report with the operator mutants of the first scope, as far as the limits go."""
     rows: list[OperatorRow] = []
     ended_by: str | None = None
+
+    def keep(row: OperatorRow) -> None:
+        operators.keep(row)
+        rows.append(row)
+
     try:
-        try_operators(mutation.system, mutation.benches[0], limits, rows.append)
+        try_operators(mutation.system, mutation.benches[0], limits, keep, operators.known)
     except Stopped as stopped:
         ended_by = str(stopped)
     return attrs.evolve(report, operators=tuple(rows), ended_by=ended_by)
@@ -250,13 +295,22 @@ def _print(report: Report, system: System) -> None:
     if report.operators:
         say("")
         show(_operator_table(report))
+    if report.proofs:
+        from holdfast.cli.proving import proof_lines, proof_table  # noqa: PLC0415 - as above
+
+        say("")
+        show(proof_table(report))
+        say("")
+        for line in proof_lines(report):
+            say(line)
     say("")
     for row in report.faults:
         at = row.declared.at if row.declared is not None else _place(system, row)
         say(f"{at}: {row.facts.mutant.name}: {row.fault}")
     for row in report.rows:
         if row.way == "undecided":
-            say(f"{row.facts.mutant.name}: no answer ({row.facts.ended_by or 'a pair was left open'})")
+            why = row.facts.ended_by or row.facts.starves_open or "a pair was left open"
+            say(f"{row.facts.mutant.name}: no answer ({why})")
     if report.ended_by is not None:
         say(f"ended early ({report.ended_by}); not tried: {', '.join(report.untried) or 'some pairs'}")
     counted = Counter(row.way for row in report.rows)
@@ -289,6 +343,8 @@ def _because(row: Row) -> str:
         return str(facts.kill)
     if row.way == "redundant" and facts.killed_with is not None:
         return f"without {facts.killed_with.partner} too: {facts.killed_with.kill}"
+    if row.way == "liveness" and row.kill is not None:
+        return str(row.kill)
     tried = f"in pairs with {', '.join(pair.partner for pair in facts.pairs)}: nothing" if facts.pairs else ""
     if declared is None or (row.way == "equivalent" and declared.kind != "equivalent"):
         return tried

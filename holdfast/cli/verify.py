@@ -1,111 +1,171 @@
-"""``holdfast verify``: everything on all models, against what is pinned."""
+"""``holdfast verify``: every engine on all models, against what is pinned and against each other."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
 
 import attrs
-from cyclopts import Parameter
 from rich.table import Table
 
-from holdfast.check.manifest import MANIFEST, Entry, Outcome, format_manifest, measure_all, read_manifest
+from holdfast.check.agreement.jobs import ENGINES, Done, Job, jobs
+from holdfast.check.agreement.opinions import joined
+from holdfast.check.agreement.running import run_all
+from holdfast.check.budget import Budget
+from holdfast.check.manifest import MANIFEST, Entry, format_manifest, read_manifest
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
-from holdfast.cli.output import Ticker, check_writable, say, show, write
+from holdfast.cli.check import Names, Switch
+from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders
 
 DIFFERS = 1
 
 
-def verify(
-    *, slow: Annotated[bool, Parameter(negative="")] = False, update: Annotated[bool, Parameter(negative="")] = False
-) -> int:
-    """Check every model in every scope and variant, and compare with what is pinned.
+def verify(*, slow: Switch = False, only: Names = (), budget: str | None = None, update: Switch = False) -> int:
+    """Ask every engine about every model, and compare the answers with what is pinned and with each other.
 
-    The pinned outcomes stand in manifest.json beside the models: in models/ of this folder, or as installed. Ends 0
-    only if every outcome is the pinned one.
+    The pinned outcomes stand in manifest.json beside the models, and what becomes of mutants in mutants.json: in
+    models/ of this folder, or as installed. Interpreter and kernel must answer alike, random runs and proofs must not
+    contradict the search, and TLC must find the same. Ends 0 only if nothing differs, 1 if anything does, and 20 if a
+    question was left open.
 
     Parameters
     ----------
     slow
-        Check the large scopes too, which takes minutes.
+        Ask about the large scopes too, and try all mutants again, which takes an hour or two.
+    only
+        Ask this engine only, or about this model only. May be repeated.
+    budget
+        Stop after a time, with what is answered by then: 5min.
     update
         Pin what is found instead of comparing.
     """
     folder = next(iter(model_folders()), None)
     if folder is None:
         raise UsageError("there are no models; run this where models/ is, or check one file: holdfast check FILE.py")
+    limit = Budget() if budget is None else Budget.parse(budget)
+    if limit.states is not None or limit.memory_bytes is not None:
+        raise UsageError(f"budget {budget!r}: a verification is limited by its time alone, such as 5min")
     if update:
         check_writable(folder / MANIFEST)
     entries = read_manifest(folder)
-    chosen = [entry for entry in entries if slow or not entry.slow]
-    found = _measured(folder, chosen)
-    show(_table(chosen, found))
-    differing = sum(_explain(entry, outcome) for entry, outcome in zip(chosen, found, strict=False))
+    chosen = _chosen(jobs(folder, entries, slow=slow), only)
+    if update:
+        chosen = [job for job in chosen if job.engine in ("check", "live")]
+    found = _made(folder, chosen, limit.seconds, slow=slow)
+    show(_table(found))
+    problems = [problem for done in found for problem in done.opinion.problems]
+    left_open = [problem for done in found for problem in done.opinion.open]
+    for problem in problems:
+        say(problem)
+    for problem in left_open:
+        say(f"no answer: {problem}")
+    _tell_times(found)
+    wrong = sum(bool(done.opinion.problems) for done in found)
     if len(found) < len(chosen):
-        say(f"interrupted: {len(found)} of {len(chosen)} checked, {differing} of them not as expected")
+        say(f"interrupted: {len(found)} of {len(chosen)} checked, {wrong} of them not as expected")
         return OUT_OF_BUDGET
     if update:
-        return _pin(folder / MANIFEST, entries, dict(zip(chosen, found, strict=True)))
-    say(f"{len(found) - differing} of {len(found)} as expected")
-    return DIFFERS if differing else HOLDS
-
-
-def _pin(manifest: Path, entries: Sequence[Entry], found: Mapping[Entry, Outcome]) -> int:
-    """Write the manifest with what was found; what was not checked stays as it is."""
-    if any(outcome.error for outcome in found.values()):
-        say(f"nothing is pinned, because of the errors above: {manifest} stays as it is")
+        return _pin(folder / MANIFEST, entries, found)
+    say(f"{len(found) - sum(_is_off(done) for done in found)} of {len(found)} as expected")
+    if problems:
         return DIFFERS
-    write(
-        manifest, format_manifest(attrs.evolve(entry, expected=found.get(entry, entry.expected)) for entry in entries)
-    )
-    say(f"{len(found)} outcomes are pinned in {manifest}")
-    return HOLDS
+    return OUT_OF_BUDGET if left_open else HOLDS
 
 
-def _measured(folder: Path, entries: Sequence[Entry]) -> list[Outcome]:
-    """The outcomes in the order of the entries, with a count on a terminal while they come; fewer after Ctrl-C."""
-    found: list[Outcome] = []
-    with Ticker() as ticker, suppress(KeyboardInterrupt):
-        ticker.show(f"0 of {len(entries)} checked")
-        for outcome in measure_all(folder, entries, processes=os.cpu_count() or 1):
-            found.append(outcome)
-            ticker.show(f"{len(found)} of {len(entries)} checked")
+def _chosen(every: Sequence[Job], only: Sequence[str]) -> list[Job]:
+    """The jobs of the engines and the models that are named. Raises UsageError for a name that is neither."""
+    models = list(dict.fromkeys(job.model for job in every))
+    for name in only:
+        if name not in ENGINES and name not in models:
+            near = get_close_matches(name, [*ENGINES, *models])
+            hint = f"did you mean {', '.join(near)}?" if near else f"choose one of: {', '.join([*ENGINES, *models])}"
+            raise UsageError(f"--only {name}: no engine and no model is called so; {hint}")
+    engines = [name for name in only if name in ENGINES] or ENGINES
+    named = [name for name in only if name not in ENGINES] or models
+    found = [job for job in every if job.engine in engines and job.model in named]
+    if not found:
+        raise UsageError(
+            f"--only {' --only '.join(only)}: there is nothing of the kind to ask; add --slow, or leave it out"
+        )
     return found
 
 
-def _table(entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> Table:
+def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: bool) -> list[Done]:
+    """What came out, in the order of the jobs, with a count on a terminal meanwhile; less after Ctrl-C."""
+    found: dict[Job, Done] = {}
+    processes = os.cpu_count() or 1
+    with Ticker() as ticker, suppress(KeyboardInterrupt):
+
+        def waiting(left: Sequence[Job]) -> None:
+            names = ", ".join(job.name for job in left[:processes])
+            ticker.show(f"{len(found)} of {len(chosen)} checked; now {names}" if left else "")
+
+        made = run_all(folder, chosen, processes, slow=slow, seconds=seconds, waiting=waiting)
+        waiting(chosen)
+        with closing(made):
+            for done in made:
+                found[done.job] = done
+    return [found[job] for job in chosen if job in found]
+
+
+def _pin(manifest: Path, entries: Sequence[Entry], found: Sequence[Done]) -> int:
+    """Write the manifest with what was found; what was not checked stays as it is."""
+    outcomes = {done.job.entries[0]: done.outcome for done in found}
+    if any(outcome is None or outcome.error for outcome in outcomes.values()):
+        say(f"nothing is pinned, because of the errors above: {manifest} stays as it is")
+        return DIFFERS
+    write(
+        manifest,
+        format_manifest(attrs.evolve(entry, expected=outcomes.get(entry, entry.expected)) for entry in entries),
+    )
+    say(f"{len(outcomes)} outcomes are pinned in {manifest}")
+    return HOLDS
+
+
+# Text -------------------------------------------------------------------------------------------------------------
+
+
+def _is_off(done: Done) -> bool:
+    return bool(done.opinion.problems or done.opinion.open)
+
+
+def _table(found: Sequence[Done]) -> Table:
+    """A line for each model and engine: what it found, and whether that is as expected."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("model", "configuration", "verdict"):
+    for heading in ("model", "engine", "found", "as expected?"):
         table.add_column(heading, overflow="fold")
-    for heading in ("exit", "states", "depth", "bits"):
-        table.add_column(heading, justify="right")
-    for heading in ("violated property, steps", "as expected?"):
-        table.add_column(heading, overflow="fold")
-    for entry, outcome in zip(entries, outcomes, strict=False):
-        table.add_row(
-            entry.configuration.model,
-            str(entry.configuration),
-            outcome.verdict,
-            str(outcome.exit_code),
-            f"{outcome.states:,}",
-            str(outcome.depth),
-            str(outcome.bits),
-            f"{outcome.property}, {outcome.steps}" if outcome.property else "",
-            "NO" if entry.differences(outcome) else "yes",
-        )
+    last = ""
+    for (model, engine), group in _grouped(found).items():
+        opinion = joined(done.opinion for done in group)
+        mutants = sum(bool(done.outcome is not None and not done.opinion.found) for done in group)
+        parts = [opinion.found, f"{mutants} mutant{'' if mutants == 1 else 's'}"] if mutants else [opinion.found]
+        answer = "NO" if opinion.problems else "no answer" if opinion.open else "yes"
+        table.add_row(model if model != last else "", engine, "; ".join(part for part in parts if part), answer)
+        last = model
     return table
 
 
-def _explain(entry: Entry, outcome: Outcome) -> bool:
-    """Print both values of all that differs, if anything does."""
-    differences = entry.differences(outcome)
-    if differences:
-        say(f"{entry.configuration.model} {entry.configuration}: {'; '.join(differences)}")
-        if outcome.replay is not None:
-            say(f"replay:    {outcome.replay}")
-    return bool(differences)
+def _grouped(found: Sequence[Done]) -> dict[tuple[str, str], list[Done]]:
+    """What was made, by model and engine, in the order in which engines are listed."""
+    groups: dict[tuple[str, str], list[Done]] = {}
+    models = list(dict.fromkeys(done.job.model for done in found))
+    for model in models:
+        for engine in ENGINES:
+            group = [done for done in found if (done.job.model, done.job.engine) == (model, engine)]
+            if group:
+                groups[model, engine] = group
+    return groups
+
+
+def _tell_times(found: Sequence[Done]) -> None:
+    """How long each engine took on each model; times go to standard error."""
+    times: dict[str, list[str]] = {}
+    for (model, engine), group in _grouped(found).items():
+        times.setdefault(model, []).append(f"{engine} {sum(done.seconds for done in group):.0f} s")
+    for model, each in times.items():
+        note(f"{model}: {', '.join(each)}")

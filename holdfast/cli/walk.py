@@ -11,6 +11,7 @@ from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
 from holdfast.check.campaign import Campaign
+from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
 from holdfast.check.search import Engine
 from holdfast.check.walk import WalkProgress
@@ -18,6 +19,7 @@ from holdfast.check.walk import walk as walk_runs
 from holdfast.check.walk_result import WalkResult, render_walk, walk_to_json
 from holdfast.cli.check import Expectation, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
@@ -51,6 +53,7 @@ def walk(
     shrink: bool = True,
     json: Switch = False,
     itf: Path | None = None,
+    reports: Reports = NO_REPORTS,
 ) -> int:
     """Make many random runs of a model, and show the first that violates something, made as short as it gets.
 
@@ -96,11 +99,14 @@ def walk(
         Print the result as JSON and nothing else.
     itf
         Write the violating run to this file, in the Informal Trace Format.
+    reports
+        Reports for other tools.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
     campaign = Campaign(seed=_seed(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort)
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
     # What would fail after many runs fails before them.
+    reports.prepare(json=json)
     if itf is not None:
         check_writable(itf)
     with Ticker() as ticker:
@@ -122,6 +128,7 @@ def walk(
             write(itf, itf_text(result.findings[0]))
         else:
             note(f"holdfast: nothing is violated, so {itf} is not written")
+    reports.give([record_of(system, result, "walk", expected=expect == "violated")])
     return _exit_code(result, expect, json)
 
 

@@ -12,9 +12,14 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
+import attrs
+
 from holdfast.ir.compile.source import shown_path
 from holdfast.ir.errors import ModelError, Place, UsageError
 from holdfast.ir.marks import MARK
+
+PROOF = "_proof"
+"""How the file of a model's lemmas is called, after the name of the model's."""
 
 
 def load_model(text: str) -> type:
@@ -31,6 +36,44 @@ def load_model(text: str) -> type:
     return _pick(module, name, wanted)
 
 
+@attrs.frozen
+class WithLemmas:
+    """A model with the lemmas that stand beside it, if there are any: then ``extends`` is the model without them.
+
+    ``target`` is what the command line would call the class that has them; ``lemmas_from`` names their file.
+    """
+
+    model: type
+    extends: type
+    target: str
+    lemmas_from: str | None
+
+
+def load_with_lemmas(text: str) -> WithLemmas:
+    """The model that the text names, with the lemmas of the file beside it: ``ownership_proof.py`` for ``ownership``.
+
+    That file has one class, which extends the model and adds lemmas to it. A class that is named is taken as it is.
+    Raises as ``load_model`` does, and UsageError for a file of lemmas without such a class.
+    """
+    model = load_model(text)
+    name, _, wanted = text.partition(":")
+    path = Path(sys.modules[model.__module__].__file__ or "")
+    beside = path.with_name(f"{path.stem}{PROOF}.py")
+    if wanted or not beside.is_file():
+        return WithLemmas(model, model, text, None)
+    target = f"{name.removesuffix('.py')}{PROOF}{'.py' if name.endswith('.py') else ''}"
+    extended = _pick(_import_file(beside), target, "")
+    if not any(_is_from(base, path) and base.__name__ == model.__name__ for base in extended.__mro__):
+        raise UsageError(f"{shown_path(str(beside))}: {extended.__name__} does not extend {model.__name__}; let it")
+    return WithLemmas(extended, model, target, shown_path(str(beside)))
+
+
+def _is_from(cls: type, path: Path) -> bool:
+    """Whether a class stands in a file, under whatever name that was imported."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return file is not None and Path(file).resolve() == path.resolve()
+
+
 def model_names() -> list[str]:
     """The bare names that ``load_model`` knows, sorted."""
     return sorted({name for folder in model_folders() for name in names_in(folder)})
@@ -39,7 +82,7 @@ def model_names() -> list[str]:
 def names_in(folder: Path) -> list[str]:
     """The names of the models in one folder, sorted; a model's lemmas (``..._proof.py``) are none of their own."""
     stems = [path.stem for path in folder.glob("*.py")]
-    return sorted(stem for stem in stems if not stem.startswith("_") and not stem.endswith("_proof"))
+    return sorted(stem for stem in stems if not stem.startswith("_") and not stem.endswith(PROOF))
 
 
 def model_folders() -> list[Path]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Self
 
-from holdfast.lang import Ghost, Map, Rel, count, init, invariant, leads_to, rule, step
+from holdfast.lang import Ghost, Map, Rel, init, invariant, leads_to, rule, step
 from models.parts.nodes import Node, NodeEpoch, NodeTable, Proc
 from models.parts.streams import Epoch, Offset, Stream, StreamTable
 
@@ -101,10 +101,9 @@ class HandleTable(NodeTable, StreamTable):
         """Whether o is n's to commit, if n's WAL has it."""
         return self.lists(n, s) and self.end_offset[s] <= o
 
-    def keeps(self, n: Node, s: Stream, a: Offset, o: Offset) -> bool:
-        """RC-02, RC-03. Whether a replay of n's WAL that expects a keeps o: a batch begins at a, and no gap follows."""
-        no_gap = all(self.wal[n, s, x] != Record.NONE for x in Offset if a <= x and x <= o)
-        return a <= o and self.wal[n, s, a] == Record.FIRST and no_gap
+    def ends_replay(self, n: Node, s: Stream, a: Offset, o: Offset) -> bool:
+        """RC-02, RC-03. Whether a replay of n's WAL that expects a drops o: no batch begins at a, or there is a gap."""
+        return a <= o and (self.wal[n, s, a] != Record.FIRST or self.wal[n, s, o] == Record.NONE)
 
     def uploaded(self, p: Proc) -> bool:
         """Whether all that p has acked or replayed is committed, and p knows it."""
@@ -133,6 +132,10 @@ class HandleTable(NodeTable, StreamTable):
         """Whether p has taken over a node that has s open."""
         starts = self.reserved[p] and self.phase[p] == Phase.RESERVED
         return (starts or self.recovers(p, s)) and self.lists(self.node_of[p], s)
+
+    def is_gone(self, p: Proc, s: Stream) -> bool:
+        """Whether nobody can read any more what p has of s: it is deleted, or trimmed that far."""
+        return not self.exists[s] or self.confirm_offset[p, s] <= self.start_offset[s]
 
     # Effects --------------------------------------------------------------------------------------------------
 
@@ -168,7 +171,8 @@ class HandleTable(NodeTable, StreamTable):
             if rule("ND-02"):  # G-33
                 self.committed_to[p, s] = end
         a = self.committed_to[p, s]
-        self.begin(p, s, Mode.RECOVERING, a, a + count(self.keeps(n, s, a, o) for o in Offset))
+        b = min((o for o in Offset if self.ends_replay(n, s, a, o)), default=a)
+        self.begin(p, s, Mode.RECOVERING, a, b)
 
     def write(self, p: Proc, s: Stream) -> None:
         """The batch in flight is in the node's WAL."""
@@ -267,3 +271,8 @@ class HandleTable(NodeTable, StreamTable):
     def acked_is_committed(self, p: Proc, s: Stream, o: Offset) -> tuple[bool, bool]:
         """LV-03. What a process has acked is committed, and it hears so, unless it halts or another takes over."""
         return self.waits(p, s, o), not self.waits(p, s, o)
+
+    @leads_to
+    def gone_is_accepted(self, p: Proc, s: Stream) -> tuple[bool, bool]:
+        """LV-03. What a process recovers and nobody can read any more is committed, whoever owns the stream by now."""
+        return self.recovers(p, s) and self.is_gone(p, s), not self.recovers(p, s) or self.unheard[p, s]

@@ -29,6 +29,10 @@ class Registration(Model):
     """The generation in which a target opens first, and is elected then. No timer is armed (EL-07)."""
     timer_as_built: Flag
     """EL-01 to EL-06: armed by reassignments only, without a tag, disarmed by any request, and not armed again."""
+    timer_fires_once: Flag
+    """EL-03, EL-04 alone: a request that elects nobody disarms it, and it is not armed again when it elects nobody."""
+    timer_not_restored: Flag
+    """EL-06 alone: another controller has no timers, and arms none."""
 
     replica: Node
     leader: Node | None
@@ -54,6 +58,14 @@ class Registration(Model):
         """Whether n leads."""
         leader = self.leader
         return leader is not None and leader == n
+
+    def disarms_early(self) -> bool:
+        """EL-03, EL-04. Whether a timer is gone though nobody is elected."""
+        return self.timer_as_built or self.timer_fires_once
+
+    def forgets_timers(self) -> bool:
+        """EL-06. Whether a timer is gone with the controller."""
+        return self.timer_as_built or self.timer_not_restored
 
     # Records that change the replica --------------------------------------------------------------------------
 
@@ -114,7 +126,7 @@ class Registration(Model):
 
     def accept_election(self, t: Node) -> None:
         """ElectLeaders. It names no epoch, so that it elects by what the registration says now."""
-        if rule("EL-13", (self.leader is not None or not self.active[t]) and not self.timer_as_built):
+        if rule("EL-13", (self.leader is not None or not self.active[t]) and not self.disarms_early()):
             pass
         else:
             self.timer = False
@@ -128,14 +140,14 @@ class Registration(Model):
         else:
             self.timer = False
         self.elect(self.replica)
-        if rule("EL-12.again", self.leader is None and not self.timer_as_built):
+        if rule("EL-12.again", self.leader is None and not self.disarms_early()):
             self.timer = True
 
     def restore_timer(self) -> None:
         """EL-12. A new controller has no timers, and arms one if it finds the partition leaderless."""
         self.timer = False
         self.old_timer = False
-        if rule("EL-12.restore", self.leader is None and not self.G1 and not self.timer_as_built):
+        if rule("EL-12.restore", self.leader is None and not self.G1 and not self.forgets_timers()):
             self.timer = True
 
     # Properties -----------------------------------------------------------------------------------------------

@@ -57,21 +57,18 @@ class WalObjects(Model):
         later = any(self.stored[q, j] and self.precedes(p, k, q, j) for q in Incarnation for j in Slot)
         return self.stored[p, k] and not later
 
-    def newest_end(self) -> Slot:
-        """The end of the newest object; 0 if there is none."""
-        return max((k + 1 for k in Slot if any(self.is_newest(p, k) for p in Incarnation)), default=Slot(0))
-
     def header(self, p: Incarnation, k: Slot) -> Slot:
         """The trim in the header of p's object at k; 0 if there is none."""
         t = self.trim[p, k]
         return Slot(0) if t is None else t
 
-    def newest_trim(self) -> Slot:
-        """The trim in the header of the newest object."""
-        return max(
-            (max((self.header(p, k) for k in Slot if self.is_newest(p, k)), default=Slot(0)) for p in Incarnation),
-            default=Slot(0),
-        )
+    def list_ends(self, end: Slot, t: Slot) -> bool:
+        """Whether the newest object ends at ``end``, and t is the trim in its header; both are 0 if there is none."""
+        if any(self.stored[p, k] for p in Incarnation for k in Slot):
+            return any(
+                self.is_newest(p, k) and end == k + 1 and t == self.header(p, k) for p in Incarnation for k in Slot
+            )
+        return end == Slot(0) and t == Slot(0)
 
     # What is replayed -----------------------------------------------------------------------------------------
 
@@ -102,9 +99,8 @@ class WalObjects(Model):
         beyond = any(self.found[q, j] and q < p and j >= k for q in Incarnation for j in Slot)
         return self.found[p, k] and before and (beyond or not meets)
 
-    def judge_listing(self, p: Incarnation) -> None:
+    def judge_listing(self, p: Incarnation, t: Slot) -> None:
         """Whether p will miss something acked: it is not found, or lies below the trim or behind the first hole."""
-        t = self.newest_trim()
         self.find_objects(t)
         left_out = any(self.acked[q, k] and (k < t or not self.found[q, k]) for q in Incarnation for k in Slot)
         cut_off = any(

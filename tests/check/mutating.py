@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.bench import Limits
+from holdfast.check.mutate.limits import Limits
 from holdfast.check.mutate.mutation import Mutation, Options, usual_scopes
 from holdfast.check.mutate.result import Facts, Report
 from holdfast.ir.system import System
@@ -54,7 +54,7 @@ def enter(self, n: Node) -> None:
     if rule("LS-08"):
         self.inside[n] = True
 
-@action
+@action(fair="weak", per=("n",))
 def leave(self, n: Node) -> None:
     require(self.inside[n], "LS-04")
     require(self.asked[n], "LS-05")
@@ -68,6 +68,7 @@ def leave_awake(self, n: Node) -> None:
     \"\"\"Nobody is tired.\"\"\"
     require(self.inside[n], "LS-04")
     self.inside[n] = False
+    self.asked[n] = False
 
 @invariant
 def alone(self) -> bool:
@@ -88,6 +89,11 @@ def left_from_inside(self, old: Self, n: Node) -> bool:
 def busy(self) -> bool:
     \"\"\"Somebody is inside.\"\"\"
     return any(self.inside[n] for n in Node)
+
+@leads_to
+def over(self, n: Node) -> tuple[bool, bool]:
+    \"\"\"LV-02. A turn is over some time.\"\"\"
+    return self.inside[n], not self.asked[n]
 """
 
 
@@ -95,6 +101,11 @@ def lock(**changed: str | None) -> str:
     """The body of the model's class. A name such as LS_02 changes what is declared of LS-02; None declares nothing."""
     declared: dict[str, str | None] = {**OUTCOMES, **{name.replace("_", "-"): text for name, text in changed.items()}}
     return LOCK.format(outcomes=", ".join(f'"{name}": {text}' for name, text in declared.items() if text is not None))
+
+
+def without_liveness(body: str) -> str:
+    """The body without its leads-to property."""
+    return body[: body.index("@leads_to")]
 
 
 def mutation(

@@ -77,13 +77,13 @@ def test_each_way_has_its_words(tmp_path: Path, stored: dict[str, Any]) -> None:
     assert row.split(" | ")[3].split("<br>") == [
         "`lock` LS-08: **killed**: busy is not reached",
         "`lock` LS-05: **equivalent**: who is inside has asked",
-        "`lock` LS-06: **liveness**: LV-02: nobody else is ever let in",
+        "`lock` LS-06: **liveness** by over (LV-02) in 3 steps",
         "`lock` LS-07: **missing**: nodes that crash",
         "`lock` kept: **sound**: the next turn needs no question",
         "`lock` greedy: **killed** by alone (LS-10) in 4 steps",
     ]
     assert "`holdfast check lock --scope tiny --variant greedy`" in row
-    assert "`holdfast mutate lock --only LS-06`" in row
+    assert "`holdfast live lock --scope tiny --without LS-06`" in row
 
 
 def test_results_of_other_models_stay(compiled: Compiled, stored: dict[str, Any], tmp_path: Path) -> None:

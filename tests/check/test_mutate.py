@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter
 from holdfast.check.mutate import bench
-from holdfast.check.mutate.bench import Bench, Limits, Stopped
+from holdfast.check.mutate.bench import Bench
+from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.mutation import fingerprint, mutants
 from holdfast.check.mutate.operators import operators, try_operators
@@ -18,7 +19,7 @@ from holdfast.check.mutate.result import Facts, OperatorRow, to_json
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from tests.check.conftest import Compiled
-from tests.check.mutating import faults, lock, mutation, ways
+from tests.check.mutating import faults, lock, mutation, ways, without_liveness
 
 WAYS = {
     "LS-07": "missing",
@@ -119,7 +120,15 @@ def test_a_pair_must_break_more_than_either_rule_alone(compiled: Compiled) -> No
 
 FALSE = [
     ({"LS_05": None}, "LS-05", 'not declared: its graph is that of the model; declare "LS-05": equivalent(reason)'),
-    ({"LS_06": None}, "LS-06", "no property kills it: state what it breaks as a property, or declare"),
+    (
+        {"LS_06": None},
+        "LS-06",
+        'not declared: over (LV-02) in 3 steps kills it; declare "LS-06": liveness("over", reason)',
+    ),
+    ({"LS_06": 'missing("no")'}, "LS-06", "declared missing, but it is in the model: over (LV-02) in 3 steps kills it"),
+    ({"LS_06": 'liveness("LV-07", "no")'}, "LS-06", "declared liveness(LV-07), which it does not starve; over (LV-02)"),
+    ({"LS_07": 'liveness("LV-02", "no")'}, "LS-07", "declared liveness(LV-02), but no @leads_to of the model is viola"),
+    ({"LS_07": None}, "LS-07", "no property kills it: state what it breaks as a property, or declare"),
     (
         {"LS_02": None},
         "LS-02",
@@ -132,6 +141,11 @@ FALSE = [
     (
         {"LS_06": 'redundant(with_="LS-05")'},
         "LS-06",
+        "declared redundant(LS-05), but over (LV-02) in 3 steps kills it",
+    ),
+    (
+        {"LS_07": 'redundant(with_="LS-05")'},
+        "LS-07",
         "declared redundant(LS-05), but without both nothing more is violated",
     ),
     (
@@ -163,6 +177,49 @@ def test_a_declaration_goes_for_the_sites(compiled: Compiled) -> None:
     assert list(faults(report)) == ["LS-07"]
 
 
+def test_a_rule_without_which_nothing_starts_is_killed(compiled: Compiled) -> None:
+    """A start that the scope cannot hold is a fact about one mutant; the trials go on with the next."""
+    body = """
+    low: N
+    tiny = Scope({N: 1})
+
+    @init
+    def begin(self, q: N) -> None:
+        if rule("LS-01", q == N(1)):
+            self.low = N(0)
+        else:
+            self.low = q + 1
+
+    @action
+    def drop(self) -> None:
+        require(self.low > N(0), "LS-02")
+        self.low = N(0)
+
+    @step
+    def falls(self, old: Self) -> bool:
+        return self.low <= old.low
+    """
+    report = mutation(compiled(body)).report()
+
+    assert ways(report)["LS-01"] == "killed"
+    assert "cannot start: " in str(report.rows[0].kill)
+    assert set(ways(report)) == {"LS-01", "LS-02"}
+
+
+def test_liveness_that_a_bound_leaves_open_is_no_answer(compiled: Compiled) -> None:
+    """A mutant that starves something only if a bound cuts it ends with 20, whatever is declared."""
+    body = (
+        lock(LS_07='liveness("LV-02", "no")')
+        .replace("tired: Rel[Node]", "tired: Rel[Node]\nturns: N")
+        .replace("tiny = Scope({Node: 2})", "")
+    )
+    body = body.replace("self.tired.fill(False)", "self.tired.fill(False)\n    self.turns = N(0)")
+    body = body.replace("self.tired[n] = True", "self.tired[n] = True\n    self.turns = self.turns + 1")
+    report = mutation(compiled(f"tiny = Scope({{Node: 2, N: 1}})\n{body}"), "LS-07").report()
+
+    assert (ways(report)["LS-07"], report.exit_code) == ("undecided", 20)
+
+
 def test_sites_of_an_equivalent_rule_are_not_tried(compiled: Compiled) -> None:
     """Where the whole rule may go, so may each part of it: the rows would say the same again."""
     body = lock().replace('require(not self.tired[n], "LS-07")', 'require(self.tired[n] or True, "LS-07")')
@@ -174,7 +231,7 @@ def test_sites_of_an_equivalent_rule_are_not_tried(compiled: Compiled) -> None:
 
 def test_pairs_are_tried_with_what_has_to_do_with_them(compiled: Compiled) -> None:
     """Other survivors first, and of them the related; then related rules that are killed alone. Or nothing is tried."""
-    system = compiled(lock(LS_06=None))
+    system = compiled(without_liveness(lock(LS_06=None)))
     tried = mutation(system, "LS-06").report().rows[0]
     alone = mutation(system, "LS-06", pairs=False).report().rows[0]
 

@@ -40,7 +40,7 @@ def test_what_is_declared_ends_with_0(holdfast: Run) -> None:
     assert rows["LS-08"] == "killed busy is not reached tiny"
     assert rows["LS-02"] == "redundant without LS-03 too: alone (LS-10) in 4 steps tiny"
     assert rows["LS-05"] == "equivalent who is inside has asked"
-    assert rows["LS-06"] == "liveness LV-02: nobody else is ever let in"
+    assert rows["LS-06"] == "liveness over (LV-02) in 3 steps tiny"
     assert ran.out.splitlines()[-1] == (
         "Lock, scope tiny: 12 mutants: 2 missing, 2 equivalent, 2 redundant, 4 killed, 1 liveness, 1 sound; "
         "all as declared"
@@ -60,7 +60,7 @@ def test_what_is_not_declared_ends_with_10(holdfast: Run) -> None:
         'LS-05: not declared: its graph is that of the model; declare "LS-05": equivalent(reason)',
         (
             "LS-06: declared equivalent, but it takes steps that the model does not take; "
-            'state what it breaks as a property, or declare "LS-06": liveness(id, reason) or missing(state)'
+            'over (LV-02) in 3 steps kills it; declare "LS-06": liveness("over", reason)'
         ),
     ]
     assert ['"LS-05")' in marked[0], 'equivalent("no")' in marked[1]] == [True, True]
@@ -78,6 +78,7 @@ def test_json_is_the_same_each_time(holdfast: Run) -> None:
 
     assert [line["target"] for line in lines] == ["lock.py", "counter.py"]
     assert rows["LS-01"]["killed_by"]["property"] == "asked_first"
+    starves = rows["LS-06"]["starves"]
     assert rows["LS-06"] | {"pairs": []} == {
         "mutant": "LS-06",
         "kind": "rule",
@@ -90,7 +91,10 @@ def test_json_is_the_same_each_time(holdfast: Run) -> None:
         "declared": "liveness(LV-02)",
         "reason": "nobody else is ever let in",
         "fault": None,
+        "starves": starves,
+        "starves_open": None,
     }
+    assert [(kill["property"], kill["steps"], kill["scope"]) for kill in starves] == [("over", 3, "tiny")]
     assert (lines[0]["exit_code"], lines[1]["exit_code"], first.code) == (0, 10, 10)
     assert holdfast("mutate", "lock.py", "counter.py", "--json").out == first.out
 
@@ -138,6 +142,18 @@ def test_going_on_from_a_file(holdfast: Run) -> None:
     assert (again.code, again.out) == (first.code, first.out)
     assert Path("facts").read_text() == kept
     assert len(kept.splitlines()) >= 12
+
+
+def test_operators_go_on_from_a_file_too(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What became of them is kept, and they are not tried again."""
+    first = holdfast("mutate", "lock.py", "--operators", "--resume", "facts")
+    kept = Path("facts").read_text()
+    monkeypatch.setattr("holdfast.check.mutate.bench.Bench.try_changed", None)
+    again = holdfast("mutate", "lock.py", "--operators", "--resume", "facts")
+
+    assert "survived" in first.out
+    assert (again.code, again.out) == (first.code, first.out)
+    assert Path("facts").read_text() == kept
 
 
 def test_operators_are_reported_and_no_failure(holdfast: Run) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from holdfast.check.agreement.jobs import Done, Job
+from holdfast.check.agreement.opinions import Opinion
 from holdfast.check.manifest import Outcome
 from tests.cli.running import Run
 from tests.cli.samples import COUNTER
 
 MANIFEST = Path("models/manifest.json")
+
+CHECK = ("--only", "check")
+"""What is pinned is held against the search alone; the other engines take longer to start than this model to search."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,14 +38,14 @@ def test_what_is_pinned_is_found_again(holdfast: Run) -> None:
         ("counter", "tiny", 6, 2),
         ("counter", "default", 10, 2),
     ]
-    again = holdfast("verify")
+    again = holdfast("verify", *CHECK)
     assert again.code == 0
     assert again.out.splitlines()[-1] == "2 of 2 as expected"
 
 
 def test_a_scope_that_is_not_pinned_fails(holdfast: Run) -> None:
     """A manifest that leaves a scope out is a difference, not a success."""
-    ran = holdfast("verify")
+    ran = holdfast("verify", *CHECK)
     assert ran.code == 1
     assert "counter --scope tiny: nothing is pinned" in ran.out
     assert not MANIFEST.exists()
@@ -50,7 +55,7 @@ def test_a_difference_shows_both_values(holdfast: Run) -> None:
     """A figure that is not the pinned one ends with 1, and the pinned and the found value are printed."""
     holdfast("verify", "--update")
     MANIFEST.write_text(MANIFEST.read_text().replace('"states": 6', '"states": 7'))
-    ran = holdfast("verify")
+    ran = holdfast("verify", *CHECK)
     assert ran.code == 1
     assert "counter --scope tiny: states: pinned 7, found 6" in ran.out
     assert ran.out.splitlines()[-1] == "1 of 2 as expected"
@@ -61,7 +66,7 @@ def test_a_model_that_breaks_is_a_difference(holdfast: Run) -> None:
     holdfast("verify", "--update")
     row = {"model": "counter", "scope": "tiny", "without": ["CT-99"], "verdict": "violated", "exit_code": 12}
     MANIFEST.write_text(json.dumps([*json.loads(MANIFEST.read_text()), row]))
-    ran = holdfast("verify")
+    ran = holdfast("verify", *CHECK)
     assert ran.code == 1
     assert "error: pinned None, found Counter has no rule 'CT-99'" in ran.out
     assert ran.out.splitlines()[-1] == "2 of 3 as expected"
@@ -76,20 +81,22 @@ def test_the_slow_tier_is_left_out(holdfast: Run) -> None:
     MANIFEST.write_text(json.dumps([row]))
     assert holdfast("verify", "--update").code == 0
     assert json.loads(MANIFEST.read_text())[0]["verdict"] == "guess"
-    assert holdfast("verify").code == 0
-    assert holdfast("verify", "--slow").code == 1
+    assert holdfast("verify", *CHECK).code == 0
+    assert holdfast("verify", "--slow", *CHECK).code == 1
 
 
 def test_an_interrupted_verification_shows_what_was_checked(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C the finished rows are printed, and the command ends 20."""
 
-    def interrupted(*_: object, **__: object) -> Iterator[Outcome]:
-        yield Outcome("exhausted", 0, states=6, depth=2, bits=4)
+    def interrupted(_: Path, jobs: Sequence[Job], *__: object, **___: object) -> Iterator[Done]:
+        yield Done(
+            jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1, Outcome("exhausted", 0, states=6, depth=2, bits=4)
+        )
         raise KeyboardInterrupt
 
     holdfast("verify", "--update")
-    monkeypatch.setattr("holdfast.cli.verify.measure_all", interrupted)
-    ran = holdfast("verify")
+    monkeypatch.setattr("holdfast.cli.verify.run_all", interrupted)
+    ran = holdfast("verify", *CHECK)
     assert ran.code == 20
     assert ran.out.splitlines()[-1] == "interrupted: 1 of 2 checked, 0 of them not as expected"
 
@@ -108,7 +115,7 @@ def test_an_interrupted_verification_shows_what_was_checked(holdfast: Run, monke
 def test_a_broken_manifest(holdfast: Run, text: str) -> None:
     """A file that is no manifest ends with one line and code 2."""
     MANIFEST.write_text(text)
-    ran = holdfast("verify")
+    ran = holdfast("verify", *CHECK)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert f"{MANIFEST}: is no manifest" in ran.err
 
@@ -118,8 +125,64 @@ def test_an_unexpected_violation_can_be_repeated(holdfast: Run) -> None:
     holdfast("verify", "--update")
     Path("models/worse.py").write_text(COUNTER.replace("> Count(0) for n", "< Count(2) for n"))
     MANIFEST.write_text(MANIFEST.read_text().replace('"model": "counter"', '"model": "worse"'))
-    ran = holdfast("verify")
+    ran = holdfast("verify", *CHECK)
     (line, *_) = re.findall(r"^replay: +holdfast replay '(.*)'$", ran.out, re.MULTILINE)
     assert "verdict: pinned exhausted, found violated" in ran.out
     assert line.startswith("worse tiny #")
     assert holdfast("replay", line).code == 12
+
+
+# All engines ----------------------------------------------------------------------------------------------------
+
+
+def test_every_engine_is_asked(holdfast: Run) -> None:
+    """A line for each, and nothing differs; TLC and the kernel among them."""
+    holdfast("verify", "--update")
+    ran = holdfast("verify")
+    rows = [line.split() for line in ran.out.splitlines()]
+
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "5 of 5 as expected")
+    assert [row[1] if row[0] == "counter" else row[0] for row in rows[1:5]] == ["check", "kernel", "walk", "tlc"]
+    assert "counter: check " in ran.err
+
+
+def test_only_some(holdfast: Run) -> None:
+    """Engines and models by name; what is neither is an error that knows what is near."""
+    holdfast("verify", "--update")
+    assert holdfast("verify", "--only", "walk", "--only", "counter").out.splitlines()[-1] == "1 of 1 as expected"
+    ran = holdfast("verify", "--only", "wlak")
+    assert (ran.code, ran.out) == (2, "")
+    assert "no engine and no model is called so; did you mean walk?" in ran.err
+    assert holdfast("verify", "--only", "graph").code == 2
+
+
+def test_a_budget_ends_with_20(holdfast: Run) -> None:
+    """What is not answered in time is not answered; other limits make no sense."""
+    holdfast("verify", "--update")
+    ran = holdfast("verify", "--budget", "0.001s")
+    assert ran.code == 20
+    assert "interrupted: " in ran.out
+    assert holdfast("verify", "--budget", "5states").code == 2
+
+
+def test_mutants_of_another_version_are_a_difference(holdfast: Run) -> None:
+    """What is stored of mutants must be of the model as it is; a model that nobody tried leaves a question open."""
+    holdfast("verify", "--update")
+    Path("models/mutants.json").write_text("{}")
+    ran = holdfast("verify", "--only", "mutants")
+    assert ran.code == 20
+    assert "no answer: counter: no mutant was tried; run `holdfast mutate --update counter`" in ran.out
+    Path("models/mutants.json").write_text('{"counter": {"fingerprint": "0", "scopes": [], "mutants": []}}')
+    ran = holdfast("verify", "--only", "mutants")
+    assert ran.code == 1
+    assert "counter: mutants.json is of another version of the model" in ran.out
+
+
+def test_a_missing_java_leaves_a_question_open(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TLC that cannot run is no disagreement, and no success."""
+    holdfast("verify", "--update")
+    monkeypatch.setenv("TLA2TOOLS_JAR", "no/such.jar")
+    ran = holdfast("verify", "--only", "tlc")
+    assert ran.code == 20
+    assert "no answer: tlc counter: " in ran.out
+    assert "no/such.jar" in ran.out

@@ -41,7 +41,10 @@ evening
 """
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/walk.md", "docs/traces.md", "docs/live.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["README.md", "docs/tutorial.md", "docs/walk.md", "docs/traces.md", "docs/live.md", "docs/tlc.md", "docs/prove.md"],
+)
 def test_pages_show_what_happens(name: str, tmp_path: Path, update_golden: bool) -> None:
     """Who does what the page does sees what the page shows."""
     path = ROOT / name

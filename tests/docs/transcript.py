@@ -25,7 +25,7 @@ FILE = "# file: "
 PROMPT = "$ "
 CUT = "…"
 HUNK = re.compile(r"^@@.*$", re.MULTILINE)
-TIMING = re.compile(r"\w+: [\d,]+ states in .* a second, [\d,]+ MB")
+TIMING = re.compile(r"\w+: (?:[\d,]+ states in .* a second, [\d,]+ MB|[\d.]+ s, of which Z3 [\d.]+ s)")
 
 
 class Reader:

@@ -23,10 +23,16 @@ def test_nothing_is_left_out() -> None:
     assert [name(entry) for entry in ENTRIES if entry.expected is None] == []
 
 
+STARVED = ["reassignment --scope tiny"]
+"""Where something is owed for ever by a model as it is: an open that is repeated after a close (EX-07 with ST-24)."""
+
+
 def test_the_protocols_hold() -> None:
     """What is pinned of a model as it is, without variants and with all its rules, is that it holds."""
     as_they_are = [entry for entry in PINNED if not entry.configuration.variants and not entry.configuration.without]
-    assert [name(entry) for entry in as_they_are if entry.expected and entry.expected.exit_code != 0] == []
+    fails = [entry for entry in as_they_are if entry.expected is not None and entry.expected.exit_code != 0]
+    assert [name(entry) for entry in fails if entry.configuration.engine == "check"] == []
+    assert [name(entry) for entry in fails if entry.configuration.engine == "live"] == STARVED
 
 
 def test_the_file_is_in_its_standard_form() -> None:

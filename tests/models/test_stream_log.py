@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from holdfast.check.result import Result
@@ -178,3 +179,24 @@ def test_a_fault_is_found(tmp_path: Path, fault: str) -> None:
     """A copy that does something else than the protocol violates a property that speaks of it."""
     old, new, prop = FAULTS[fault]
     assert finding(rewritten(tmp_path, old, new))[0] == prop
+
+
+RESTARTED = Scope(
+    {Node: 1, Proc: 3, Stream: 1, NodeEpoch: 2, Epoch: 2, Offset: 2},
+    given={"node_of": (0, 0, 0), "incarnation": (1, 2, 2), "failover": (False, False, True)},
+)
+"""A node, its next incarnation, and the worker of that: no scope of the model has them together."""
+
+
+def test_a_worker_waits_for_its_incarnation_to_register(tmp_path: Path) -> None:
+    """FO-01, AM-19. A process that registers after its worker clears the flag, and both recover the same records."""
+    _, second, worker = (Proc.element(number) for number in range(3))
+    state = StreamLog.at(RESTARTED).start().take("reserve", p=second)
+    assert state.refusal("reserve", p=worker) == ("FO-06.newer", None)
+    assert state.take("register", p=second).refusal("reserve", p=worker) is None
+
+    hasty = rewritten(tmp_path, " and holders_before and follows", " and holders_before")
+    tiny = hasty.scopes["tiny"]
+    scope = attrs.evolve(tiny, sizes={**tiny.sizes, "Node": 1, "NodeEpoch": 2}, given=RESTARTED.given)
+    (trace,) = search(hasty, scope, engine="interpreter").findings
+    assert (trace.shown.name, trace.length) == ("recovery_is_accepted", 8)

@@ -80,6 +80,14 @@ def lost(stored: Iterable[Stored], reader: str) -> list[Stored]:
     return [each for each in objects if each.acked and (each not in kept or each.start <= p)]
 
 
+def list_objects(state: Wal, p: Incarnation, scope: Scope) -> Wal:
+    """The state after p has listed what there is, up to the last object of the newest epoch."""
+    with universe(scope.sizes):
+        newest = max(((q, k) for q in Incarnation for k in Slot if state.stored[q, k]), default=None)
+        end, t = (Slot(0), Slot(0)) if newest is None else (newest[1] + 1, state.trim[newest] or Slot(0))
+    return state.take("list_objects", p=p, end=end, t=t)
+
+
 def listing(objects: Iterable[Stored], reader: str) -> Wal:
     """The model's state after the last incarnation has listed these objects."""
     variants, removed = READERS[reader]
@@ -90,7 +98,7 @@ def listing(objects: Iterable[Stored], reader: str) -> Wal:
             state.stored[p, k] = True
             state.trim[p, k] = Slot((each.trimmed_to + 1) // MIB)
             state.acked[p, k] = each.acked
-    return state.take("list_objects", p=Incarnation(LISTER))
+    return list_objects(state, Incarnation(LISTER), WIDE)
 
 
 def misses(objects: Iterable[Stored], reader: str) -> bool:
@@ -150,7 +158,17 @@ def written(state: Wal, p: Incarnation, k: int, t: int) -> Wal:
 
 def listed(state: Wal, p: Incarnation) -> Wal:
     """The state after p has reserved and listed."""
-    return state.take("reserve", p=p).take("list_objects", p=p)
+    return list_objects(state.take("reserve", p=p), p, Wal.tiny)
+
+
+def test_a_listing_names_the_end_and_trim_that_it_finds() -> None:
+    """WL-03. Of all ends and trims that an incarnation might believe, the list has one."""
+    state = written(Wal.at("tiny").start(), OLD, k=0, t=0).take("put", p=OLD, t=Slot(1)).take("land", p=OLD, k=Slot(1))
+    state = state.take("reserve", p=LAST)
+    believed = [(end, t) for end in range(4) for t in range(4)]
+    refusals = {each: state.refusal("list_objects", p=LAST, end=Slot(each[0]), t=Slot(each[1])) for each in believed}
+    assert [each for each, refusal in refusals.items() if refusal is None] == [(2, 1)]
+    assert {refusal for refusal in refusals.values() if refusal is not None} == {("WL-03.last", None)}
 
 
 @pytest.mark.parametrize("variants", [(), ("first_object_only",)])
@@ -165,7 +183,7 @@ def test_one_late_put_is_enough(variants: tuple[str, ...]) -> None:
 def test_what_is_acked_between_listing_and_replay() -> None:
     """FO-06 as built: an older process reserves after the listing and acks; the newer one replays without that."""
     before = Wal.at("tiny", variants=("verified_early",)).start()
-    before = listed(before.take("reserve", p=LAST).take("list_objects", p=LAST), NEXT).take("replay", p=NEXT)
+    before = listed(listed(before, LAST), NEXT).take("replay", p=NEXT)
     before = written(before, NEXT, k=0, t=0)
     after = before.take("replay", p=LAST)
     assert not after.holds("nothing_acked_behind", old=before, p=LAST)
@@ -173,7 +191,7 @@ def test_what_is_acked_between_listing_and_replay() -> None:
 
 def test_the_reservation_verified_again_refuses_that() -> None:
     """FO-06.verify. Without the variant the newer process notices that the reservation is no longer its own."""
-    state = listed(Wal.at("tiny").start().take("reserve", p=LAST).take("list_objects", p=LAST), NEXT)
+    state = listed(listed(Wal.at("tiny").start(), LAST), NEXT)
     assert state.refusal("replay", p=LAST) == ("FO-06.verify", None)
 
 

@@ -248,6 +248,7 @@ class _Liveness:
             depth=0 if arrays is None else len(arrays.levels) - 2,
             demands=tuple(self._demands(graph)),
             owed=tuple(owed),
+            budgets=tuple(sorted(self.scope.budgets.items())),
         )
 
     def _demands(self, graph: StateGraph | None) -> list[DemandFigures]:

@@ -47,7 +47,8 @@ class DemandFigures:
 @attrs.frozen(kw_only=True)
 class LiveFigures(Coverage):
     """How much was looked at: ``states`` and ``edges`` of the graph without symmetry, where only steps that change
-    something are edges. ``fair_cuts`` counts, by fair action and bound, the steps that the bound cut.
+    something are edges. ``budgets`` says how often the environment may take an action; one of 0 is never taken.
+    ``fair_cuts`` counts, by fair action and bound, the steps that the bound cut.
     """
 
     states: int
@@ -56,6 +57,7 @@ class LiveFigures(Coverage):
     depth: int
     demands: tuple[DemandFigures, ...]
     owed: tuple[Owed, ...]
+    budgets: tuple[tuple[str, int], ...]
 
     @property
     def fair_cuts(self) -> tuple[tuple[str, str, int], ...]:
@@ -74,6 +76,7 @@ class LiveFigures(Coverage):
             "edges": self.edges,
             "initial": self.initial,
             "depth": self.depth,
+            "budgets": dict(self.budgets),
             "demands": [attrs.asdict(demand) for demand in self.demands],
             "owed": [
                 {
@@ -167,12 +170,18 @@ def _figures(result: LiveResult) -> Iterator[tuple[str, str]]:
     yield "depth", count(figures.depth, "step")
     fair = [_demand(each) for each in figures.demands]
     yield "fair", "; ".join(fair) or "no action: every run may end anywhere"
+    if figures.budgets:
+        yield "environment", ", ".join(f"{name} {_times(most)}" for name, most in figures.budgets)
     for each in figures.owed:
         instances = f" over {each.instances:,} instances" if each.instances != 1 else ""
         yield "owed", f"{each.claim.title} in {count(each.owing, 'state')}{instances}"
     cuts = [f"{name} by {bound} {times:,}" for name, bound, times in figures.fair_cuts]
     yield "fair but cut", ", ".join(cuts) or "nothing: no bound of the scope cut a step of a fair action"
     yield from dropped(figures)
+
+
+def _times(most: int) -> str:
+    return f"at most {count(most, 'time')}" if most else "never"
 
 
 def _demand(figures: DemandFigures) -> str:

@@ -6,23 +6,22 @@ is not goes to one kernel that serves all mutants of the model, and is compiled 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
 
-from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
+from holdfast.check.budget import Meter, interruptible
 from holdfast.check.exploration import Exploration
+from holdfast.check.mutate.limits import Limits
 from holdfast.check.mutate.result import Kill
 from holdfast.check.plain_search import PlainSearch
 from holdfast.check.result import Result
 from holdfast.check.select import select
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
-from holdfast.trace.line import replay_command
 from holdfast.trace.trace import Origin, Trace
 
 if TYPE_CHECKING:
@@ -39,47 +38,6 @@ MUCH = 20
 
 ROOM = 1_000_000
 """How many states any mutant may have."""
-
-
-class Stopped(Exception):
-    """The time is up, or somebody pressed Ctrl-C; the text says which."""
-
-
-class Limits:
-    """What all trials of one command share: the time, the limits of each search, the cores, and whom to tell."""
-
-    def __init__(
-        self, budget: Budget, *, cores: int | None = None, progress: Callable[[Progress], None] | None = None
-    ) -> None:
-        self.budget = budget
-        self.cores = cores or os.cpu_count() or 1
-        self.progress = progress
-        self.now = ""
-        """What is being tried, for whoever shows the progress."""
-        self._whole = Meter(Budget())
-
-    def meter(self, states: int | None = None) -> Meter:
-        """A meter for one search, with the time that is left, of so many states if nobody says how many.
-
-        Raises Stopped if there is no time left.
-        """
-        seconds = self.budget.seconds
-        if seconds is not None:
-            seconds -= self._whole.seconds
-            if seconds <= 0:
-                raise Stopped(self._out_of_time())
-        states = states if self.budget.states is None else self.budget.states
-        return Meter(attrs.evolve(self.budget, seconds=seconds, states=states), self.progress)
-
-    def check(self, meter: Meter) -> None:
-        """Raise Stopped if it was the whole command that ran out."""
-        if meter.spent == INTERRUPTED:
-            raise Stopped(INTERRUPTED)
-        if meter.spent is not None and meter.spent.startswith("time"):
-            raise Stopped(self._out_of_time())
-
-    def _out_of_time(self) -> str:
-        return f"time: more than {self.budget.seconds:g} s"
 
 
 @attrs.frozen
@@ -152,7 +110,7 @@ class Bench:
         """What is wrong with a mutant and not with another one, which lacks one rule less."""
         before = self._all_wrong(known, most)
         if before is None:
-            return Trial(ended_by=f"too many states without {', '.join(known.removed)}")
+            return Trial(ended_by=f"too many states, or no start, without {', '.join(known.removed)}")
         _, result = self._search(mutant, keep_going=True, most=most or MUCH)
         if result.ended_by is not None:
             return Trial(ended_by=result.ended_by)
@@ -172,14 +130,22 @@ class Bench:
         """Everything that is wrong with a mutant, by name; None if that cannot be told within the limits."""
         key = (mutant.removed, most)
         if key not in self._wrong:
-            _, result = self._search(mutant, keep_going=True, most=most or MUCH)
+            try:
+                _, result = self._search(mutant, keep_going=True, most=most or MUCH)
+            except ModelError:
+                self._wrong[key] = None
+                return None
             names = [trace.shown.name for trace in result.findings] + [claim.name for claim in result.missing]
             self._wrong[key] = frozenset(names) if result.ended_by is None else None
         return self._wrong[key]
 
     def _killed(self, mutant: System, *, patience: int | None = None, most: int = MUCH) -> tuple[Trial, bool]:
         """What kills a mutant, and whether all its states were looked at; with ``patience`` few are."""
-        _, result = self._search(mutant, keep_going=False, patience=patience, most=most)
+        try:
+            _, result = self._search(mutant, keep_going=False, patience=patience, most=most)
+        except ModelError as error:
+            # The whole model fits the scope, so that this is what the rule was there for.
+            return Trial(Kill("init", "init", self.scope.name, None, None, f"cannot start: {error}")), True
         if not result.findings and result.ended_by is not None:
             return Trial(ended_by=None if patience else result.ended_by), False
         return self._trial(result, frozenset()), True
@@ -188,9 +154,7 @@ class Bench:
         """The first thing that is wrong with a mutant, and neither with the whole model nor named in ``before``."""
         for trace in result.findings:
             if trace.shown.name not in before:
-                claim = trace.shown
-                kill = Kill(claim.name, claim.title, trace.scope, trace.length, replay_command(trace))
-                return Trial(kill, trace)
+                return Trial(Kill.of(trace), trace)
         if result.verdict == "exhausted" or result.findings:
             known = before | {claim.name for claim in self.whole.missing}
             for claim in result.missing:
@@ -274,5 +238,5 @@ class Bench:
         """What is violated counts even if the time is up; without that the whole command stops."""
         result = found.result(origin)
         if not result.findings:
-            self.limits.check(meter)
+            self.limits.check(meter.spent)
         return result

@@ -26,8 +26,8 @@ HEAD = """\
 
 Every row of the fact sheets' tables of guards, with the mutant that stands for it: the model without that rule. A
 mutant is *killed* if a property is violated or a witness is no longer reached, after so many steps at least;
-*redundant* if it takes a second rule to be removed as well; *equivalent* if it changes no step; *liveness* if what it
-protects is that something happens; *missing* if it needs state that the model leaves out. How these are established:
+*redundant* if it takes a second rule to be removed as well; *equivalent* if it changes no step; *liveness* if a run
+goes on for ever without what is owed; *missing* if it needs state that the model leaves out. How these are established:
 [mutants](language.md#mutants).
 
 This page is generated: `holdfast mutate --update` tries all mutants and stores what becomes of them, and
@@ -95,7 +95,7 @@ def read_guards(path: Path) -> list[Sheet]:
 
 def format_results(stored: Mapping[str, Any], reports: Iterable[Report]) -> str:
     """The text of the results file: what was stored, with the reports in place of their models' earlier ones."""
-    models = {**stored, **{report.target: _stored(report) for report in reports}}
+    models = {**stored, **{report.target: stored_rows(report) for report in reports}}
     lines = []
     for name in sorted(models):
         rows = ",\n".join(f"    {json.dumps(row)}" for row in models[name]["mutants"])
@@ -104,7 +104,8 @@ def format_results(stored: Mapping[str, Any], reports: Iterable[Report]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _stored(report: Report) -> dict[str, Any]:
+def stored_rows(report: Report) -> dict[str, Any]:
+    """What is kept of a report."""
     return {
         "fingerprint": report.fingerprint,
         "scopes": list(report.scopes),
@@ -117,7 +118,9 @@ def _row(row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {"mutant": row.facts.mutant.name, "kind": row.facts.mutant.kind, "way": row.way}
     if row.way == "redundant" and row.facts.killed_with is not None:
         found["with"] = row.facts.killed_with.partner
-    if row.kill is not None:
+    if row.kill is not None and row.kill.problem is not None:
+        found |= {"reason": row.kill.problem, "scope": row.kill.scope}
+    elif row.kill is not None:
         found |= {"property": row.kill.title, "steps": row.kill.steps, "scope": row.kill.scope}
     elif row.declared is not None:
         found["reason"] = f"{row.declared.names}: {row.declared.reason}" if row.declared.names else row.declared.reason
@@ -202,7 +205,8 @@ def _command(model: str, row: Mapping[str, Any]) -> str:
         return f"`holdfast mutate {model} --only {mutant}`"
     option = "--variant" if row["kind"] == "variant" else "--without"
     more = f" --without {row['with']}" if "with" in row else ""
-    return f"`holdfast check {model} --scope {row['scope']} {option} {mutant}{more}`"
+    verb = "live" if row["way"] == "liveness" else "check"
+    return f"`holdfast {verb} {model} --scope {row['scope']} {option} {mutant}{more}`"
 
 
 def _cell(text: str) -> str:

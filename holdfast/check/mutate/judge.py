@@ -13,13 +13,13 @@ from holdfast.ir.system import Declaration
 def judged(established: Iterable[Facts], declarations: Mapping[str, Declaration]) -> list[Row]:
     """The rows of a model's mutants, in their order.
 
-    Where a label wants a declaration, its sites ask for none: the one that is missing may go for them too.
+    Where a label wants a declaration, or another one, its sites ask for none: that one may go for them too.
     """
     rows = [judge(facts, declarations) for facts in established]
-    open_labels = {row.facts.mutant.name for row in rows if row.declared is None and row.fault is not None}
+    open_labels = {row.facts.mutant.name: row.declared for row in rows if row.fault is not None}
     return [
         attrs.evolve(row, fault=None)
-        if row.declared is None and row.facts.mutant.kind == "site" and row.facts.mutant.label in open_labels
+        if row.facts.mutant.kind == "site" and open_labels.get(row.facts.mutant.label, row) is row.declared
         else row
         for row in rows
     ]
@@ -61,10 +61,10 @@ def _declared(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
         case "redundant":
             return _redundant(facts, declared)
         case "liveness":
-            if facts.equal:
-                return "equivalent", f"declared {declared}, but its graph is that of the model; {_advice(facts)}"
-            return "liveness", None
+            return _starving(facts, declared)
         case "missing":
+            if facts.starves:
+                return "liveness", f"declared missing, but it is in the model: {_advice(facts)}"
             if facts.killed_with is not None:
                 return "redundant", f"declared missing, but it is in the model: {_advice(facts)}"
             return "missing", None
@@ -73,6 +73,8 @@ def _declared(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
 
 
 def _undeclared(facts: Facts) -> tuple[Way, str]:
+    if facts.starves:
+        return "liveness", f"not declared: {_advice(facts)}"
     if facts.killed_with is not None:
         return "redundant", f"not declared: {_advice(facts)}"
     if facts.equal:
@@ -80,7 +82,22 @@ def _undeclared(facts: Facts) -> tuple[Way, str]:
     return "survived", f"no property kills it: {_advice(facts)}"
 
 
+def _starving(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
+    """Whether what is declared is what ``live`` finds."""
+    if facts.equal:
+        return "equivalent", f"declared {declared}, but its graph is that of the model; {_advice(facts)}"
+    if any(kill.is_of(str(declared.names)) for kill in facts.starves or ()):
+        return "liveness", None
+    if facts.starves:
+        return "liveness", f"declared {declared}, which it does not starve; {_advice(facts)}"
+    if facts.starves is None:
+        return "undecided", None
+    return "survived", f"declared {declared}, but no @leads_to of the model is violated; {_advice(facts)}"
+
+
 def _redundant(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
+    if facts.starves:
+        return "liveness", f"declared {declared}, but {_advice(facts)}"
     tried = next((pair for pair in facts.pairs if pair.partner == declared.names), None)
     if tried is None or (tried.kill is None and not tried.decided):
         return "undecided", None
@@ -93,6 +110,9 @@ def _redundant(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
 def _advice(facts: Facts) -> str:
     """What to write instead."""
     name, pair = facts.mutant.name, facts.killed_with
+    if facts.starves:
+        kill = facts.starves[0]
+        return f'{kill} kills it; declare "{name}": liveness("{kill.property}", reason)'
     if pair is not None:
         return f'{pair.kill} kills it without {pair.partner} too; declare "{name}": redundant(with_="{pair.partner}")'
     if facts.equal:

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from holdfast.check.mutate.result import Facts, facts_from_json, facts_to_json
+from holdfast.check.mutate.result import (
+    Facts,
+    OperatorRow,
+    ProofRow,
+    facts_from_json,
+    facts_to_json,
+    operator_from_json,
+    operator_to_json,
+    proof_from_json,
+    proof_to_json,
+)
 from holdfast.ir.errors import UsageError
 
-VERSION = 1
+VERSION = 2
+
+Key = tuple[str, str]
+"""A model, and the fingerprint of all that its facts depend on."""
 
 
 class MutationLog:
-    """The facts of a file, by model; None is no file, and remembers nothing.
+    """The facts of a file, by model, and what became of operator mutants; None is no file, and remembers nothing.
 
     Raises UsageError for a file that cannot be read, and for one that is no such log. A last line that was cut off in
     the middle is left out: that mutant is tried again.
@@ -20,7 +35,9 @@ class MutationLog:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._known: dict[tuple[str, str], dict[str, Facts]] = {}
+        self._known: dict[Key, dict[str, Facts]] = {}
+        self._operators: dict[Key, dict[tuple[str, str, str], OperatorRow]] = {}
+        self._proofs: dict[Key, dict[tuple[str, str], ProofRow]] = {}
         if path is not None and path.exists():
             self._read(path)
 
@@ -36,9 +53,34 @@ class MutationLog:
 
     def keep(self, target: str, fingerprint: str, facts: Facts) -> None:
         """Add a fact; of one mutant the last one counts."""
+        self._add(target, fingerprint, facts_to_json(facts))
+
+    def operator(self, target: str, fingerprint: str, place: str, where: str, change: str) -> OperatorRow | None:
+        """What is known of an operator mutant of a model."""
+        return self._operators.get((target, fingerprint), {}).get((place, where, change))
+
+    def keep_operator(self, target: str, fingerprint: str, row: OperatorRow) -> None:
+        """Add what became of an operator mutant; what a limit left open is tried again."""
+        known = self._operators.setdefault((target, fingerprint), {})
+        key = (row.place, row.where, row.change)
+        if row.way != "undecided" and key not in known:
+            known[key] = row
+            self._add(target, fingerprint, {"operator": operator_to_json(row)})
+
+    def proof(self, target: str, fingerprint: str, lemmas: str, mutant: str) -> ProofRow | None:
+        """What the prover said of a mutant; ``lemmas`` is the fingerprint of the model with its lemmas."""
+        return self._proofs.get((target, fingerprint), {}).get((lemmas, mutant))
+
+    def keep_proof(self, target: str, fingerprint: str, lemmas: str, row: ProofRow) -> None:
+        """Add what the prover said of a mutant; what it left open is asked again."""
+        if row.open is None:
+            self._proofs.setdefault((target, fingerprint), {})[lemmas, row.mutant] = row
+            self._add(target, fingerprint, {"proof": {"lemmas": lemmas, **proof_to_json(row)}})
+
+    def _add(self, target: str, fingerprint: str, content: dict[str, Any]) -> None:
         if self.path is None:
             return
-        row = {"version": VERSION, "target": target, "fingerprint": fingerprint, **facts_to_json(facts)}
+        row = {"version": VERSION, "target": target, "fingerprint": fingerprint, **content}
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
@@ -59,13 +101,24 @@ class MutationLog:
                 row = json.loads(line)
                 if row["version"] != VERSION:
                     raise ValueError(f"its version is {row['version']!r}")
-                facts = facts_from_json(row)
-                key = (str(row["target"]), str(row["fingerprint"]))
+                self._note(row)
             except (KeyError, TypeError, ValueError, RecursionError) as error:
                 raise UsageError(
                     f"{path}:{number}: is no line of a log of mutants ({error}); name another file with --resume"
                 ) from error
-            self._known.setdefault(key, {})[facts.mutant.name] = facts
         if lines[-1]:
             # A run that was killed while it wrote: the next line must not be added to half of this one.
             path.write_text("".join(f"{line}\n" for line in lines[:-1]), encoding="utf-8")
+
+    def _note(self, row: Mapping[str, Any]) -> None:
+        """Take a line over. Raises KeyError, TypeError or ValueError for what is none."""
+        key = (str(row["target"]), str(row["fingerprint"]))
+        if "operator" in row:
+            found = operator_from_json(row["operator"])
+            self._operators.setdefault(key, {})[found.place, found.where, found.change] = found
+        elif "proof" in row:
+            proof = proof_from_json(row["proof"])
+            self._proofs.setdefault(key, {})[str(row["proof"]["lemmas"]), proof.mutant] = proof
+        else:
+            facts = facts_from_json(row)
+            self._known.setdefault(key, {})[facts.mutant.name] = facts

@@ -2,9 +2,9 @@
 
 Every labelled rule is removed, one at a time: everywhere, and at each of its sites where it serves several actions.
 Named variants are mutants too. Each is tried in every scope until one kills it. One that none kills is compared with
-the whole model: are the same states reachable, by the same steps? What differs and survives is tried without a second
-rule as well. So each mutant ends in one of five ways (design: mutants), and the model has to declare which, unless it
-is killed.
+the whole model: are the same states reachable, by the same steps? Of what differs and survives, ``live`` is asked
+whether something owed never comes; what starves nothing is tried without a second rule as well. So each mutant ends in
+one of five ways (design: mutants), and the model has to declare which, unless it is killed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from difflib import get_close_matches
 import attrs
 
 from holdfast.check.budget import INTERRUPTED
-from holdfast.check.mutate.bench import Bench, Limits, Stopped
+from holdfast.check.live.scopes import live_scopes
+from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.judge import judged
+from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.result import Facts, Mutant, Pair, Report
+from holdfast.check.mutate.starving import starved
 from holdfast.check.result import Result
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
@@ -57,6 +60,7 @@ def usual_scopes(system: System, name: str | None = None) -> list[Scope]:
 
 def fingerprint(system: System, scopes: Sequence[Scope]) -> str:
     """Sixteen hex digits over all that the facts of a model's mutants depend on."""
+    scopes = [*scopes, *(scope for scope in live_scopes(system) if scope not in scopes)]
     variants = [(name, _variant(system, name).fingerprint) for name in system.variants]
     sizes = [(s.name, sorted(s.sizes.items()), sorted(s.budgets.items()), sorted(s.given.items())) for s in scopes]
     return hashlib.blake2b(repr((system.fingerprint, variants, sizes)).encode(), digest_size=8).hexdigest()
@@ -99,6 +103,9 @@ class Mutation:
         show: Callable[[str, Trace], None] = lambda name, trace: None,
     ) -> None:
         self.system, self.limits, self.target, self.options = system, limits, target, options
+        usual = [system.scopes[name] for name in USUAL if name in system.scopes]
+        self.owing = live_scopes(system) if list(scopes) == usual else scopes
+        """Where liveness is asked."""
         self.benches = [Bench(system, scope, target, limits) for scope in scopes]
         self.keep, self.show = keep, show
         self.facts: dict[str, Facts] = dict(known or {})
@@ -193,7 +200,18 @@ class Mutation:
             if trial.ended_by is not None:
                 return Facts(mutant, ended_by=trial.ended_by)
             equal = equal and trial.same
-        return Facts(mutant, equal=equal)
+        return Facts(mutant, equal=True) if equal else self._starving(mutant, system)
+
+    def _starving(self, mutant: Mutant, system: System) -> Facts:
+        """The facts of a mutant that violates nothing in any scope, and takes other steps than the model."""
+        declared = self.system.outcomes.get(mutant.name)
+        if declared is not None and declared.kind == "sound":
+            return Facts(mutant, equal=False)
+        found = starved(system, self.owing, self.target, self.limits)
+        self._show(mutant.name, found.trace)
+        if found.ended_by is not None:
+            return Facts(mutant, equal=False, starves_open=found.ended_by)
+        return Facts(mutant, equal=False, starves=found.kills)
 
     def _system(self, mutant: Mutant) -> System:
         if mutant.kind == "variant":
@@ -209,7 +227,8 @@ class Mutation:
     def _in_pairs(self, mutant: Mutant) -> None:
         """Try a survivor without a second rule: the declared one first, then those that may have to do with it."""
         facts = self.facts[mutant.name]
-        if facts.kill is not None or facts.ended_by is not None or mutant.kind == "variant":
+        done = facts.kill is not None or facts.ended_by is not None or bool(facts.starves)
+        if done or mutant.kind == "variant":
             return
         declared = self.system.outcomes.get(mutant.name, self.system.outcomes.get(mutant.label))
         pairs: list[Pair] = []

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from holdfast.check.mutate.bench import Bench, Limits, Trial
+from holdfast.check.mutate.bench import Bench, Trial
+from holdfast.check.mutate.limits import Limits
 from holdfast.check.mutate.result import OperatorRow, Way
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, Implies, IsNone, Read, children, rebuild, walk
@@ -56,10 +57,23 @@ def operators(system: System) -> Iterator[Operator]:
                 yield Operator(prop.at, prop.name, change, changed_system, None)
 
 
-def try_operators(system: System, bench: Bench, limits: Limits, keep: Callable[[OperatorRow], None]) -> None:
-    """Try every operator mutant in one scope; each row is handed over as it is established. Raises Stopped."""
+def try_operators(
+    system: System,
+    bench: Bench,
+    limits: Limits,
+    keep: Callable[[OperatorRow], None],
+    known: Callable[[str, str, str], OperatorRow | None] = lambda place, where, change: None,
+) -> None:
+    """Try every operator mutant in one scope that is not known yet; each row is handed over as it is established.
+
+    Raises Stopped.
+    """
     every = list(operators(system))
     for number, each in enumerate(every, start=1):
+        earlier = known(str(each.at), each.where, each.change)
+        if earlier is not None:
+            keep(earlier)
+            continue
         limits.now = f"operator {number} of {len(every)}, in {each.where}"
         try:
             trial = bench.try_changed(each.system, each.action, PATIENCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -9,6 +10,8 @@ import attrs
 
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.ir.system import Declaration
+from holdfast.trace.line import replay_command
+from holdfast.trace.trace import Trace
 
 MutantKind = Literal["rule", "site", "variant"]
 Way = Literal["killed", "redundant", "equivalent", "liveness", "missing", "sound", "survived", "undecided"]
@@ -36,10 +39,11 @@ class Mutant:
 
 @attrs.frozen
 class Kill:
-    """What shows that a mutant is wrong: a violated property, or a witness that it does not reach any more.
+    """What shows that a mutant is wrong: a violated property, a witness that it does not reach any more, or that it
+    cannot start.
 
     ``title`` is the property with its rule ids. ``steps`` is the length of a shortest run, and ``replay`` the command
-    that repeats it; a witness that is not reached has neither.
+    that repeats it; a witness that is not reached has neither. ``problem`` is why there is no start.
     """
 
     property: str
@@ -47,8 +51,21 @@ class Kill:
     scope: str
     steps: int | None
     replay: str | None
+    problem: str | None = None
+
+    @classmethod
+    def of(cls, trace: Trace) -> Kill:
+        """What a run shows."""
+        claim = trace.shown
+        return cls(claim.name, claim.title, trace.scope, trace.length, replay_command(trace))
+
+    def is_of(self, prop: str) -> bool:
+        """Whether it violates the property of that name or rule id."""
+        return prop == self.property or prop in re.findall(r"[\w.-]+", self.title)
 
     def __str__(self) -> str:
+        if self.problem is not None:
+            return self.problem
         if self.steps is None:
             return f"{self.title} is not reached"
         return f"{self.title} in {self.steps} step{'' if self.steps == 1 else 's'}"
@@ -68,7 +85,9 @@ class Facts:
     """What was established of one mutant, whatever the model declares.
 
     ``equal`` tells whether its graph is that of the whole model in every scope; None where it was not asked, because
-    the mutant is killed or ``ended_by`` names a limit that left it open.
+    the mutant is killed or ``ended_by`` names a limit that left it open. ``starves`` are the leads-to properties that
+    it violates, of a mutant that violates nothing else; None where that was not asked, or where ``starves_open`` says
+    why it is not known.
     """
 
     mutant: Mutant
@@ -76,6 +95,8 @@ class Facts:
     equal: bool | None = None
     ended_by: str | None = None
     pairs: tuple[Pair, ...] = ()
+    starves: tuple[Kill, ...] | None = None
+    starves_open: str | None = None
 
     @property
     def killed_with(self) -> Pair | None:
@@ -94,7 +115,10 @@ class Row:
 
     @property
     def kill(self) -> Kill | None:
-        """What kills it, alone or with another rule."""
+        """What kills it, alone or with another rule, or by starving what is owed."""
+        if self.way == "liveness" and self.facts.starves:
+            named = None if self.declared is None else self.declared.names
+            return next((kill for kill in self.facts.starves if named and kill.is_of(named)), self.facts.starves[0])
         if self.facts.kill is not None or self.way != "redundant" or self.facts.killed_with is None:
             return self.facts.kill
         return self.facts.killed_with.kill
@@ -115,6 +139,21 @@ class OperatorRow:
 
 
 @attrs.frozen
+class ProofRow:
+    """A mutant as the prover sees it: the properties that are ``unproved`` without the rule, lemmas left out.
+
+    ``fails`` is the first obligation that is not met, ``open`` why there is no answer, and ``fault`` in what the prover
+    and the search disagree. Of a mutant that a property kills nothing is asked beyond that property.
+    """
+
+    mutant: str
+    unproved: tuple[str, ...]
+    fails: tuple[str, ...] = ()
+    open: str | None = None
+    fault: str | None = None
+
+
+@attrs.frozen
 class Report:
     """The answer for one model. ``ended_by`` says what ended the trials early: a limit, or ``interrupted``."""
 
@@ -124,6 +163,7 @@ class Report:
     fingerprint: str
     rows: tuple[Row, ...]
     operators: tuple[OperatorRow, ...] = ()
+    proofs: tuple[ProofRow, ...] = ()
     untried: tuple[str, ...] = ()
     ended_by: str | None = None
 
@@ -134,8 +174,10 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """10 if a declaration is wrong, 20 if a mutant is left open, else 0."""
+        """10 if a declaration is wrong or a proof says otherwise, 20 if a mutant is left open, else 0."""
         codes = [UNSHOWN for _ in self.faults]
+        codes += [UNSHOWN for row in self.proofs if row.fault is not None]
+        codes += [OUT_OF_BUDGET for row in self.proofs if row.open is not None]
         codes += [OUT_OF_BUDGET for row in self.rows if row.way == "undecided"]
         if self.ended_by is not None:
             codes.append(OUT_OF_BUDGET)
@@ -157,11 +199,33 @@ def to_json(report: Report) -> dict[str, Any]:
         "ended_by": report.ended_by,
         "mutants": [row_to_json(row) for row in report.rows],
         "untried": list(report.untried),
-        "operators": [
-            {"at": row.place, "in": row.where, "change": row.change, "way": row.way, "killed_by": _kill(row.kill)}
-            for row in report.operators
-        ],
+        "operators": [operator_to_json(row) for row in report.operators],
+        "proofs": [proof_to_json(row) for row in report.proofs],
     }
+
+
+def proof_to_json(row: ProofRow) -> dict[str, Any]:
+    """What the prover said of a mutant as JSON values."""
+    return {**attrs.asdict(row), "unproved": list(row.unproved), "fails": list(row.fails)}
+
+
+def proof_from_json(row: Mapping[str, Any]) -> ProofRow:
+    """What ``proof_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    unproved, fails = tuple(map(str, row["unproved"])), tuple(map(str, row["fails"]))
+    return ProofRow(str(row["mutant"]), unproved, fails, row["open"], row["fault"])
+
+
+def operator_to_json(row: OperatorRow) -> dict[str, Any]:
+    """What became of an operator mutant as JSON values."""
+    return {"at": row.place, "in": row.where, "change": row.change, "way": row.way, "killed_by": _kill(row.kill)}
+
+
+def operator_from_json(row: Mapping[str, Any]) -> OperatorRow:
+    """What ``operator_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    way = row["way"]
+    if way not in ("killed", "equivalent", "survived", "undecided"):
+        raise ValueError(f"no way for an operator mutant to end: {way!r}")
+    return OperatorRow(str(row["at"]), str(row["in"]), str(row["change"]), way, _kill_from(row["killed_by"]))
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
@@ -188,6 +252,8 @@ def facts_to_json(facts: Facts) -> dict[str, Any]:
         "pairs": [
             {"with": pair.partner, "killed_by": _kill(pair.kill), "decided": pair.decided} for pair in facts.pairs
         ],
+        "starves": None if facts.starves is None else [_kill(kill) for kill in facts.starves],
+        "starves_open": facts.starves_open,
     }
 
 
@@ -202,7 +268,9 @@ def facts_from_json(row: Mapping[str, Any]) -> Facts:
         raise ValueError(f"no kind of mutant: {kind!r}")
     pairs = [Pair(str(pair["with"]), _kill_from(pair["killed_by"]), bool(pair["decided"])) for pair in row["pairs"]]
     mutant = Mutant(str(row["mutant"]), kind, tuple(map(str, row["actions"])))
-    return Facts(mutant, _kill_from(row["killed_by"]), row["equal"], row["ended_by"], tuple(pairs))
+    starves = None if row["starves"] is None else tuple(Kill(**kill) for kill in row["starves"])
+    killed_by = _kill_from(row["killed_by"])
+    return Facts(mutant, killed_by, row["equal"], row["ended_by"], tuple(pairs), starves, row["starves_open"])
 
 
 def _kill_from(row: Mapping[str, Any] | None) -> Kill | None:

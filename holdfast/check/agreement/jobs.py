@@ -1,0 +1,223 @@
+"""Which comparisons there are to make of a folder of models, and how each is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import attrs
+
+from holdfast.check.agreement import opinions
+from holdfast.check.agreement.opinions import Opinion, joined
+from holdfast.check.budget import Budget
+from holdfast.check.manifest import Configuration, Entry, Outcome, compiled, measure
+from holdfast.check.mutate.guards import RESULTS, read_results, stored_rows
+from holdfast.check.mutate.limits import Limits
+from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
+from holdfast.ir.lemmas import compile_with_lemmas
+from holdfast.ir.load import PROOF, load_with_lemmas
+from holdfast.ir.system import Scope, System
+
+Asked = Literal["check", "live", "kernel", "walk", "graph", "prove", "unroll", "tlc", "mutants"]
+"""What can be asked, in the order of a report.
+
+``check`` and ``live`` are held against what is pinned, ``kernel`` and ``graph`` are the interpreter's answers against
+the kernel's, in safety and in liveness; ``walk``, ``prove``, ``unroll`` and ``tlc`` are held against the search.
+``mutants`` is what is stored of them.
+"""
+
+ENGINES: tuple[Asked, ...] = get_args(Asked)
+
+LIMIT = 600.0
+"""Seconds for one run of TLC."""
+
+SHORT = 3
+"""Up to how many steps Z3 looks for what the search finds in a mutant."""
+
+
+@attrs.frozen
+class Job:
+    """One comparison of one model. ``entries`` are what is pinned of it: of ``check`` and ``live`` the one in question,
+    of others all that they look at. ``weight`` is roughly how long it takes, next to other jobs.
+    """
+
+    model: str
+    engine: Asked
+    entries: tuple[Entry, ...]
+    weight: int
+
+    @property
+    def name(self) -> str:
+        """What is going on while it is made."""
+        return f"{self.engine} {self.model}"
+
+
+@attrs.frozen
+class Done:
+    """A job that was made: what came out, in how many seconds. ``outcome`` is what may be pinned."""
+
+    job: Job
+    opinion: Opinion
+    seconds: float = attrs.field(eq=False)
+    outcome: Outcome | None = None
+
+
+def jobs(folder: Path, entries: Sequence[Entry], *, slow: bool) -> list[Job]:
+    """All that is to be asked of the models in a folder; of the slow entries only if ``slow`` is set."""
+    found: list[Job] = []
+    for model in dict.fromkeys(entry.configuration.model for entry in entries):
+        mine = tuple(entry for entry in entries if entry.configuration.model == model)
+        found += [
+            Job(model, entry.configuration.engine, (entry,), 0 if entry.expected is None else entry.expected.states)
+            for entry in mine
+            if slow or not entry.slow
+        ]
+        found += _comparisons(folder, model, mine, slow=slow)
+    return found
+
+
+def _comparisons(folder: Path, model: str, entries: tuple[Entry, ...], *, slow: bool) -> Iterator[Job]:
+    system = compiled(folder, Configuration(model, ""))
+    if not system.scopes:
+        return
+    smallest = smallest_scope(system)
+    small = tuple(
+        entry
+        for entry in entries
+        if entry.configuration.engine == "check" and entry.configuration.scope == smallest and not entry.slow
+    )
+    states = max((entry.expected.states for entry in small if entry.expected is not None), default=0)
+    yield Job(model, "kernel", small, 500_000 + 3 * states)
+    yield Job(model, "walk", small, 300_000)
+    if next(system.of_kind("leads_to"), None) is not None:
+        yield Job(model, "graph", (), 600_000 + 3 * states)
+    if (folder / f"{model}{PROOF}.py").is_file():
+        yield Job(model, "prove", (), 1_000_000)
+    if slow and next(system.of_kind("invariant", "step"), None) is not None:
+        yield Job(model, "unroll", small, 2_000_000)
+    yield Job(model, "tlc", (), 1_000_000 + 20 * states)
+    if (folder / RESULTS).exists():
+        yield Job(model, "mutants", (), 10_000_000 if slow else 1)
+
+
+def smallest_scope(system: System) -> str:
+    """The name of the scope in which engines are compared."""
+    return "tiny" if "tiny" in system.scopes else next(iter(system.scopes))
+
+
+def make(folder: Path, job: Job, *, slow: bool) -> tuple[Opinion, Outcome | None]:
+    """Make a comparison. Raises what its engines raise."""
+    if job.engine in ("check", "live"):
+        return _pinned(folder, job.entries[0])
+    return _Comparison(folder, job, slow=slow).opinion(), None
+
+
+def _pinned(folder: Path, entry: Entry) -> tuple[Opinion, Outcome]:
+    outcome = measure(folder, entry)
+    wanted = entry.configuration
+    differences = entry.differences(outcome)
+    asked = "" if wanted.engine == "check" else f"{wanted.engine} "
+    problems = [f"{asked}{wanted.model} {wanted}: {'; '.join(differences)}"] if differences else []
+    if differences and outcome.replay is not None:
+        problems.append(f"replay:    {outcome.replay}")
+    if wanted.variants or wanted.without:
+        return Opinion("", tuple(problems)), outcome
+    if outcome.property is not None:
+        found = f"{wanted.scope}: violated: {outcome.property} in {outcome.steps}"
+    else:
+        found = f"{wanted.scope}: {outcome.verdict}, {outcome.states:,} states, depth {outcome.depth}"
+        found += f", {outcome.bits} bits"
+    return Opinion(found, tuple(problems)), outcome
+
+
+class _Comparison:
+    """The comparison of one job, in the process that makes it."""
+
+    def __init__(self, folder: Path, job: Job, *, slow: bool) -> None:
+        self.folder, self.job, self.slow = folder, job, slow
+        self.path = str(folder / f"{job.model}.py")
+        self.system = compiled(folder, Configuration(job.model, ""))
+        self.scope = self.system.scopes[smallest_scope(self.system)]
+
+    def opinion(self) -> Opinion:
+        """What the job's engine says."""
+        match self.job.engine:
+            case "kernel":
+                return self.kernel()
+            case "walk":
+                return self.walk()
+            case "graph":
+                return opinions.drawn(self.system, self.scope)
+            case "prove":
+                loaded = load_with_lemmas(self.path)
+                system = compile_with_lemmas(loaded)
+                return opinions.proved(system, loaded.target, loaded.lemmas_from, violated=False, cores=0)
+            case "unroll":
+                return self.unroll()
+            case "tlc":
+                return opinions.second_opinion(self.system, self.scope, self.job.model, LIMIT, owed=self.slow)
+            case _:
+                return self.mutants()
+
+    def kernel(self) -> Opinion:
+        """Interpreter and kernel, on the model and on its mutants; one kernel serves all that lack rules only."""
+        # Numba takes a second to import, and most jobs do without.
+        from holdfast.check.kernel_search import mutable_kernel  # noqa: PLC0415
+
+        shared = mutable_kernel(self.system, self.scope)
+        mutants = [system for system, _ in self._mutants() if not system.chosen]
+        whole = opinions.compared(self.system, self.scope)
+        each = joined([whole, *(opinions.compared(mutant, self.scope, shared) for mutant in mutants)])
+        found = f"{self.scope.name}: as the interpreter{_with(mutants, 'mutant')}"
+        return attrs.evolve(each, found=found)
+
+    def walk(self) -> Opinion:
+        mutants = list(self._mutants())
+        whole = opinions.walked(self.system, self.scope, None)
+        each = joined([whole, *(opinions.walked(mutant, self.scope, steps) for mutant, steps in mutants)])
+        return attrs.evolve(each, found=f"{each.found}{_with(mutants, 'mutant found', 'mutants found')}")
+
+    def unroll(self) -> Opinion:
+        mutants = [(system, steps) for system, steps in self._mutants() if steps <= SHORT]
+        each = joined(opinions.unrolled(mutant, self.scope, steps, cores=0) for mutant, steps in mutants)
+        found = f"within {SHORT} steps, any sizes{_with(mutants, 'mutant found', 'mutants found')}"
+        return attrs.evolve(each, found=found)
+
+    def _mutants(self) -> Iterator[tuple[System, int]]:
+        """The pinned mutants that something violates, with the length of the shortest run."""
+        for entry in self.job.entries:
+            if entry.expected is not None and entry.expected.steps is not None and not entry.configuration.properties:
+                yield compiled(self.folder, entry.configuration), entry.expected.steps
+
+    def mutants(self) -> Opinion:
+        """What is stored of the mutants, by how they end; whether it is current, and if ``slow`` whether it is true."""
+        name, results = self.job.model, read_results(self.folder / RESULTS)
+        if name not in results:
+            return Opinion("not tried", (), (f"{name}: no mutant was tried; run `holdfast mutate --update {name}`",))
+        counted = Counter(row["way"] for row in results[name]["mutants"])
+        found = ", ".join(f"{number} {way}" for way, number in counted.items())
+        scopes = usual_scopes(self.system)
+        remedy = f"run `holdfast mutate --update {name}`"
+        if results[name]["fingerprint"] != fingerprint(self.system, scopes):
+            return Opinion(found, (f"{name}: {RESULTS} is of another version of the model; {remedy}",))
+        if not self.slow:
+            return Opinion(f"{found} (stored)")
+        return Opinion(found, tuple(self._changed(results[name]["mutants"], scopes)))
+
+    def _changed(self, rows: Sequence[dict[str, object]], scopes: Sequence[Scope]) -> Iterator[str]:
+        """Where trying the mutants again says something else than what is stored."""
+        trials = Mutation(self.system, scopes, Limits(Budget(), cores=1), target=self.job.model, options=Options())
+        now = {row["mutant"]: row for row in stored_rows(trials.report())["mutants"]}
+        before = {row["mutant"]: row for row in rows}
+        for mutant in dict.fromkeys([*before, *now]):
+            if before.get(mutant) != now.get(mutant):
+                yield f"{self.job.model} {mutant}: stored {before.get(mutant)}, found {now.get(mutant)}"
+
+
+def _with(mutants: Sequence[object], one: str, several: str | None = None) -> str:
+    """``, and 3 mutants``; nothing of none."""
+    if not mutants:
+        return ""
+    return f"; {len(mutants)} {one if len(mutants) == 1 else several or f'{one}s'}"

@@ -1,0 +1,51 @@
+"""What all trials of one command share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import attrs
+
+from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress
+
+
+class Stopped(Exception):
+    """The time is up, or somebody pressed Ctrl-C; the text says which."""
+
+
+class Limits:
+    """The time, the limits of each search, the cores, and whom to tell."""
+
+    def __init__(
+        self, budget: Budget, *, cores: int | None = None, progress: Callable[[Progress], None] | None = None
+    ) -> None:
+        self.budget = budget
+        self.cores = cores or os.cpu_count() or 1
+        self.progress = progress
+        self.now = ""
+        """What is being tried, for whoever shows the progress."""
+        self._whole = Meter(Budget())
+
+    def meter(self, states: int | None = None) -> Meter:
+        """A meter for one search, with the time that is left, of so many states if nobody says how many.
+
+        Raises Stopped if there is no time left.
+        """
+        seconds = self.budget.seconds
+        if seconds is not None:
+            seconds -= self._whole.seconds
+            if seconds <= 0:
+                raise Stopped(self._out_of_time())
+        states = states if self.budget.states is None else self.budget.states
+        return Meter(attrs.evolve(self.budget, seconds=seconds, states=states), self.progress)
+
+    def check(self, ended_by: str | None) -> None:
+        """Raise Stopped if what ended a search ends the whole command: its time, or Ctrl-C."""
+        if ended_by == INTERRUPTED:
+            raise Stopped(INTERRUPTED)
+        if ended_by is not None and ended_by.startswith("time"):
+            raise Stopped(self._out_of_time())
+
+    def _out_of_time(self) -> str:
+        return f"time: more than {self.budget.seconds:g} s"

@@ -1,0 +1,145 @@
+"""The prover's opinion of mutants: what a search kills cannot be proved, and what is equivalent or redundant can.
+
+The proof of the whole model stays for every action that a mutant does not change, as long as what it needs is proved
+as well. What is changed is asked in a small size first, where most of what fails shows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import attrs
+
+from holdfast.check.budget import INTERRUPTED, interruptible
+from holdfast.check.mutate.limits import Limits, Stopped
+from holdfast.check.mutate.result import ProofRow, Row
+from holdfast.check.proof.asking import Askers, Spent
+from holdfast.check.proof.counterexample import claim_of
+from holdfast.check.proof.prover import Limits as Seconds
+from holdfast.check.proof.prover import Prover, Standing, label
+from holdfast.check.select import select
+from holdfast.ir.errors import UsageError
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.system import System
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.theory import Obligation, obligations
+
+PROVED = ("equivalent", "redundant")
+"""The ways to end of which the proof goes through."""
+
+
+class Proofs:
+    """The proof of a model with its lemmas, and what is left of it in mutants of that."""
+
+    def __init__(self, system: System, target: str, limits: Limits, seconds: Seconds | None = None) -> None:
+        self.system = system
+        self.target = target
+        self.limits = limits
+        self.seconds = seconds or Seconds()
+        self.assumed = [prop.name for prop in system.of_kind("invariant", "lemma")]
+        self.lemmas = {prop.name for prop in system.of_kind("lemma")}
+        self._whole: list[Standing] = []
+
+    def row(self, row: Row, mutant: System) -> ProofRow:
+        """What the prover says of a mutant, and what is wrong with that. Raises Stopped, and as ``prove_whole``."""
+        self.prove_whole()
+        killer = row.facts.kill.property if row.facts.kill is not None else None
+        with self._asking() as askers:
+            standings = self._standings(mutant, askers, killer)
+        return judged(row, standings, self.lemmas)
+
+    def prove_whole(self) -> None:
+        """Prove the whole model, once. Raises Stopped, and UsageError if the proof does not go through."""
+        if self._whole:
+            return
+        self.limits.now = "the proof of the whole model"
+        found = [Standing(due) for due in _obligations(self.system)]
+        with self._asking() as askers:
+            prover = self._prover(self.system, askers)
+            for standing in found:
+                prover.decide(standing, self.assumed)
+                if not standing.met:
+                    raise UsageError(
+                        f"{self.target} is not proved as it is ({label(standing.due)}), so that its mutants say "
+                        f"nothing; `holdfast prove {self.target}` says what is missing"
+                    )
+        self._whole = found
+
+    @contextmanager
+    def _asking(self) -> Iterator[Askers]:
+        """Somebody to ask, with the time that is left. Raises Stopped when that is over, or after Ctrl-C."""
+        meter = self.limits.meter()
+        with interruptible(meter), Askers(0, meter) as askers:
+            try:
+                yield askers
+            except Spent:
+                self.limits.check(meter.spent)
+                raise Stopped(str(meter.spent)) from None
+            except KeyboardInterrupt:
+                # In the midst of a question.
+                raise Stopped(INTERRUPTED) from None
+
+    def _standings(self, mutant: System, askers: Askers, killer: str | None) -> list[Standing]:
+        """What is known of each obligation of a mutant; of one that is killed only until the killer is not proved."""
+        prover, names = self._prover(mutant, askers), self.assumed
+        known = {} if mutant.properties != self.system.properties else {_key(each.due): each for each in self._whole}
+        found = [Standing(due) for due in _obligations(mutant)]
+        # Most that is killed is so by a step of its own, and then nothing else needs to be asked.
+        found.sort(key=lambda each: claim_of(each.due).name != killer)
+        for standing in found:
+            earlier = known.get(_key(standing.due))
+            if earlier is not None and _same_action(earlier.due, standing.due, self.system, mutant):
+                standing.answer = earlier.answer
+                continue
+            prover.decide(standing, names)
+            if not standing.met and claim_of(standing.due).name == killer:
+                return [standing]
+        while (left := prover.drop(found, names)) != names:
+            names = left
+            if any(not each.met for each in found if claim_of(each.due).name == killer):
+                break
+        return found
+
+    def _prover(self, system: System, askers: Askers) -> Prover:
+        props = tuple(system.of_kind("invariant", "lemma"))
+        ghosts = ghosts_read(system, (*props, *system.of_kind("step")))
+        logic = Logic(system, ghosts, props, seconds=lambda: askers.allowed(self.seconds.long))
+        return Prover(logic, askers, self.seconds, lambda stage, done, whole: None)
+
+
+def judged(row: Row, standings: Sequence[Standing], lemmas: set[str]) -> ProofRow:
+    """Whether the prover says of a mutant what the search says."""
+    unmet = [each for each in standings if not each.met]
+    kill = row.facts.kill
+    claims = {claim.name: claim for claim in (claim_of(each.due) for each in unmet)}
+    killer = kill.property if kill is not None else None
+    unproved = tuple(claim.title for name, claim in claims.items() if name not in lemmas or name == killer)
+    first = tuple(label(each.due) for each in unmet if not each.lost)
+    found = ProofRow(row.facts.mutant.name, unproved, first[:1])
+    if kill is not None and kill.steps is not None and killer in {claim_of(each.due).name for each in standings}:
+        if killer in claims:
+            return found
+        return attrs.evolve(found, fault=f"{kill} kills it, and yet it is proved: search and proof disagree")
+    if row.way in PROVED and unproved:
+        if all(each.answer.verdict == "unknown" for each in unmet if not each.lost):
+            return attrs.evolve(found, open=f"{', '.join(first)}: {unmet[0].answer.reason}")
+        fault = f"{row.way}, and yet {', '.join(unproved)} is not proved ({first[0]} fails): a lemma is missing"
+        return attrs.evolve(found, fault=fault)
+    return found
+
+
+def _obligations(system: System) -> list[Obligation]:
+    repeats = select(system, None).idempotent
+    return obligations(system.actions, list(system.of_kind("invariant", "lemma", "step")), repeats)
+
+
+def _key(due: Obligation) -> tuple[str, str]:
+    return claim_of(due).name, due.where
+
+
+def _same_action(one: Obligation, other: Obligation, whole: System, mutant: System) -> bool:
+    """Whether two obligations are of the same step."""
+    if one.action is None or other.action is None:
+        return one.action is other.action and whole.init == mutant.init
+    return one.action == other.action

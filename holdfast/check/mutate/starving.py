@@ -1,0 +1,40 @@
+"""What liveness says of a mutant that violates nothing: which of the things that are owed never come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from holdfast.check.mutate.limits import Limits
+from holdfast.check.mutate.result import Kill
+from holdfast.ir.system import Scope, System
+from holdfast.trace.trace import Trace
+
+
+@attrs.frozen
+class Starved:
+    """The leads-to properties that a mutant violates, with the first run; ``ended_by`` is why that is not known."""
+
+    kills: tuple[Kill, ...] = ()
+    trace: Trace | None = None
+    ended_by: str | None = None
+
+
+def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits) -> Starved:
+    """Ask ``live`` of a mutant in each scope until something is violated. Raises Stopped."""
+    if next(mutant.of_kind("leads_to"), None) is None:
+        return Starved()
+    # SciPy takes a while to import, and most mutants are killed before.
+    from holdfast.check.live.engine import live  # noqa: PLC0415
+
+    ended_by: str | None = None
+    for scope in scopes:
+        meter = limits.meter()
+        found = live(mutant, scope, budget=meter.budget, progress=limits.progress, target=target)
+        if found.findings:
+            return Starved(tuple(Kill.of(trace) for trace in found.findings), found.findings[0])
+        limits.check(found.ended_by)
+        if found.verdict == "inconclusive":
+            ended_by = ended_by or found.ended_by or f"scope {scope.name} cuts what must happen some time"
+    return Starved(ended_by=ended_by)

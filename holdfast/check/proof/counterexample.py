@@ -1,0 +1,63 @@
+"""From what Z3 found to a run of two states, after the interpreter has taken the step itself."""
+
+from __future__ import annotations
+
+import attrs
+
+from holdfast.check.proof.result import Counterexample
+from holdfast.check.runs import repeat_differs, repetition
+from holdfast.check.select import idempotence
+from holdfast.check.where import where_it_fails
+from holdfast.ir.system import System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.outcome import Taken
+from holdfast.lower.smt.instance import Instance
+from holdfast.lower.smt.theory import Obligation
+from holdfast.trace.trace import Claim, Origin, Step
+
+ANY = "any"
+"""The action of a state that need not be reachable."""
+
+
+def counterexample(
+    system: System, target: str, ghosts: frozenset[str], due: Obligation, found: Instance
+) -> Counterexample:
+    """The counterexample that an instance is. The interpreter takes the step again, and judges the property itself.
+
+    Raises AssertionError if it comes to another conclusion: then one of the two engines is wrong.
+    """
+    props = () if due.prop is None else (due.prop,)
+    machine = Interpreter(system, found.scope, ghosts=ghosts, properties=props)
+    origin = Origin(system, machine.layout, target, None)
+    assert found.after is not None
+    before, after = found.before, found.after
+    claim = claim_of(due)
+    if before is None:
+        assert after in machine.initial(), f"the engines disagree about the initial states of {system.name}"
+        steps = [origin.start(after, found.args)]
+    else:
+        outcome = machine.step(before, found.action, found.args)
+        assert outcome == Taken(after), f"the engines disagree about {found.action} of {system.name}"
+        steps = [
+            Step(ANY, (), before, tuple(machine.layout.decode(before).values())),
+            origin.step(found.action, found.args, after),
+        ]
+    if due.prop is None:
+        again = machine.step(after, found.action, found.args)
+        assert repeat_differs(machine, after, again), f"the engines disagree about repeating {found.action}"
+        steps.append(repetition(machine, origin, after, found.action, found.args))
+    else:
+        assert not machine.holds_step(due.prop, before or after, after, found.args), (
+            f"the engines disagree about {due.prop.name} of {system.name}"
+        )
+        where = where_it_fails(machine, due.prop, before or after, after, found.args)
+        claim = attrs.evolve(claim, where=where)
+    return Counterexample(found.action, origin.trace(claim, steps), found.scope)
+
+
+def claim_of(due: Obligation) -> Claim:
+    """What an obligation is part of."""
+    if due.prop is not None:
+        return Claim.of_property(due.prop)
+    assert due.action is not None
+    return idempotence(due.action)

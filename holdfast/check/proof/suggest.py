@@ -1,0 +1,269 @@
+"""Clauses that exclude a counterexample to induction: suggested to the author, never assumed.
+
+A candidate is a clause of a few atoms that the counterexample's first state violates and no explored state does.
+Houdini keeps of all candidates those that every step keeps, given what is assumed already. Of these the proof of the
+obligation needs some, or none is enough.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import partial
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from holdfast.check.proof.asking import Askers
+from holdfast.check.proof.clauses import Literal, clause, literals, pool
+from holdfast.check.proof.result import Counterexample, Suggestion
+from holdfast.ir.errors import HoldfastError
+from holdfast.ir.expr import Read, walk
+from holdfast.ir.stmt import Require, statements
+from holdfast.ir.system import Property, Scope, System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.smt.houdini import Clause, Clauses
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.theory import Obligation, obligations
+
+LONGEST, MOST_SETS = 4, 40_000
+"""Literals in a clause, and how many sets of equal length are looked at."""
+
+EXPLORED, SAMPLE, CHUNK = 20_000, 1_000, 100
+"""How many states of a scope are explored, of how many all atoms are looked at, and of how many at once."""
+
+SIZE, CLAUSES, CANDIDATES, CONFIRMED = 2, 2_000, 40, 12
+"""The size in which candidates are tried; how many clauses there may be; of how many that would do, and of how
+many others, it is asked whether every step keeps them; and of how many of those without a size.
+"""
+
+PATIENCE = 1.0
+
+Bits = npt.NDArray[np.uint8]
+
+
+class Suggester:
+    """Suggests clauses for one model; what was explored serves all counterexamples."""
+
+    def __init__(self, system: System, logic: Logic, assumed: Sequence[Property], askers: Askers) -> None:
+        self.system = system
+        self.logic = logic
+        self.assumed = tuple(assumed)
+        self.askers = askers
+        self.names = pool(system)
+        self.literals = literals(system, self.names, logic.ghosts)
+        self.like = next(iter(system.of_kind("invariant", "lemma", "step")))
+        self._grid: Bits | None = None
+
+    def suggest(self, due: Obligation, found: Counterexample) -> tuple[Suggestion, ...]:
+        """The clauses that restore the obligation; or one that excludes the counterexample and is inductive."""
+        names = [prop.name for prop in self.assumed]
+        small = self.logic.smallest.theory(self.logic.smallest.uniform(SIZE))
+        candidates = self._candidates(due, found)
+        atoms = [atom.expr for atom in self.literals[::2]]
+        patience = partial(self.askers.allowed, PATIENCE)
+        clauses = Clauses(small, atoms, self.names, patience, used=frozenset().union(*candidates))
+        enough = clauses.enough(due, names, candidates)
+        # Those that are not enough by themselves may help the others to be kept.
+        tried = dict.fromkeys([*enough[:CANDIDATES], *candidates[:CANDIDATES]])
+        kept = clauses.kept(names, list(tried))
+        left = self._confirmed([self._lemma(number, clause) for number, clause in enumerate(kept[:CONFIRMED])])
+        if not left:
+            return ()
+        needed = self._needed(due, left)
+        chosen = needed or left[:1]
+        return tuple(Suggestion(prop, bool(needed)) for prop in chosen)
+
+    def _lemma(self, number: int, parts: Clause) -> Property:
+        chosen = [self.literals[index] for index in sorted(parts)]
+        return clause(f"clause {number}", chosen, self.names, self.like)
+
+    # Candidates -----------------------------------------------------------------------------------------------
+
+    def _candidates(self, due: Obligation, found: Counterexample) -> list[Clause]:
+        """Clauses that the state violates and that nothing explored does, the shortest first."""
+        state, machine = found.trace.steps[0].code, self._machine(found.scope)
+        grid, relevant = self._explored(), self._relevant(due)
+        clauses = {
+            parts: None
+            for true in self._true_literals(machine, state)
+            for parts in exclusive(true, grid, [index for index in true if index in relevant])
+            if self._names_in_order(parts)
+        }
+        return sorted(clauses, key=lambda parts: (len(parts), self._breadth(parts), sorted(parts)))[:CLAUSES]
+
+    def _names_in_order(self, parts: Clause) -> bool:
+        """Whether a clause speaks of a second element of a type only beside the first: else it says nothing new."""
+        used = frozenset().union(*(self.literals[index].names for index in parts))
+        mine = [param for param in self.names if param.name in used]
+        return all(
+            param.name in used
+            for param in self.names
+            if any(other.type == param.type and self.names.index(other) > self.names.index(param) for other in mine)
+        )
+
+    def _breadth(self, parts: Clause) -> int:
+        """Of how many elements a clause speaks."""
+        return len(frozenset().union(*(self.literals[index].names for index in parts)))
+
+    def _relevant(self, due: Obligation) -> set[int]:
+        """The literals that read only what the property and the rules of the action read."""
+        exprs = [] if due.prop is None else list(walk(due.prop.body))
+        rules = (
+            [] if due.action is None else [stmt for stmt in statements(due.action.body) if isinstance(stmt, Require)]
+        )
+        exprs += [part for rule in rules for part in walk(rule.cond)]
+        read = {part.var for part in exprs if isinstance(part, Read)}
+        return {
+            index
+            for index, literal in enumerate(self.literals)
+            if all(part.var in read for part in walk(literal.expr) if isinstance(part, Read))
+        }
+
+    def _true_literals(self, machine: Interpreter, state: bytes) -> list[list[int]]:
+        """For each choice of elements that gives a picture of its own, the literals that are true in a state."""
+        rows = np.unpackbits(self._pictures(machine, [state]), axis=1)[:, : len(self.literals) // 2]
+        return [[2 * index + int(not true) for index, true in enumerate(row)] for row in rows]
+
+    def _explored(self) -> Bits:
+        """For each literal whether it is true, one bit for each different picture that explored states give."""
+        if self._grid is None:
+            scopes = [self.system.scopes[name] for name in ("tiny", "default") if name in self.system.scopes]
+            pictures = [self._pictures(machine, explored(machine)) for machine in map(self._machine, scopes)]
+            whole = np.unpackbits(np.unique(np.concatenate(pictures), axis=0), axis=1)[:, : len(self.literals) // 2]
+            # The bits that fill the last byte are false for both of an atom and its opposite.
+            self._grid = np.array([row for atom in whole.T for row in (np.packbits(atom), np.packbits(1 - atom))])
+        return self._grid
+
+    def _pictures(self, machine: Interpreter, states: Sequence[bytes]) -> Bits:
+        """The different sets of atoms that are true of a state and a choice of elements, as rows of bits."""
+        found: list[Bits] = []
+        for start in range(0, len(states), CHUNK):
+            some = states[start : start + CHUNK]
+            shape = self._shape(machine, len(some))
+            atoms = [np.broadcast_to(self._table(machine, atom, some), shape).ravel() for atom in self.literals[::2]]
+            found.append(np.unique(np.packbits(np.stack(atoms, axis=1), axis=1), axis=0))
+        return np.unique(np.concatenate(found), axis=0)
+
+    def _machine(self, scope: Scope) -> Interpreter:
+        return Interpreter(self.system, scope, ghosts=self.logic.ghosts, properties=[])
+
+    def _shape(self, machine: Interpreter, states: int) -> tuple[int, ...]:
+        return (states, *(machine.layout.codes(param.type) for param in self.names))
+
+    def _table(self, machine: Interpreter, literal: Literal, states: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        """Whether the literal is true, by state and by choice of elements; of size 1 along what it does not name."""
+        mine = tuple(param for param in self.names if param.name in literal.names)
+        prop = attrs.evolve(
+            self.like,
+            name=f"atom_{self.literals.index(literal)}",
+            kind="witness",
+            params=mine,
+            body=literal.expr,
+            trigger=literal.expr,
+            of=None,
+        )
+        choices = list(itertools.product(*(range(machine.layout.codes(param.type)) for param in mine)))
+        found = np.array([[machine.holds(prop, state, args) for args in choices] for state in states], dtype=np.bool_)
+        sizes = [machine.layout.codes(param.type) if param in mine else 1 for param in self.names]
+        return found.reshape((len(states), *sizes))
+
+    # Houdini --------------------------------------------------------------------------------------------------
+
+    def _confirmed(self, candidates: Sequence[Property]) -> list[Property]:
+        """The candidates that every step keeps, for any sizes."""
+        left = list(candidates)
+        while left:
+            logic, names = self._logic(left)
+            dues = obligations(self.system.actions, left, ())
+            answers = self.askers.answers([partial(logic.violated, due, names) for due in dues], PATIENCE)
+            failed = {
+                due.prop.name
+                for due, answer in zip(dues, answers, strict=True)
+                if answer.verdict != "unsat" and due.prop is not None
+            }
+            if not failed:
+                break
+            left = [prop for prop in left if prop.name not in failed]
+        return left
+
+    def _needed(self, due: Obligation, left: Sequence[Property]) -> list[Property]:
+        """The fewest of the candidates with which the obligation is met, as far as leaving out one by one goes."""
+        for prop in left:
+            if self._suffices(due, [prop]):
+                return [prop]
+        chosen = list(left)
+        if not self._suffices(due, chosen):
+            return []
+        for prop in left:
+            others = [other for other in chosen if other is not prop]
+            if others and self._suffices(due, others):
+                chosen = others
+        return chosen
+
+    def _suffices(self, due: Obligation, some: Sequence[Property]) -> bool:
+        """Whether the candidates meet the obligation, and their own."""
+        logic, names = self._logic(some)
+        dues = [due, *obligations(self.system.actions, some, ())]
+        return all(
+            answer.verdict == "unsat"
+            for answer in self.askers.answers([partial(logic.violated, each, names) for each in dues], PATIENCE)
+        )
+
+    def _logic(self, more: Sequence[Property]) -> tuple[Logic, list[str]]:
+        assumed = (*self.assumed, *more)
+        return Logic(self.system, self.logic.ghosts, assumed), [prop.name for prop in assumed]
+
+
+def explored(machine: Interpreter) -> list[bytes]:
+    """Reachable states in the order of a breadth-first search, thinned out evenly."""
+    try:
+        level = machine.initial()
+    except HoldfastError:
+        return []
+    known = dict.fromkeys(level)
+    while level and len(known) < EXPLORED:
+        following: list[bytes] = []
+        for state in level:
+            for successors in machine.successors:
+                for new, _ in successors(state):
+                    if new not in known:
+                        known[new] = None
+                        following.append(new)
+        level = following
+    states = list(known)
+    return states[:: max(1, len(states) // SAMPLE)]
+
+
+def exclusive(true: Sequence[int], grid: Bits, relevant: Sequence[int]) -> list[Clause]:
+    """Sets of literals that are true together here, and never in what was explored; no set holds a smaller one.
+
+    Of all literals these are the sets of one and two; of what is relevant, larger ones too. ``grid`` has a row of bits
+    for each literal: in which pictures it is true.
+    """
+    found: list[Clause] = []
+    level: list[tuple[tuple[int, ...], Bits]] = [((), np.full(grid.shape[1:], 255, dtype=np.uint8))]
+    for size in range(1, LONGEST + 1):
+        pool, following = true if size <= 2 else relevant, list[tuple[tuple[int, ...], Bits]]()
+        for parts, rows in level:
+            more = [index for index in pool if not parts or index > parts[-1]]
+            if not more or not set(parts) <= set(pool):
+                continue
+            both = grid[more] & rows
+            for index, pictures, somewhere in zip(more, both, np.any(both, axis=1).tolist(), strict=True):
+                if somewhere:
+                    following.append(((*parts, index), pictures))
+                elif _is_minimal((*parts, index), grid):
+                    found.append(frozenset((*parts, index)))
+            if len(following) > MOST_SETS:
+                break
+        level = following[:MOST_SETS]
+    return found
+
+
+def _is_minimal(parts: tuple[int, ...], grid: Bits) -> bool:
+    """Whether the literals hold together in something explored as soon as one of them is left out."""
+    return len(parts) == 1 or all(
+        np.bitwise_and.reduce(grid[[part for part in parts if part != index]]).any() for index in parts
+    )

@@ -1,0 +1,150 @@
+"""Runs of a bounded length and any sizes: is a property violated within so many steps of a start?
+
+It needs no lemma, and it says nothing about longer runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import attrs
+
+from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
+from holdfast.check.proof.asking import Askers, Spent
+from holdfast.check.proof.counterexample import claim_of
+from holdfast.check.proof.prover import Limits, label
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED, trace_to_json
+from holdfast.check.select import select
+from holdfast.check.where import where_it_fails
+from holdfast.ir.errors import UsageError
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.system import System
+from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.smt.instance import NotFound, Path
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.theory import Obligation, obligations
+from holdfast.trace.text import render
+from holdfast.trace.trace import Origin, Trace
+
+DepthVerdict = Literal["none_within", "violated", "unknown"]
+
+
+@attrs.frozen
+class DepthResult:
+    """The answer: nothing within ``depth`` steps, a run, or the first question without an answer in ``reason``."""
+
+    model: str
+    verdict: DepthVerdict
+    depth: int
+    queries: int
+    trace: Trace | None = None
+    reason: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """12 violated, 20 no answer, 0 nothing within the depth."""
+        return {"none_within": HOLDS, "violated": VIOLATED, "unknown": OUT_OF_BUDGET}[self.verdict]
+
+    def text(self) -> str:
+        """The answer as people read it."""
+        if self.trace is not None:
+            return f"{render(self.trace)}\n\n{self.model}: violated after {self.depth} steps"
+        if self.verdict == "unknown":
+            return f"{self.model}: no answer at depth {self.depth}: {self.reason}"
+        return f"{self.model}: nothing violated within {self.depth} steps, for any sizes ({self.queries:,} queries)"
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON values."""
+        return {
+            "engine": "prove",
+            "model": self.model,
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+            "depth": self.depth,
+            "queries": self.queries,
+            "reason": self.reason,
+            "finding": None if self.trace is None else trace_to_json(self.trace),
+        }
+
+
+def unroll(
+    system: System,
+    depth: int,
+    *,
+    properties: Sequence[str] | None = None,
+    budget: Budget = Budget(),  # noqa: B008 - a value without limits
+    progress: Callable[[str], None] | None = None,
+    target: str | None = None,
+    cores: int | None = None,
+    limits: Limits | None = None,
+) -> DepthResult:
+    """Look for a violation within ``depth`` steps, the shortest runs first, in any sizes.
+
+    Raises UsageError for names that ask for nothing of the kind.
+    """
+    selection = select(system, properties)
+    goals = selection.of_kind("invariant", "lemma", "step")
+    if not goals and not selection.idempotent:
+        raise UsageError(f"{', '.join(properties or ())}: nothing that can be proved; name an invariant or a @step")
+    meter, limit = Meter(budget), limits or Limits()
+    ghosts = ghosts_read(system, goals)
+    dues = obligations(system.actions, goals, selection.idempotent)
+    with interruptible(meter), Askers((os.cpu_count() or 1) if cores is None else cores, meter) as askers:
+        assumable = [prop for prop in goals if prop.kind != "step"]
+        logic = Logic(system, ghosts, assumable, seconds=partial(askers.allowed, limit.long))
+        steps = 0
+        try:
+            for steps in range(depth + 1):
+                # A run of n steps: its last one starts after n - 1, and at its beginning only starts are looked at.
+                here = [due for due in dues if (due.kind == "start") == (steps == 0)]
+                if progress is not None:
+                    progress(f"depth {steps}")
+                questions = [partial(logic.reached, due, max(steps - 1, 0)) for due in here]
+                answers = list(askers.answers(questions, limit.long))
+                for due, answer in zip(here, answers, strict=True):
+                    if answer.verdict != "unsat":
+                        found = logic.run(due, max(steps - 1, 0))
+                        if isinstance(found, NotFound):
+                            reason = f"{label(due)}: {answer.reason or 'there is a run in no small size'}"
+                            return DepthResult(system.name, "unknown", steps, askers.asked, reason=reason)
+                        trace = _trace(system, target or system.file, ghosts, due, found)
+                        return DepthResult(system.name, "violated", steps, askers.asked, trace)
+        except Spent:
+            return DepthResult(system.name, "unknown", steps, askers.asked, reason=str(meter.spent))
+        except KeyboardInterrupt:
+            # In the midst of a question that this process asks Z3 itself.
+            return DepthResult(system.name, "unknown", steps, askers.asked, reason=INTERRUPTED)
+        return DepthResult(system.name, "none_within", depth, askers.asked)
+
+
+def _trace(system: System, target: str, ghosts: frozenset[str], due: Obligation, found: Path) -> Trace:
+    """The run through the states, with the least action and arguments that lead from each to the next."""
+    props = () if due.prop is None else (due.prop,)
+    machine = Interpreter(system, found.scope, ghosts=ghosts, properties=props)
+    origin = Origin(system, machine.layout, target, None)
+    first, last = found.states[0], found.states[-1]
+    starts = dict(machine.starts())
+    assert first in starts, f"the engines disagree about the initial states of {system.name}"
+    steps = [origin.start(first, starts[first])]
+    args: Args = ()
+    for number, (before, after) in enumerate(itertools.pairwise(found.states), start=2):
+        wanted = due.where if number == len(found.states) else None
+        action, args = _step(machine, before, after, wanted)
+        steps.append(origin.step(action, args, after))
+    claim = claim_of(due)
+    if due.prop is not None:
+        before = found.states[-2] if len(found.states) > 1 else last
+        claim = attrs.evolve(claim, where=where_it_fails(machine, due.prop, before, last, args))
+    return origin.trace(claim, steps)
+
+
+def _step(machine: Interpreter, before: bytes, after: bytes, wanted: str | None) -> tuple[str, Args]:
+    for action, successors in zip(machine.system.actions, machine.successors, strict=True):
+        for new, args in sorted(successors(before)):
+            if new == after and wanted in (None, action.name):
+                return action.name, args
+    raise AssertionError(f"the engines disagree about a step of {machine.system.name}")

@@ -1,0 +1,242 @@
+"""TLC as a second opinion: the same scope, searched by an independent checker.
+
+The model becomes a module of TLA+, and TLC searches it with one worker and without symmetry. Both must come to the same
+verdict; where nothing is violated, to the same number of states and the same depth; and where something is, to runs of
+the same length. TLC's run is then taken again on the model, step by step, and must show there what TLC says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import attrs
+
+from holdfast.check.budget import Budget
+from holdfast.check.fitting import fit
+from holdfast.check.replay import Replayer, Script, Stopped
+from holdfast.check.search import search
+from holdfast.check.tlc.answer import Finding, TlcError, finding
+from holdfast.check.tlc.process import NoAnswerError, Said, Tools, run_tlc
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import Scope, System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.tla.files import Specification
+from holdfast.trace.foreign import ForeignRun
+from holdfast.trace.trace import Trace
+
+
+@attrs.frozen
+class Side:
+    """What one checker found: of an exhausted search the states and the depth in steps, of another the run."""
+
+    verdict: str
+    states: int | None = None
+    depth: int | None = None
+    property: str | None = None
+    steps: int | None = None
+
+    def __str__(self) -> str:
+        """The finding in words."""
+        if self.states is not None:
+            return f"{self.verdict}, {self.states:,} states, depth {self.depth}"
+        return f"{self.verdict} after {self.steps} {'step' if self.steps == 1 else 'steps'}: {self.property}"
+
+
+@attrs.frozen
+class Claimed:
+    """Whether TLC finds that the model implements a module written by hand; ``run`` shows where it does not."""
+
+    name: str
+    holds: bool
+    run: Trace | None = None
+
+
+@attrs.frozen
+class Agreement:
+    """What both checkers found, and in what they differ: nothing, if they agree. ``run`` is TLC's counterexample."""
+
+    model: str
+    scope: str
+    variants: tuple[str, ...]
+    removed: tuple[str, ...]
+    ours: Side
+    theirs: Side
+    differences: tuple[str, ...]
+    run: Trace | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they found the same."""
+        return not self.differences
+
+
+class SecondOpinion:
+    """TLC on one system in one scope.
+
+    ``target`` is what the command line calls the model, ``seconds`` how long each run may take. ``modules`` are the
+    texts, by name, of modules written by hand: the abstract ones, and those that say what the model implements.
+    ``change`` may alter the generated files, so that a test can plant a fault.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        scope: Scope,
+        tools: Tools,
+        *,
+        target: str,
+        seconds: float,
+        modules: Mapping[str, str] | None = None,
+        change: Callable[[dict[str, str]], dict[str, str]] = dict,
+    ) -> None:
+        self.system = system
+        self.scope = scope
+        self.tools = tools
+        self.target = target
+        self.seconds = seconds
+        self.specification = Specification.of(system, scope, target)
+        by_hand = modules or {}
+        self.files = {f"{name}.tla": text for name, text in by_hand.items()} | change(dict(self.specification.files))
+        self.implementing = self.specification.implementing(by_hand)
+        """The modules written by hand that say what the model implements, by name."""
+        self.files |= self.specification.implementations(self.implementing)
+
+    def compared(self, asked: Callable[[], Finding] | None = None) -> Agreement:
+        """Search with both checkers, and compare; ``asked`` waits for what TLC finds, where it was asked beforehand.
+
+        Raises NoAnswerError where one of them does not finish in time, TlcError where TLC cannot check the module, and
+        ModelError where the scope contradicts the model.
+        """
+        ours = self.searched()
+        found = (self.ask if asked is None else asked)()
+        theirs = self.side(found)
+        run, problem = self.taken_again(found)
+        problems = [*differences(ours, theirs), *([] if problem is None else [problem])]
+        chosen, removed = self.system.chosen, self.system.removed
+        return Agreement(self.target, self.scope.name, chosen, removed, ours, theirs, tuple(problems), run)
+
+    def ask(self) -> Finding:
+        """What TLC finds in the scope."""
+        name = self.specification.scope.name
+        return finding(self.run(name, f"{name}.cfg"))
+
+    def implemented(self, name: str) -> Claimed:
+        """Whether the model implements what a module written by hand says, whatever else is violated."""
+        found = finding(self.run(name, f"{name}.cfg"))
+        return Claimed(name, found.verdict == "exhausted", None if found.run is None else self.replayed(found.run))
+
+    # The search -----------------------------------------------------------------------------------------------
+
+    def searched(self) -> Side:
+        """What the search finds, with the ghosts that the module has."""
+        ghosts = self.specification.signature.ghosts
+        result = search(
+            self.system,
+            self.scope,
+            symmetry=False,
+            budget=Budget(seconds=self.seconds),
+            target=self.target,
+            interpreter=partial(_with_ghosts, ghosts),
+        )
+        if result.verdict == "out_of_budget":
+            raise NoAnswerError(
+                f"the search ended early ({result.ended_by}); give it longer with --limit, or choose a smaller scope"
+            )
+        if not result.findings:
+            return Side(result.verdict, result.figures.distinct, result.figures.depth)
+        first = result.findings[0]
+        return Side("violated", property=first.shown.name, steps=first.length)
+
+    # TLC ------------------------------------------------------------------------------------------------------
+
+    def run(self, module: str, configuration: str, files: Mapping[str, str] | None = None) -> Said:
+        """Let TLC check one of the files, or of these."""
+        wanted = self.files if files is None else files
+        return run_tlc(self.tools, wanted, module, configuration, seconds=self.seconds)
+
+    def side(self, found: Finding) -> Side:
+        """TLC's finding in the words of the model."""
+        if found.verdict == "exhausted":
+            return Side("exhausted", found.distinct, found.depth)
+        return Side("violated", property=self.violated(found), steps=found.steps)
+
+    def violated(self, found: Finding) -> str:
+        """The name that the model has for what TLC found violated."""
+        checked = self.specification.scope.checked
+        if found.run is not None and checked.broken is not None:
+            said = found.run.states[-1].values.get(checked.broken)
+            if isinstance(said, str) and said in checked.breaks:
+                return checked.breaks[said]
+        return checked.invariants.get(found.name, found.name)
+
+    def taken_again(self, found: Finding) -> tuple[Trace | None, str | None]:
+        """TLC's run on the model, and what is wrong with it if it does not show what TLC says."""
+        if found.run is None:
+            return None, None
+        name = self.violated(found)
+        try:
+            replayer, script = self.fitted(found.run)
+        except UsageError as error:
+            return None, f"TLC's run is none of the model: {error}"
+        claim = name if name in replayer.claim_names else None
+        trace = replayer.trace(script if claim is None else _with_culprit(replayer, script, claim), claim)
+        assert isinstance(trace, Trace), "every step was found to be possible"
+        return trace, None if trace.claim is not None else f"TLC's run does not violate {name} in the model"
+
+    def replayed(self, run: ForeignRun) -> Trace:
+        """A run of TLC as one of the model; raises TlcError if the model has no such run."""
+        try:
+            replayer, script = self.fitted(run)
+        except UsageError as error:
+            raise TlcError(f"TLC's run is none of the model: {error}") from None
+        trace = replayer.trace(script, None)
+        assert isinstance(trace, Trace), "every step was found to be possible"
+        return attrs.evolve(trace, loop=run.loop)
+
+    def fitted(self, run: ForeignRun) -> tuple[Replayer, Script]:
+        """The actions and arguments of a run of TLC; raises UsageError if the model has no such run."""
+        replayer = Replayer(self.system, self.scope, target=self.target, options=None)
+        actions = self.specification.scope.checked.actions
+        fields = {name: var for var, name in self.specification.signature.shared.variables.items()}
+        states = tuple(
+            attrs.evolve(
+                state,
+                values={fields.get(name, name): value for name, value in state.values.items()},
+                action=None if state.action is None else actions.get(state.action, state.action),
+            )
+            for state in run.states
+        )
+        return replayer, fit(replayer, attrs.evolve(run, states=states))
+
+
+def _with_culprit(replayer: Replayer, script: Script, claim: str) -> Script:
+    """The run with the last step that shows the claim, of those that lead to the same state: TLC names the action of a
+    step, and not its arguments.
+    """
+    states = replayer.states(script)
+    if replayer.shows(script, claim) or isinstance(states, Stopped) or not script.steps:
+        return script
+    action = script.steps[-1][0]
+    successors = replayer.machine.successors[[each.name for each in replayer.system.actions].index(action)]
+    last = sorted(args for state, args in successors(states[-2]) if state == states[-1])
+    runs = (attrs.evolve(script, steps=(*script.steps[:-1], (action, args))) for args in last)
+    return next((run for run in runs if replayer.shows(run, claim)), script)
+
+
+def differences(ours: Side, theirs: Side) -> list[str]:
+    """In what two findings differ. Of several properties that runs of one length violate, each may name another."""
+    compared = [
+        ("verdict", ours.verdict, theirs.verdict),
+        ("states", ours.states, theirs.states),
+        ("depth", ours.depth, theirs.depth),
+        ("steps", ours.steps, theirs.steps),
+    ]
+    if ours.verdict != theirs.verdict:
+        return [f"search: {ours}; TLC: {theirs}"]
+    return [f"{name}: search {mine}, TLC {other}" for name, mine, other in compared if mine != other]
+
+
+def _with_ghosts(wanted: frozenset[str], *arguments: object, **options: object) -> Interpreter:
+    """An interpreter that keeps these ghosts, whatever it is asked for."""
+    return Interpreter(*arguments, **(options | {"ghosts": wanted}))  # type: ignore[arg-type]

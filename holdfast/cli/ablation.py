@@ -1,0 +1,105 @@
+"""``holdfast prove --ablate``: the table of lemmas, each left out once, and the file that keeps it."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.markup import escape
+from rich.table import Table
+
+from holdfast.check.proof.ablation import (
+    Ablation,
+    Ablations,
+    ablations,
+    format_ablations,
+    read_ablations,
+    stored_form,
+)
+from holdfast.cli.check import GRAVITY
+from holdfast.cli.output import Ticker, check_writable, note, say, show, write
+from holdfast.cli.proofs import Asked
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import model_folders, names_in
+from holdfast.ir.system import System
+
+STORED = "lemmas.json"
+"""The file beside the models."""
+
+
+def print_ablations(asked: Asked, *, update: bool) -> int:
+    """Leave out each lemma of the models, print what becomes of their proofs, and store it if that is asked."""
+    path = _stored_at(asked.names, asked.systems) if update else None
+    found: list[Ablations] = []
+    for name, (each, system) in zip(asked.names, asked.each(), strict=True):
+        rows: list[Ablation] = []
+        ended_by: str | None = None
+        with Ticker() as ticker:
+            for row in ablations(
+                system,
+                target=each.target,
+                budget=asked.budget,
+                progress=ticker.show,
+                cores=asked.cores,
+                limits=asked.limits,
+            ):
+                if isinstance(row, str):
+                    ended_by = row
+                else:
+                    rows.append(row)
+        found.append(Ablations(system.name, name, system.fingerprint, tuple(rows), ended_by))
+        _print(found[-1], asked.json)
+        if ended_by is not None:
+            break
+    code = min((each.exit_code for each in found), key=GRAVITY.index)
+    if path is not None:
+        _store(path, found, whole=all(each.ended_by is None for each in found))
+    return code
+
+
+def _print(found: Ablations, as_json: bool) -> None:
+    if as_json:
+        facts = {"model": found.model, "target": found.target, "exit_code": found.exit_code, "ended_by": found.ended_by}
+        say(json_format.dumps({"engine": "ablate", **facts, **stored_form(found)}))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("without", "ends", "because", "sizes", "in its place"):
+        table.add_column(heading, overflow="fold")
+    for row in found.rows:
+        because = f"{row.name} after {row.action}" if row.name else ""
+        sizes = ", ".join(f"{name} {size}" for name, size in row.sizes)
+        place = escape("\n".join(row.clauses)) if row.restored else "not found" if row.ends == "missed" else ""
+        table.add_row(row.lemma, row.ends, because, sizes, place)
+    show(table)
+    say("")
+    if found.ended_by is not None:
+        say(f"ended early ({found.ended_by})")
+    missed = sum(row.ends == "missed" for row in found.rows)
+    say(f"{found.model}: {missed} of {len(found.rows)} lemmas are missed; suggestions restore {found.restored}\n")
+
+
+# The file beside the models --------------------------------------------------------------------------------------
+
+
+def _stored_at(names: Sequence[str], systems: Sequence[System]) -> Path:
+    """Where it is stored. Raises UsageError for what is no model of the folder as it is."""
+    folder = next(iter(model_folders()), None)
+    if folder is None:
+        raise UsageError("there are no models; run this where models/ is")
+    for name, system in zip(names, systems, strict=True):
+        if name not in names_in(folder):
+            raise UsageError(f"--update stores what is found of the models in {folder}, and {name} is none")
+        if system.chosen or system.removed:
+            raise UsageError("--update stores what is found of models as they are; leave out --variant and --without")
+    read_ablations(folder / STORED)
+    check_writable(folder / STORED)
+    return folder / STORED
+
+
+def _store(path: Path, found: Sequence[Ablations], *, whole: bool) -> None:
+    if not whole:
+        note(f"holdfast: nothing is stored, because not all was tried: {path} stays as it is")
+        return
+    write(path, format_ablations(read_ablations(path), found))
+    note(f"holdfast: stored in {path}")

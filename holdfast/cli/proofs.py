@@ -1,0 +1,152 @@
+"""What ``holdfast prove`` prints: proofs, runs of a bounded length, and where formulas leave what can be decided."""
+
+from __future__ import annotations
+
+import json as json_format
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+
+from holdfast.check.budget import INTERRUPTED, Budget
+from holdfast.check.proof.prove import prove
+from holdfast.check.proof.prover import Limits
+from holdfast.check.proof.result import ProofResult, Timing, proof_to_json
+from holdfast.check.proof.text import fragment_lines, render_proof
+from holdfast.check.proof.unroll import DepthResult, unroll
+from holdfast.check.result import HOLDS
+from holdfast.cli.check import GRAVITY
+from holdfast.cli.output import Ticker, cannot_write, note, say, write
+from holdfast.ir.load import WithLemmas
+from holdfast.ir.system import System
+from holdfast.trace.itf import itf_text
+from holdfast.trace.trace import Trace
+
+UNANSWERED = Path("unanswered")
+"""The folder for questions that Z3 could not answer."""
+
+
+@attrs.frozen
+class Asked:
+    """What every way to ask the prover has to know. ``names`` are the models as the command line calls them."""
+
+    names: tuple[str, ...]
+    loaded: tuple[WithLemmas, ...]
+    systems: tuple[System, ...]
+    properties: tuple[str, ...]
+    budget: Budget
+    limits: Limits
+    cores: int | None
+    json: bool
+
+    def each(self) -> Iterator[tuple[WithLemmas, System]]:
+        """The models, and their systems."""
+        yield from zip(self.loaded, self.systems, strict=True)
+
+
+def print_fragments(asked: Asked) -> int:
+    """Where the formulas of each model leave what Z3 can decide."""
+    for system in asked.systems:
+        say("\n".join(fragment_lines(system)))
+    return HOLDS
+
+
+def print_unrolled(asked: Asked, depth: int, itf: Path | None) -> int:
+    """Look for violations within so many steps."""
+    results: list[DepthResult] = []
+    for each, system in asked.each():
+        with Ticker() as ticker:
+            found = unroll(
+                system,
+                depth,
+                properties=asked.properties or None,
+                budget=asked.budget,
+                progress=ticker.show,
+                target=each.target,
+                cores=asked.cores,
+                limits=asked.limits,
+            )
+        results.append(found)
+        say(json_format.dumps(found.to_json()) if asked.json else f"{found.text()}\n")
+        if found.reason == INTERRUPTED:
+            break
+    if itf is not None:
+        _write_itf([found.trace for found in results if found.trace is not None], itf)
+    return min((found.exit_code for found in results), key=GRAVITY.index)
+
+
+def print_proofs(asked: Asked, *, seeds: int, length: int, explain: bool, suggest: bool, itf: Path | None) -> int:
+    """Prove each model."""
+    results: list[ProofResult] = []
+    for each, system in asked.each():
+        with Ticker() as ticker:
+            result = prove(
+                system,
+                properties=asked.properties or None,
+                budget=asked.budget,
+                progress=ticker.show,
+                target=each.target,
+                lemmas_from=each.lemmas_from,
+                cores=asked.cores,
+                limits=asked.limits,
+                seeds=seeds,
+                length=length,
+                explain=explain,
+                suggest=suggest,
+            )
+        results.append(result)
+        saved = _save(result)
+        if asked.json:
+            say(json_format.dumps(proof_to_json(result)))
+        else:
+            say(f"{render_proof(result, explain=explain, saved=saved)}\n")
+            _note_timing(system.name, result.timing, explain)
+        if result.ended_by == INTERRUPTED:
+            break
+    if itf is not None:
+        _write_itf([trace for result in results for trace in _runs(result)], itf)
+    return min((result.exit_code for result in results), key=GRAVITY.index)
+
+
+def _note_timing(model: str, timing: Timing, explain: bool) -> None:
+    """Tell how long a proof took; that stays out of its text, which is the same each time."""
+    note(f"{model}: {timing.seconds:.1f} s, of which Z3 {timing.solver_seconds:.1f} s")
+    for what, parts in (("each property", timing.properties), ("the slowest questions", timing.slowest)):
+        if explain and parts:
+            note(f"{what}:")
+            for name, seconds in parts:
+                note(f"  {seconds:6.2f} s  {name}")
+
+
+# Files -----------------------------------------------------------------------------------------------------------
+
+
+def _save(result: ProofResult) -> list[str]:
+    """Write each question without an answer to a file of its own; the files."""
+    saved: list[str] = []
+    for proof in result.properties:
+        for gap in proof.gaps:
+            if gap.question is not None:
+                name = re.sub(r"\W+", "_", f"{result.model}.{proof.claim.name}.{gap.action}")
+                path = UNANSWERED / f"{name}.smt2"
+                try:
+                    UNANSWERED.mkdir(exist_ok=True)
+                except OSError as error:
+                    raise cannot_write(path, error) from error
+                write(path, gap.question)
+                saved.append(str(path))
+    return saved
+
+
+def _write_itf(runs: Sequence[Trace], path: Path) -> None:
+    if not runs:
+        note(f"holdfast: there is no counterexample, so {path} is not written")
+    else:
+        write(path, itf_text(runs[0]))
+
+
+def _runs(result: ProofResult) -> list[Trace]:
+    """What there is to be written of a result: a violating run, or the counterexamples to induction."""
+    found = [trace for each in result.searched for trace in each.findings]
+    return found + [proof.counterexample.trace for proof in result.properties if proof.counterexample is not None]

@@ -1,0 +1,98 @@
+"""``holdfast mutate --prove``: what the prover says of each mutant, beside what the search has found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+from rich.table import Table
+
+from holdfast.check.mutate.limits import Limits, Stopped
+from holdfast.check.mutate.proving import Proofs
+from holdfast.check.mutate.result import Mutant, ProofRow, Report
+from holdfast.ir.compile import compile_model
+from holdfast.ir.lemmas import compile_with_lemmas
+from holdfast.ir.load import WithLemmas
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+
+
+@attrs.frozen
+class Proving:
+    """The proof of one model: what an earlier run knows of a mutant, and where what is new is kept.
+
+    Both are asked with the fingerprint of the model with its lemmas.
+    """
+
+    system: System
+    proofs: Proofs
+    known: Callable[[str, str], ProofRow | None]
+    keep: Callable[[str, ProofRow], None]
+
+    @classmethod
+    def of(
+        cls,
+        model: WithLemmas,
+        limits: Limits,
+        known: Callable[[str, str], ProofRow | None],
+        keep: Callable[[str, ProofRow], None],
+    ) -> Proving:
+        """Of a model with its lemmas. Raises ModelError for lemmas outside the language."""
+        system = compile_with_lemmas(model)
+        return cls(system, Proofs(system, model.target, limits), known, keep)
+
+
+def with_proofs(report: Report, proving: Proving) -> Report:
+    """The report with what the prover says of its mutants, as far as the limits go."""
+    rows: list[ProofRow] = []
+    limits = proving.proofs.limits
+    lemmas = proving.system.fingerprint
+    try:
+        for number, row in enumerate(report.rows, start=1):
+            mutant = row.facts.mutant
+            limits.now = f"proof {number} of {len(report.rows)}: {mutant.name}"
+            found = proving.known(lemmas, mutant.name)
+            if found is None:
+                found = proving.proofs.row(row, _lacking(proving.system, mutant))
+                proving.keep(lemmas, found)
+            rows.append(found)
+    except Stopped as stopped:
+        return _ended(report, rows, str(stopped))
+    return attrs.evolve(report, proofs=tuple(rows))
+
+
+def _ended(report: Report, rows: list[ProofRow], ended_by: str) -> Report:
+    left = tuple(f"proof of {row.facts.mutant.name}" for row in report.rows[len(rows) :])
+    return attrs.evolve(report, proofs=tuple(rows), untried=(*report.untried, *left), ended_by=ended_by)
+
+
+def _lacking(system: System, mutant: Mutant) -> System:
+    """The mutant of the model with its lemmas."""
+    if mutant.kind == "variant":
+        return compile_model(system.python, variants=(mutant.name,))
+    return remove_rules(system, [mutant.name])
+
+
+def proof_table(report: Report) -> Table:
+    """What the prover says of each mutant."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("mutant", "ends", "proof", "because"):
+        table.add_column(heading, overflow="fold")
+    ways = {row.facts.mutant.name: row.way for row in report.rows}
+    for row in report.proofs:
+        said = "no answer" if row.open else f"not proved: {', '.join(row.unproved)}" if row.unproved else "proved"
+        said = said.upper() if row.fault is not None else said
+        because = row.open or (f"{row.fails[0]} fails" if row.unproved and row.fails else "")
+        table.add_row(row.mutant, ways[row.mutant], said, because)
+    return table
+
+
+def proof_lines(report: Report) -> Iterator[str]:
+    """In what the prover and the search disagree, and how many of the mutants are proved."""
+    for row in report.proofs:
+        if row.fault is not None:
+            yield f"{row.mutant}: {row.fault}"
+    proved = sum(not row.unproved and row.open is None for row in report.proofs)
+    wrong = sum(row.fault is not None for row in report.proofs)
+    agree = f"{wrong} not as the search says" if wrong else "as the search says"
+    yield f"{report.model}: {proved} of {len(report.proofs)} mutants are proved, for any sizes; {agree}"

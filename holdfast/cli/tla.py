@@ -1,0 +1,161 @@
+"""``holdfast tla``: models as modules of TLA+."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from holdfast.cli.check import Names, Switch
+from holdfast.cli.output import check_writable, say, write
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model, model_names
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import Scope, System
+from holdfast.lower.tla.files import MARK, Specification
+
+SPEC = Path("spec")
+"""Where the modules are kept, seen from the folder of the repository."""
+
+SCOPE = "tiny"
+
+DIFFERS = 1
+
+
+def tla(
+    *model: str,
+    scope: str | None = None,
+    variant: Names = (),
+    without: Names = (),
+    out: Path | None = None,
+    check: Switch = False,
+) -> int:
+    """Write a module of TLA+ for each model, with one for a scope and the configurations that TLC reads.
+
+    Without a model, all that `holdfast models` lists are written to spec/, and modules that no model stands behind any
+    more are removed. Modules written by hand stay as they are.
+
+    Parameters
+    ----------
+    model
+        Names that `holdfast models` lists, or files: path/to/model.py, or path/to/model.py:Class.
+    scope
+        The scope to write; otherwise tiny, or the first where there is no tiny.
+    variant
+        Choose a named variant of the models. May be repeated; needs --out.
+    without
+        Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated; needs --out.
+    out
+        The folder to write to; otherwise spec/.
+    check
+        Write nothing, and end with 1 if anything there is not what would be written.
+    """
+    if out is None and (variant or without or scope is not None):
+        raise UsageError("spec/ holds the models as they are, in their smallest scope; name another folder with --out")
+    folder = SPEC if out is None else out
+    wanted: dict[str, str] = {}
+    by_hand = written_by_hand(folder)
+    for target in model or model_names():
+        system = remove_rules(compile_model(load_model(target), variants=variant), without)
+        specification = Specification.of(system, smallest(system, scope), target)
+        files = specification.files | specification.implementations(specification.implementing(by_hand))
+        for name in files:
+            if name in wanted:
+                raise UsageError(f"{target}: another model of this command is written to {name} too; name one of them")
+        wanted |= files
+    if not wanted:
+        raise UsageError("there are no models here; name a file: holdfast tla path/to/model.py")
+    changes = Changes.of(folder, wanted, everything=not model)
+    return _differences(folder, changes) if check else _written(folder, wanted, changes)
+
+
+@attrs.frozen
+class Changes:
+    """What has to happen to the files of a folder: by name, in order."""
+
+    missing: tuple[str, ...]
+    outdated: tuple[str, ...]
+    left_over: tuple[str, ...]
+    same: int
+
+    @classmethod
+    def of(cls, folder: Path, wanted: Mapping[str, str], *, everything: bool) -> Changes:
+        """What it takes for the folder to hold the wanted files, and nothing else generated if they are everything.
+
+        Raises UsageError for a file of such a name that was not generated.
+        """
+        present = {path.name: read(path) for path in _files(folder)}
+        for name in wanted:
+            if name in present and MARK not in present[name]:
+                raise UsageError(f"{folder / name} is written by hand, and would be lost; rename it, or choose --out")
+        return cls(
+            tuple(sorted(name for name in wanted if name not in present)),
+            tuple(sorted(name for name, text in wanted.items() if name in present and present[name] != text)),
+            tuple(sorted(name for name, text in present.items() if MARK in text and name not in wanted))
+            if everything
+            else (),
+            sum(present.get(name) == text for name, text in wanted.items()),
+        )
+
+
+def smallest(system: System, name: str | None) -> Scope:
+    """The scope of that name, or else tiny, or the first."""
+    if name is not None:
+        return system.scope(name)
+    if not system.scopes:
+        raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
+    return system.scopes.get(SCOPE) or next(iter(system.scopes.values()))
+
+
+def written_by_hand(folder: Path) -> dict[str, str]:
+    """The modules of a folder that were not generated, by their names."""
+    texts = {path.stem: read(path) for path in _files(folder) if path.suffix == ".tla"}
+    return {name: text for name, text in texts.items() if MARK not in text}
+
+
+def read(path: Path) -> str:
+    """The text of a file of the folder."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is no text ({error.reason} at byte {error.start}); remove or mend it") from error
+
+
+def _files(folder: Path) -> Sequence[Path]:
+    return sorted(path for path in folder.glob("*") if path.suffix in (".tla", ".cfg") and path.is_file())
+
+
+def _differences(folder: Path, changes: Changes) -> int:
+    """Say what is not as it would be written."""
+    for what, names in (
+        ("is missing", changes.missing),
+        ("is not what the model says now", changes.outdated),
+        ("has no model any more", changes.left_over),
+    ):
+        for name in names:
+            say(f"{folder / name}: {what}")
+    if changes.missing or changes.outdated or changes.left_over:
+        say("`holdfast tla` writes the modules anew; read the difference before you commit it.")
+        return DIFFERS
+    say(f"{folder}: {changes.same} files are what the models say")
+    return 0
+
+
+def _written(folder: Path, wanted: Mapping[str, str], changes: Changes) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made: {error.strerror}; choose another folder with --out") from error
+    for name in (*changes.missing, *changes.outdated):
+        check_writable(folder / name)
+        write(folder / name, wanted[name])
+        say(f"{folder / name}")
+    for name in changes.left_over:
+        (folder / name).unlink()
+        say(f"{folder / name}: removed")
+    say(f"{len(changes.missing) + len(changes.outdated)} files written, {changes.same} as they were")
+    return 0

@@ -1,0 +1,96 @@
+"""An expression as the model language writes it, for what is shown or suggested to an author."""
+
+from __future__ import annotations
+
+from holdfast.ir.expr import (
+    And,
+    Arithmetic,
+    Compare,
+    Expr,
+    Fold,
+    IfElse,
+    Implies,
+    IsNone,
+    Lit,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    Read,
+    Ruled,
+    Unwrap,
+    Wrap,
+    negate,
+)
+from holdfast.ir.types import EnumType, IntType, NatType
+
+ATOM, COMPARISON, NOT, AND, OR, CHOICE = range(6)
+"""How tightly an expression binds; a part that binds no more tightly than it must stands in brackets."""
+
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def written(expr: Expr) -> str:
+    """The text of an expression."""
+    return _write(expr)[0]
+
+
+def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kind of node
+    match expr:
+        case Lit(value, kind):
+            if isinstance(kind, EnumType):
+                return f"{kind.name}.{value}", ATOM
+            if isinstance(kind, NatType | IntType):
+                return f"{kind.name}({value})", ATOM
+            return str(value), ATOM
+        case Name(name):
+            return name, ATOM
+        case Read(var, keys, old=old):
+            state = "old" if old else "self"
+            return f"{state}.{var}" + (f"[{', '.join(map(written, keys))}]" if keys else ""), ATOM
+        case Unwrap(arg=arg) | Wrap(arg=arg) | Ruled(arg=arg):
+            return _write(arg)
+        case IsNone(arg):
+            return f"{_within(arg, COMPARISON)} is None", COMPARISON
+        case Not(IsNone(arg)):
+            return f"{_within(arg, COMPARISON)} is not None", COMPARISON
+        case Not(Compare(op, left, right)):
+            return _write(Compare(OPPOSITE[op], left, right))  # type: ignore[arg-type]
+        case Not(arg):
+            return f"not {_within(arg, NOT)}", NOT
+        case Compare(op, left, right):
+            return f"{_within(left, COMPARISON)} {op} {_within(right, COMPARISON)}", COMPARISON
+        case And(args):
+            return " and ".join(_within(arg, AND) for arg in args), AND
+        case Or(args):
+            return " or ".join(_within(arg, OR) for arg in args), OR
+        case Implies(left, right):
+            return _write(Or((negate(left), right)))
+        case IfElse(test, then, orelse):
+            return f"{_within(then, CHOICE)} if {_within(test, CHOICE)} else {_within(orelse, CHOICE)}", CHOICE
+        case Quantified():
+            return _quantified(expr), ATOM
+        case Fold(kind, var, domain, where, value):
+            return f"{kind}({written(value)} for {var} in {domain} if {written(where)})", ATOM
+        case Arithmetic(op, args):
+            if op in ("min", "max", "abs"):
+                return f"{op}({', '.join(map(written, args))})", ATOM
+            return f"({f' {op} '.join(_within(arg, COMPARISON) for arg in args)})", ATOM
+
+
+def _within(expr: Expr, around: int) -> str:
+    text, binds = _write(expr)
+    return text if binds < around or (binds == around and binds in (AND, OR)) else f"({text})"
+
+
+def _quantified(expr: Quantified) -> str:
+    """``all(... for x in X for y in Y if ...)``, with as many variables at once as there are."""
+    generators: list[str] = []
+    body: Expr = expr
+    while isinstance(body, Quantified) and body.kind == expr.kind:
+        generators.append(f"for {body.var} in {body.domain}")
+        body = body.body
+    where = ""
+    if expr.kind == "all" and isinstance(body, Implies):
+        where, body = f" if {written(body.left)}", body.right
+    return f"{expr.kind}({written(body)} {' '.join(generators)}{where})"

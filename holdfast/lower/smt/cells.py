@@ -1,0 +1,105 @@
+"""Between formulas of one size and states of a scope: the cells that terms stand for, and their codes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import attrs
+import z3
+
+from holdfast.ir.system import Var
+from holdfast.ir.types import BOOL, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
+from holdfast.lower.smt.sized import Sized, origin
+from holdfast.lower.smt.state import State
+from holdfast.lower.smt.universe import label
+from holdfast.lower.smt.values import Maybe, Value
+
+Pins = list[tuple[z3.ExprRef, z3.ExprRef]]
+"""Constants, and what each is to be."""
+
+
+@attrs.frozen(eq=False)
+class CellTerm:
+    """One cell of a state: its variable, the codes of its keys, and the term of its value."""
+
+    var: Var
+    index: tuple[int, ...]
+    value: Value
+
+
+def indices(universe: Sized, var: Var) -> Iterator[tuple[int, ...]]:
+    """The codes of the keys of each cell of a variable, in the order of a layout."""
+    return itertools.product(*(range(universe.codes(key)) for key in var.keys))
+
+
+def cells_of(universe: Sized, variables: Sequence[Var], state: State) -> list[CellTerm]:
+    """The cells of a state of formulas, in the order of a layout."""
+    return [
+        CellTerm(var, index, state.read(var.name, [universe.word(code) for code in index]))
+        for var in variables
+        for index in indices(universe, var)
+    ]
+
+
+def pins(universe: Sized, var: Var, mark: str, index: tuple[int, ...], code: int) -> Pins:
+    """What makes the free symbol of a cell hold a code."""
+    kind, name = var.value, label(var, mark)
+    if not isinstance(kind, OptionalType):
+        return [_pin(universe.cell(name, index, kind), code)]
+    there = _pin(universe.cell(f"{name}?", index, BOOL), int(code > 0))
+    return [there, _pin(universe.cell(name, index, kind.of), max(code - 1, 0))]
+
+
+def _pin(cell: z3.ExprRef, code: int) -> tuple[z3.ExprRef, z3.ExprRef]:
+    return cell, z3.BoolVal(bool(code), cell.ctx) if z3.is_bool(cell) else z3.BitVecVal(code, cell.sort())
+
+
+def is_code(universe: Sized, kind: Scalar, value: Value, code: int) -> z3.BoolRef:
+    """That a value has a code."""
+    if isinstance(kind, OptionalType):
+        assert isinstance(value, Maybe)
+        if code == 0:
+            return z3.Not(value.some)
+        assert value.value is not None
+        return z3.And(value.some, is_code(universe, kind.of, value.value, code - 1))
+    assert not isinstance(value, Maybe)
+    if isinstance(kind, BoolType):
+        assert isinstance(value, z3.BoolRef)
+        return value if code else z3.Not(value)
+    return universe.settled(value, kind) == universe.word(code + origin(kind))
+
+
+def codes_of(universe: Sized, kind: Scalar) -> int:
+    """How many codes a cell of a type has."""
+    return 1 + universe.codes(kind.of) if isinstance(kind, OptionalType) else universe.codes(kind)
+
+
+def code_in(model: z3.ModelRef, kind: Scalar, value: Value) -> int:
+    """The code that a value has in a model."""
+    if isinstance(kind, OptionalType):
+        assert isinstance(value, Maybe)
+        if not z3.is_true(model.eval(value.some, model_completion=True)):
+            return 0
+        assert value.value is not None
+        return 1 + code_in(model, kind.of, value.value)
+    assert not isinstance(value, Maybe)
+    if isinstance(value, int):
+        return value - origin(kind)
+    found = model.eval(value, model_completion=True)
+    return int(z3.is_true(found)) if isinstance(kind, BoolType) else found.as_signed_long() - origin(kind)
+
+
+def given_value(kind: Scalar, code: int) -> bool | int | str | None:
+    """The value that a scope gives a constant for a code: elements by number."""
+    match kind:
+        case OptionalType(of):
+            return None if code == 0 else given_value(of, code - 1)
+        case BoolType():
+            return bool(code)
+        case EnumType(members=members):
+            return members[code]
+        case IntType(lo=lo):
+            return lo + code
+        case SortType() | NatType():
+            return code

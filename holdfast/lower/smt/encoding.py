@@ -1,0 +1,135 @@
+"""A system as formulas in one universe: its states, its initial condition, its actions and its properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import attrs
+import z3
+
+from holdfast.ir.system import Action, Property, System
+from holdfast.ir.types import Key
+from holdfast.lower.prune import prune
+from holdfast.lower.smt.bodies import Bodies, Run
+from holdfast.lower.smt.expressions import Expressions, NotFirstOrder, Scope
+from holdfast.lower.smt.state import State
+from holdfast.lower.smt.universe import Universe
+from holdfast.lower.smt.values import Value, conjunction
+
+
+@attrs.frozen(eq=False)
+class Transition:
+    """An action from a state: whether it is taken with its arguments, and the state after it."""
+
+    action: Action
+    arguments: Mapping[str, z3.ExprRef]
+    guard: z3.BoolRef
+    before: State
+    after: State
+
+
+class Encoding:
+    """Formulas of one system; ``ghosts`` are those to keep. Budgets and bounds are no part of a formula."""
+
+    def __init__(
+        self,
+        universe: Universe,
+        ghosts: frozenset[str],
+        *,
+        expressions: type[Expressions] = Expressions,
+        bodies: type[Bodies] = Bodies,
+    ) -> None:
+        self.universe = universe
+        self.system: System = universe.system
+        self.dropped = frozenset(var.name for var in self.system.variables if var.ghost and var.name not in ghosts)
+        self.variables = tuple(var for var in self.system.variables if var.name not in self.dropped)
+        self.expressions = expressions(universe)
+        self.bodies = bodies(universe, self.expressions)
+
+    @cached_property
+    def background(self) -> list[z3.BoolRef]:
+        """What is true of the sorts, and what the author assumes of constants."""
+        assumed = [self.holds(prop, self.free("")) for prop in self.system.of_kind("assume")]
+        constants = [fact for var in self.variables if var.constant for fact in self.universe.typed(var, "")]
+        return [*self.universe.axioms(), *constants, *assumed]
+
+    # States ---------------------------------------------------------------------------------------------------
+
+    def free(self, mark: str) -> State:
+        """Any state; ``mark`` tells its symbols from those of other states. Constants are the same in all."""
+        return State({var.name: self.universe.variable(var, "" if var.constant else mark) for var in self.variables})
+
+    def typed(self, mark: str) -> list[z3.BoolRef]:
+        """That the symbols of a state have values of their types."""
+        changing = [var for var in self.variables if not var.constant]
+        return [fact for var in changing for fact in self.universe.typed(var, mark)]
+
+    def equal(self, one: State, other: State, names: Sequence[str] | None = None) -> z3.BoolRef:
+        """That two states agree, in the variables named or in all."""
+        parts = [
+            self._agree(var.name, one, other, var.keys, ())
+            for var in self.variables
+            if (names is None or var.name in names) and one.readings[var.name] is not other.readings[var.name]
+        ]
+        return conjunction(parts, self.universe.ctx)
+
+    def _agree(
+        self, var: str, one: State, other: State, kinds: tuple[Key, ...], keys: tuple[z3.ExprRef, ...]
+    ) -> z3.BoolRef:
+        if not kinds:
+            return self.universe.equal(one.read(var, keys), other.read(var, keys))
+
+        def agree(key: z3.ExprRef) -> z3.BoolRef:
+            return self._agree(var, one, other, kinds[1:], (*keys, key))
+
+        return self.universe.quantified(kinds[0], "k", agree, every=True)
+
+    # Steps ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> Transition:
+        """The initial condition: its state after is the initial state."""
+        return self._run(self.system.init, self.free("?0"), "init")
+
+    def step(self, action: Action, before: State, mark: str = "") -> Transition:
+        """One action from a state; ``mark`` tells its arguments from those of other steps."""
+        return self._run(action, before, f"{action.name}{mark}")
+
+    def repeated(self, taken: Transition) -> Transition:
+        """The same action once more, with equal arguments."""
+        return self._taken(taken.action, taken.after, taken.arguments, [])
+
+    def _run(self, action: Action, before: State, label: str) -> Transition:
+        arguments = {param.name: self.universe.symbol(f"{label}.{param.name}", param.type) for param in action.params}
+        proper = [self.universe.within(arguments[param.name], param.type) for param in action.params]
+        return self._taken(action, before, arguments, proper)
+
+    def _taken(
+        self, action: Action, before: State, arguments: Mapping[str, z3.ExprRef], guards: list[z3.BoolRef]
+    ) -> Transition:
+        run = Run(Scope(dict(arguments), before), guards)
+        self.bodies.run(prune(action.body, self.dropped), run)
+        return Transition(action, arguments, conjunction(run.guards, self.universe.ctx), before, run.state)
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    def holds(self, prop: Property, state: State) -> z3.BoolRef:
+        """A property of states."""
+        return self._formula(prop, Scope({}, state))
+
+    def holds_of(self, prop: Property, step: Transition) -> z3.BoolRef:
+        """A step property of a step."""
+        names: dict[str, Value] = {param.name: step.arguments[param.name] for param in prop.params}
+        return self._formula(prop, Scope(names, step.after, step.before))
+
+    def _formula(self, prop: Property, at: Scope) -> z3.BoolRef:
+        try:
+            return self.expressions.formula(prop.body, at)
+        except NotFirstOrder as error:
+            raise error if error.at is not None else NotFirstOrder(error.problem, prop.at) from None
+
+    def idempotent(self, step: Transition) -> z3.BoolRef:
+        """That the same step is possible once more, and changes nothing but ghosts."""
+        again = self.repeated(step)
+        names = [var.name for var in self.variables if not var.ghost]
+        return conjunction([again.guard, self.equal(step.after, again.after, names)], self.universe.ctx)

@@ -1,0 +1,356 @@
+"""From expressions of the transition system to terms and formulas, in a universe and a state.
+
+One method serves one kind of node, so that a test can replace any of them by a wrong one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+
+import attrs
+import z3
+
+from holdfast.ir.errors import Place
+from holdfast.ir.expr import (
+    And,
+    Arithmetic,
+    Compare,
+    Expr,
+    Fold,
+    IfElse,
+    Implies,
+    IsNone,
+    Lit,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    Read,
+    Ruled,
+    Unwrap,
+    Wrap,
+    negate,
+)
+from holdfast.ir.types import EnumType, IntType, NatType, NumberType
+from holdfast.lower.smt.state import State
+from holdfast.lower.smt.universe import Universe
+from holdfast.lower.smt.values import (
+    Maybe,
+    Plain,
+    Value,
+    conjunction,
+    disjunction,
+    implication,
+    is_false,
+    is_true,
+    negation,
+    same,
+    truth,
+)
+
+COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+MOST_COUNTED = 4
+"""Up to how many elements a formula counts where a sort has no size: "at least n" names n different ones."""
+
+
+class NotFirstOrder(Exception):
+    """Something that no formula over sorts without a size can say; ``at`` is where, once that is known."""
+
+    def __init__(self, problem: str, at: Place | None = None) -> None:
+        self.problem = problem
+        self.at = at
+        super().__init__(problem if at is None else f"{problem} ({at})")
+
+
+@attrs.define
+class Scope:
+    """What names stand for, and which states are read."""
+
+    names: dict[str, Value]
+    state: State
+    old: State | None = None
+
+
+class Expressions:
+    """Writes expressions in one universe."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe = universe
+
+    def formula(self, node: Expr, at: Scope) -> z3.BoolRef:
+        """A condition."""
+        found = self.expr(node, at)
+        assert isinstance(found, z3.BoolRef), node
+        return found
+
+    def plain(self, node: Expr, at: Scope) -> Plain:
+        """A value that is no Optional."""
+        found = self.expr(node, at)
+        assert not isinstance(found, Maybe), node
+        return found
+
+    def expr(self, node: Expr, at: Scope) -> Value:  # noqa: C901 - one case for each kind of node
+        """The value of an expression."""
+        match node:
+            case Lit():
+                return self.lit(node)
+            case Name(name):
+                return at.names[name]
+            case Read():
+                return self.read(node, at)
+            case Not(arg):
+                return negation(self.formula(arg, at))
+            case And(args):
+                return self.connected(args, at, every=True)
+            case Or(args):
+                return self.connected(args, at, every=False)
+            case Implies(left, right):
+                return self.connected((negate(left), right), at, every=False)
+            case Compare():
+                return self.compare(node, at)
+            case IsNone(arg):
+                optional = self.expr(arg, at)
+                assert isinstance(optional, Maybe)
+                return negation(optional.some)
+            case Unwrap():
+                return self.unwrap(node, at)
+            case Wrap():
+                return self.wrap(node, at)
+            case IfElse():
+                return self.if_else(node, at)
+            case Ruled(arg=arg):
+                return self.formula(arg, at)
+            case Quantified():
+                return self.quantified(node, at)
+            case Fold():
+                return self.fold(node, at)
+            case Arithmetic(op, args):
+                return self.arithmetic(op, [self.plain(arg, at) for arg in args])
+
+    # Values ---------------------------------------------------------------------------------------------------
+
+    def lit(self, node: Lit) -> Value:
+        """A constant."""
+        if node.value is None:
+            return Maybe(self.universe.false, None)
+        if isinstance(node.value, bool):
+            return truth(node.value, self.universe.ctx)
+        if isinstance(node.type, EnumType):
+            members = self.universe.elements(node.type)
+            assert members is not None
+            return members[node.type.members.index(str(node.value))]
+        assert isinstance(node.value, int)
+        return node.value
+
+    def read(self, node: Read, at: Scope) -> Value:
+        """A variable at a key."""
+        state = at.old if node.old else at.state
+        assert state is not None, "only a step property reads the state before"
+        return state.read(node.var, self.keys(node.var, node.keys, at))
+
+    def keys(self, var: str, keys: Sequence[Expr], at: Scope) -> list[z3.ExprRef]:
+        """The keys of a cell as terms."""
+        kinds = self.universe.system.var(var).keys
+        return [self.universe.settled(self.plain(key, at), kind) for key, kind in zip(keys, kinds, strict=True)]
+
+    def unwrap(self, node: Unwrap, at: Scope) -> Value:
+        """The value of an Optional that is not None here."""
+        optional = self.expr(node.arg, at)
+        assert isinstance(optional, Maybe)
+        if optional.value is not None:
+            return optional.value
+        # A surely empty Optional stands behind a test that fails, so any value will do.
+        return self.universe.symbol(f"nothing.{node.type}", node.type)
+
+    def wrap(self, node: Wrap, at: Scope) -> Value:
+        """A value as an Optional."""
+        return Maybe(self.universe.true, self.plain(node.arg, at))
+
+    def if_else(self, node: IfElse, at: Scope) -> Value:
+        """One of two values."""
+        test = self.formula(node.test, at)
+        if is_true(test) or is_false(test):
+            return self.expr(node.then if is_true(test) else node.orelse, at)
+        then, orelse = self.expr(node.then, at), self.expr(node.orelse, at)
+        if isinstance(then, int) and isinstance(orelse, int) and then != orelse:
+            assert isinstance(node.type, NatType | IntType | NumberType)
+            then = self.universe.settled(then, node.type)
+        return self.universe.chosen(test, then, orelse)
+
+    # Conditions -----------------------------------------------------------------------------------------------
+
+    def connected(self, args: Sequence[Expr], at: Scope, *, every: bool) -> z3.BoolRef:
+        """All of the parts, or some. Nothing after a part that decides is looked at: it may make no sense."""
+        parts: list[z3.BoolRef] = []
+        for arg in args:
+            parts.append(self.formula(arg, at))
+            if (is_false if every else is_true)(parts[-1]):
+                break
+        return (conjunction if every else disjunction)(parts, self.universe.ctx)
+
+    def compare(self, node: Compare, at: Scope) -> z3.BoolRef:
+        """A comparison of two values of one type."""
+        counted = self._counted(node, at)
+        if counted is not None:
+            return counted
+        left, right = self.expr(node.left, at), self.expr(node.right, at)
+        if node.op in ("==", "!="):
+            equal = self.universe.equal(left, right)
+            return equal if node.op == "==" else negation(equal)
+        assert not isinstance(left, Maybe)
+        assert not isinstance(right, Maybe)
+        return self.order(node.op, left, right)
+
+    def order(self, op: str, left: Plain, right: Plain) -> z3.BoolRef:
+        """``<``, ``<=``, ``>`` or ``>=``."""
+        if isinstance(left, int) and isinstance(right, int):
+            return truth(COMPARISONS[op](left, right), self.universe.ctx)
+        one, two = self.universe.paired(left, right)
+        match op:
+            case "<":
+                return self.universe.less(one, two)
+            case ">":
+                return self.universe.less(two, one)
+            case "<=":
+                return negation(self.universe.less(two, one))
+            case _:
+                return negation(self.universe.less(one, two))
+
+    def quantified(self, node: Quantified, at: Scope) -> z3.BoolRef:
+        """``all`` or ``any``."""
+
+        def body(element: z3.ExprRef) -> z3.BoolRef:
+            at.names[node.var] = element
+            return self.formula(node.body, at)
+
+        return self.universe.quantified(node.domain, node.var, body, every=node.kind == "all")
+
+    # Numbers --------------------------------------------------------------------------------------------------
+
+    def arithmetic(self, op: str, args: Sequence[Plain]) -> Plain:
+        """A computed number."""
+        if all(isinstance(arg, int) for arg in args):
+            return _computed(op, [arg for arg in args if isinstance(arg, int)])
+        if op in ("min", "max"):
+            return reduce(lambda one, two: self._extremum(op, one, two), args)
+        if op == "abs":
+            (value,) = args
+            return self._chosen(self.order("<", value, 0), 0 - value, value)
+        return reduce({"+": operator.add, "-": operator.sub, "*": operator.mul}[op], args)
+
+    def _extremum(self, op: str, one: Plain, two: Plain) -> Plain:
+        return self._chosen(self.order("<=" if op == "min" else ">=", one, two), one, two)
+
+    def fold(self, node: Fold, at: Scope) -> Plain:
+        """``count``, ``sum``, ``min`` or ``max``: written out over a type with a size."""
+        listed = self.universe.elements(node.domain)
+        if listed is None and node.kind in ("min", "max"):
+            return self._best_of_any(node, at)
+        if listed is None:
+            raise NotFirstOrder(f"{node.kind} over {node.domain}, which has no size in a proof")
+        parts: list[tuple[z3.BoolRef, Plain]] = []
+        for element in listed:
+            at.names[node.var] = element
+            where = self.formula(node.where, at)
+            if not is_false(where):
+                parts.append((where, self.plain(node.value, at)))
+        if node.kind in ("count", "sum"):
+            return reduce(self._added, parts, 0)
+        return self._best(node.kind, parts, self.plain(node.default, at))
+
+    def _best_of_any(self, node: Fold, at: Scope) -> Plain:
+        """``min`` or ``max`` over a type without a size: the value of an element that no other one beats.
+
+        In each scope there is one, if there is any that satisfies the condition.
+        """
+
+        def where(element: z3.ExprRef) -> z3.BoolRef:
+            at.names[node.var] = element
+            return self.formula(node.where, at)
+
+        def value(element: z3.ExprRef) -> Plain:
+            at.names[node.var] = element
+            return self.plain(node.value, at)
+
+        def beats(one: z3.ExprRef, other: z3.ExprRef) -> z3.BoolRef:
+            better = self.order("<=" if node.kind == "min" else ">=", value(one), value(other))
+            return implication(where(other), conjunction([where(one), better], self.universe.ctx))
+
+        best = self.universe.best(node.domain, node.kind, beats)
+        return self._chosen(where(best), value(best), self.plain(node.default, at))
+
+    def _added(self, total: Plain, part: tuple[z3.BoolRef, Plain]) -> Plain:
+        where, value = part
+        return self._chosen(where, self.arithmetic("+", [total, value]), total)
+
+    def _best(self, kind: str, parts: Sequence[tuple[z3.BoolRef, Plain]], default: Plain) -> Plain:
+        best, some = default, self.universe.false
+        for where, value in parts:
+            better = self._chosen(some, self._extremum(kind, best, value), value)
+            best = self._chosen(where, better, best)
+            some = disjunction([some, where], self.universe.ctx)
+        return best
+
+    def _chosen(self, test: z3.BoolRef, then: Plain, orelse: Plain) -> Plain:
+        chosen = self.universe.chosen(test, then, orelse)
+        assert not isinstance(chosen, Maybe)
+        return chosen
+
+    def _counted(self, node: Compare, at: Scope) -> z3.BoolRef | None:
+        """A count compared with a small number, where the type has no size; None for anything else."""
+        for fold, number, op in ((node.left, node.right, node.op), (node.right, node.left, MIRRORED[node.op])):
+            if not isinstance(fold, Fold) or fold.kind != "count" or self.universe.elements(fold.domain) is not None:
+                continue
+            if not isinstance(number, Lit) or not isinstance(number.value, int) or number.value > MOST_COUNTED:
+                raise NotFirstOrder(
+                    f"count over {fold.domain} is compared with something else than a number up to {MOST_COUNTED}"
+                )
+            least, more = (self._at_least(fold, number.value + extra, at) for extra in (0, 1))
+            exactly = conjunction([least, negation(more)], self.universe.ctx)
+            return {
+                "==": exactly,
+                "!=": negation(exactly),
+                "<": negation(least),
+                "<=": negation(more),
+                ">": more,
+                ">=": least,
+            }[op]
+        return None
+
+    def _at_least(self, fold: Fold, number: int, at: Scope, others: tuple[z3.ExprRef, ...] = ()) -> z3.BoolRef:
+        """Whether so many elements, other than those named, satisfy the condition of a count."""
+        if number <= 0:
+            return self.universe.true
+
+        def body(element: z3.ExprRef) -> z3.BoolRef:
+            at.names[fold.var] = element
+            different = [negation(same(element, other)) for other in others]
+            here = self.formula(fold.where, at)
+            more = self._at_least(fold, number - 1, at, (*others, element))
+            return conjunction([*different, here, more], self.universe.ctx)
+
+        return self.universe.quantified(fold.domain, fold.var, body, every=False)
+
+
+def _computed(op: str, args: Sequence[int]) -> int:
+    match op:
+        case "min":
+            return min(args)
+        case "max":
+            return max(args)
+        case "abs":
+            return abs(args[0])
+        case _:
+            return reduce({"+": operator.add, "-": operator.sub, "*": operator.mul}[op], args)

@@ -1,0 +1,123 @@
+"""The universe of one size: so many elements of each sort, a greatest value of each Nat, and bits for everything.
+
+Elements are their numbers, and all numbers are words of one width, so that arithmetic is that of the machine. A
+variable is a constant for each of its cells. Whatever is satisfiable here is so by a state of a scope.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+import z3
+
+from holdfast.ir.system import System
+from holdfast.ir.types import BoolType, EnumType, IntType, Key, NumberType, SortType
+from holdfast.ir.types import Plain as PlainType
+from holdfast.lower.smt.universe import Keys, Universe
+from holdfast.lower.smt.values import choice, conjunction, is_true, same
+
+WIDTH = 32
+"""Bits of a word. Codes fit a byte, so no sum or product that a model can write down comes near the end."""
+
+
+class Sized(Universe):
+    """Sorts and Nats with the sizes of a scope: for a Sort its elements, for a Nat its greatest value."""
+
+    def __init__(self, system: System, sizes: Mapping[str, int]) -> None:
+        super().__init__(system)
+        self.sizes = dict(sizes)
+
+    def codes(self, kind: PlainType) -> int:
+        """How many values a type has."""
+        match kind:
+            case BoolType():
+                return 2
+            case EnumType(members=members):
+                return len(members)
+            case IntType(lo=lo, hi=hi):
+                return hi - lo + 1
+            case SortType(name):
+                return self.sizes[name]
+            case _:
+                return self.sizes[kind.name] + 1
+
+    def sort(self, kind: PlainType | NumberType) -> z3.SortRef:
+        return z3.BoolSort(self.ctx) if isinstance(kind, BoolType) else z3.BitVecSort(WIDTH, self.ctx)
+
+    def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:
+        return z3.BitVecVal(value, sort)
+
+    def word(self, value: int) -> z3.ExprRef:
+        """A number as a word."""
+        return z3.BitVecVal(value, WIDTH, self.ctx)
+
+    def elements(self, kind: Key) -> list[z3.ExprRef]:
+        return [self.word(code) for code in range(self.codes(kind))]
+
+    def within(self, value: z3.ExprRef, kind: PlainType) -> z3.BoolRef:
+        if isinstance(kind, BoolType):
+            return self.true
+        low = origin(kind)
+        if z3.is_bv_value(value):
+            return self.true if low <= value.as_signed_long() < low + self.codes(kind) else self.false
+        return conjunction([value >= low, value < low + self.codes(kind)], self.ctx)
+
+    def less(self, left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
+        if z3.is_bv_value(left) and z3.is_bv_value(right):
+            return self.true if left.as_signed_long() < right.as_signed_long() else self.false
+        return left < right
+
+    def axioms(self) -> list[z3.BoolRef]:
+        return []
+
+    def bind(self, kind: Key, *_: object, **__: object) -> z3.BoolRef:
+        raise AssertionError(f"{kind} has a size, so nothing is bound")
+
+    def best(self, kind: Key, *_: object) -> z3.ExprRef:
+        raise AssertionError(f"{kind} has a size, so its elements are compared one by one")
+
+    # Cells ----------------------------------------------------------------------------------------------------
+
+    def cell(self, name: str, index: Sequence[int], kind: PlainType) -> z3.ExprRef:
+        """The free constant that holds the code of a cell: a truth value, or as few bits as the codes need."""
+        label = f"{name}[{','.join(map(str, index))}]" if index else name
+        if isinstance(kind, BoolType):
+            return z3.Const(label, z3.BoolSort(self.ctx))
+        return z3.Const(label, z3.BitVecSort(max(1, (self.codes(kind) - 1).bit_length()), self.ctx))
+
+    def function(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
+        def value(index: Sequence[int]) -> z3.ExprRef:
+            code = self.cell(name, index, kind)
+            if isinstance(kind, BoolType):
+                return code
+            wide = z3.ZeroExt(WIDTH - code.size(), code)
+            return wide if origin(kind) == 0 else wide + origin(kind)
+
+        ranges = [range(self.codes(key)) for key in keys]
+        cells = {index: value(index) for index in itertools.product(*ranges)}
+
+        def read(found: Keys, index: tuple[int, ...] = ()) -> z3.ExprRef:
+            if len(index) == len(keys):
+                return cells[index]
+            key, size = found[len(index)], self.codes(keys[len(index)])
+            if z3.is_bv_value(key):
+                # A literal key beyond the size makes no sense; such a transition is cut, whatever it reads.
+                return read(found, (*index, min(key.as_signed_long(), size - 1)))
+            term = read(found, (*index, size - 1))
+            for code in reversed(range(size - 1)):
+                term = choice(same(key, self.word(code)), read(found, (*index, code)), term)
+            return term
+
+        return read
+
+    def facts(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
+        read = self.function(name, keys, kind)
+        indices = itertools.product(*(self.elements(key) for key in keys))
+        found = [self.within(read(index), kind) for index in indices]
+        return [fact for fact in found if not is_true(fact)]
+
+
+def origin(kind: PlainType) -> int:
+    """The value whose code is 0."""
+    return kind.lo if isinstance(kind, IntType) else 0

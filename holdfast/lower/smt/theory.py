@@ -1,0 +1,153 @@
+"""What is to be shown of a system, as sets of formulas: each obligation is met where its set is contradictory.
+
+An invariant holds in every state that can be reached if it holds at the start, and if each action keeps it: from any
+state in which all that is assumed holds. What is assumed has obligations of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import attrs
+import z3
+
+from holdfast.ir.system import Action, Property
+from holdfast.lower.smt.encoding import Encoding, Transition
+from holdfast.lower.smt.state import State
+from holdfast.lower.smt.values import conjunction, disjunction, negation
+
+Kind = Literal["start", "kept", "step", "repeat"]
+
+
+@attrs.frozen
+class Obligation:
+    """One thing to show.
+
+    ``start``: the property holds in every initial state. ``kept``: the action keeps it. ``step``: it holds of every
+    step of the action. ``repeat``: the action, taken again, is possible and changes nothing; it has no property.
+    """
+
+    kind: Kind
+    action: Action | None
+    prop: Property | None
+
+    @property
+    def where(self) -> str:
+        """The action, or ``init``."""
+        return "init" if self.action is None else self.action.name
+
+
+@attrs.frozen(eq=False)
+class Formulas:
+    """``facts`` without doubt, and what is assumed by name; with the step they speak of, if there is one."""
+
+    facts: tuple[z3.BoolRef, ...]
+    named: Mapping[str, z3.BoolRef]
+    step: Transition | None = None
+
+
+def obligations(actions: Sequence[Action], props: Sequence[Property], repeats: Sequence[Action]) -> list[Obligation]:
+    """All that is to be shown of properties and idempotent actions, property by property."""
+    found: list[Obligation] = []
+    for prop in props:
+        if prop.kind == "step":
+            found += [Obligation("step", action, prop) for action in actions if prop.of in (None, action.name)]
+        else:
+            found += [Obligation("start", None, prop), *(Obligation("kept", action, prop) for action in actions)]
+    return found + [Obligation("repeat", action, None) for action in repeats]
+
+
+class Theory:
+    """The formulas of one encoding, each written once. ``assumed`` are the invariants that any state may satisfy."""
+
+    def __init__(self, encoding: Encoding, assumed: Sequence[Property]) -> None:
+        self.encoding = encoding
+        self.before = encoding.free("")
+        self.background = tuple(encoding.background)
+        self.typed = tuple(encoding.typed(""))
+        self.assumed = {prop.name: prop for prop in assumed}
+        self.start = encoding.start()
+        self._invariants: dict[str, z3.BoolRef] = {}
+        self._steps: dict[str, Transition] = {}
+
+    def invariant(self, prop: Property) -> z3.BoolRef:
+        """The property in any state."""
+        if prop.name not in self._invariants:
+            self._invariants[prop.name] = self.encoding.holds(prop, self.before)
+        return self._invariants[prop.name]
+
+    def step(self, action: Action) -> Transition:
+        """The action from any state."""
+        if action.name not in self._steps:
+            self._steps[action.name] = self.encoding.step(action, self.before)
+        return self._steps[action.name]
+
+    def any_state(self, names: Sequence[str]) -> Formulas:
+        """Any state that satisfies what is named."""
+        named = {name: self.invariant(self.assumed[name]) for name in names}
+        return Formulas((*self.background, *self.typed), named)
+
+    def possible(self, action: Action, names: Sequence[str]) -> Formulas:
+        """Any state that satisfies what is named, and in which the action can be taken."""
+        found, step = self.any_state(names), self.step(action)
+        return attrs.evolve(found, facts=(*found.facts, step.guard), step=step)
+
+    def starts(self) -> Formulas:
+        """Any initial state."""
+        return Formulas((*self.background, self.start.guard), {}, self.start)
+
+    def falsified(self, prop: Property) -> Formulas:
+        """Any state in which the invariant is false."""
+        found = self.any_state(())
+        return attrs.evolve(found, facts=(*found.facts, negation(self.invariant(prop))))
+
+    def violated(self, due: Obligation, names: Sequence[str], length: int = 1) -> Formulas:
+        """Whatever violates an obligation, of all that satisfies what is named.
+
+        With a greater ``length`` so many states in a row satisfy it, of which the last one takes the step.
+        """
+        if due.kind == "start":
+            assert due.prop is not None
+            found = self.starts()
+            return attrs.evolve(found, facts=(*found.facts, negation(self.encoding.holds(due.prop, self.start.after))))
+        assert due.action is not None
+        found = self.possible(due.action, names)
+        earlier = [fact for number in range(1, length) for fact in self._earlier(number, names)]
+        return attrs.evolve(found, facts=(*found.facts, *earlier, negation(self._claim(due, self.step(due.action)))))
+
+    def reached(self, due: Obligation, depth: int) -> Formulas:
+        """Whatever violates an obligation after so many steps from an initial state, its own step not counted."""
+        found = self.violated(due, ())
+        if due.kind == "start":
+            return found
+        earlier = [fact for number in range(1, depth + 1) for fact in self._earlier(number, ())]
+        start = self.encoding.equal(self.start.after, self.state(depth))
+        return attrs.evolve(found, facts=(*found.facts, *earlier, self.start.guard, start))
+
+    def state(self, number: int) -> State:
+        """The state so many steps before the last one."""
+        return self.encoding.free(_mark(number)) if number else self.before
+
+    def _earlier(self, number: int, names: Sequence[str]) -> list[z3.BoolRef]:
+        """That the state before is any that satisfies what is named, and that some action leads on from it."""
+        encoding, state = self.encoding, self.state(number)
+        steps: list[z3.BoolRef] = []
+        for action in encoding.system.actions:
+            step = encoding.step(action, state, _mark(number))
+            there = encoding.equal(step.after, self.state(number - 1))
+            steps.append(conjunction([step.guard, there], encoding.universe.ctx))
+        holds = [encoding.holds(self.assumed[name], state) for name in names]
+        return [*encoding.typed(_mark(number)), *holds, disjunction(steps, encoding.universe.ctx)]
+
+    def _claim(self, due: Obligation, step: Transition) -> z3.BoolRef:
+        if due.prop is None:
+            return self.encoding.idempotent(step)
+        if due.kind == "step":
+            return self.encoding.holds_of(due.prop, step)
+        return self.encoding.holds(due.prop, step.after)
+
+
+def _mark(number: int) -> str:
+    """What tells the symbols of a state apart that is so many steps before the last one."""
+    return f"@{number}"

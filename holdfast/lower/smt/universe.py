@@ -1,0 +1,173 @@
+"""What the types of a system stand for in formulas: how many elements there are, and what order and numbers mean.
+
+Two universes share one translation. In the *unbounded* one a sort has any number of elements; in a *sized* one each
+sort has so many elements and each Nat a greatest value, quantifiers are written out, and formulas are about bits alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import z3
+
+from holdfast.ir.system import System, Var
+from holdfast.ir.types import BOOL, Key, NumberType, OptionalType
+from holdfast.ir.types import Plain as PlainType
+from holdfast.lower.smt.values import (
+    Maybe,
+    Plain,
+    Value,
+    choice,
+    conjunction,
+    disjunction,
+    implication,
+    is_false,
+    is_true,
+    same,
+    truth,
+)
+
+Keys = Sequence[z3.ExprRef]
+
+Reading = Callable[[Keys], Value]
+"""What a state says of a variable: from its keys to its value."""
+
+
+class Universe(ABC):
+    """The meaning of types, order and numbers in one Z3 context."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.ctx = z3.Context()
+        self.true = truth(True, self.ctx)
+        self.false = truth(False, self.ctx)
+        self.definitions: dict[str, z3.QuantifierRef] = {}
+        """What is true of the symbols that stand for a value which formulas define, by the name of the symbol."""
+
+    # Types ----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def sort(self, kind: PlainType | NumberType) -> z3.SortRef:
+        """The sort of a type's values."""
+
+    @abstractmethod
+    def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:
+        """A number known now, in a sort of numbers."""
+
+    @abstractmethod
+    def elements(self, kind: Key) -> list[z3.ExprRef] | None:
+        """Every element of a type, if they are finitely many; None otherwise."""
+
+    @abstractmethod
+    def within(self, value: z3.ExprRef, kind: PlainType) -> z3.BoolRef:
+        """Whether a term of the type's sort is one of its values."""
+
+    @abstractmethod
+    def less(self, left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
+        """The strict order."""
+
+    @abstractmethod
+    def axioms(self) -> list[z3.BoolRef]:
+        """What is true of the sorts."""
+
+    @abstractmethod
+    def bind(self, kind: Key, stem: str, body: Callable[[z3.ExprRef], z3.BoolRef], *, every: bool) -> z3.BoolRef:
+        """``body`` of every element, or of some, of a type with any number of elements."""
+
+    @abstractmethod
+    def best(self, kind: Key, stem: str, beats: Callable[[z3.ExprRef, z3.ExprRef], z3.BoolRef]) -> z3.ExprRef:
+        """An element that beats every element of a type with any number of them; there must be one."""
+
+    # Symbols --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def function(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
+        """A free function from keys to values of a type."""
+
+    @abstractmethod
+    def facts(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
+        """That the free function of that name has values of its type."""
+
+    def symbol(self, name: str, kind: PlainType) -> z3.ExprRef:
+        """A free constant. That its value is of its type is to be said apart."""
+        return self.function(name, (), kind)(())
+
+    def variable(self, var: Var, mark: str) -> Reading:
+        """A variable of the system as a free function; ``mark`` tells the states apart. An Optional is two."""
+        name, kind = label(var, mark), var.value
+        if not isinstance(kind, OptionalType):
+            return self.function(name, var.keys, kind)
+        some, value = self.function(f"{name}?", var.keys, BOOL), self.function(name, var.keys, kind.of)
+
+        def read(keys: Keys) -> Maybe:
+            there = some(keys)
+            assert isinstance(there, z3.BoolRef)
+            return Maybe(there, value(keys))
+
+        return read
+
+    def typed(self, var: Var, mark: str) -> list[z3.BoolRef]:
+        """That a variable of the system has values of its type."""
+        kind = var.value.of if isinstance(var.value, OptionalType) else var.value
+        return self.facts(label(var, mark), var.keys, kind)
+
+    # Values ---------------------------------------------------------------------------------------------------
+
+    def quantified(self, kind: Key, stem: str, body: Callable[[z3.ExprRef], z3.BoolRef], *, every: bool) -> z3.BoolRef:
+        """``body`` of every element of a type, or of some."""
+        listed = self.elements(kind)
+        if listed is None:
+            return self.bind(kind, stem, body, every=every)
+        parts: list[z3.BoolRef] = []
+        for element in listed:
+            parts.append(body(element))
+            # Nothing after a part that decides is looked at: it may make no sense.
+            if (is_false if every else is_true)(parts[-1]):
+                break
+        return (conjunction if every else disjunction)(parts, self.ctx)
+
+    def settled(self, value: Plain, kind: PlainType | NumberType) -> z3.ExprRef:
+        """A value as a term; a number known now becomes one of the type."""
+        return self.number(value, self.sort(kind)) if isinstance(value, int) else value
+
+    def paired(self, left: Plain, right: Plain) -> tuple[z3.ExprRef, z3.ExprRef]:
+        """Two values as terms of one sort."""
+        known = next((side for side in (left, right) if not isinstance(side, int)), None)
+        sort = self.sort(NumberType()) if known is None else known.sort()
+        one, two = (self.number(side, sort) if isinstance(side, int) else side for side in (left, right))
+        return one, two
+
+    def equal(self, left: Value, right: Value) -> z3.BoolRef:
+        """Equality; two Optionals are equal if both are None, or both have values that are equal."""
+        if isinstance(left, Maybe) and isinstance(right, Maybe):
+            both = same(left.some, right.some)
+            if left.value is None or right.value is None:
+                return both
+            return conjunction([both, implication(left.some, self.equal(left.value, right.value))], self.ctx)
+        assert not isinstance(left, Maybe)
+        assert not isinstance(right, Maybe)
+        return truth(left == right, self.ctx) if _known(left, right) else same(*self.paired(left, right))
+
+    def chosen(self, test: z3.BoolRef, then: Value, orelse: Value) -> Value:
+        """One of two values of one type."""
+        if isinstance(then, Maybe) and isinstance(orelse, Maybe):
+            some = choice(test, then.some, orelse.some)
+            assert isinstance(some, z3.BoolRef)
+            if then.value is None or orelse.value is None:
+                return Maybe(some, orelse.value if then.value is None else then.value)
+            value = self.chosen(test, then.value, orelse.value)
+            assert not isinstance(value, Maybe)
+            return Maybe(some, value)
+        assert not isinstance(then, Maybe)
+        assert not isinstance(orelse, Maybe)
+        return then if _known(then, orelse) and then == orelse else choice(test, *self.paired(then, orelse))
+
+
+def _known(left: Plain, right: Plain) -> bool:
+    return isinstance(left, int) and isinstance(right, int)
+
+
+def label(var: Var, mark: str) -> str:
+    """What a state's variable is called; with a prefix, for a model may call it ``exists`` or ``let``."""
+    return f"self.{var.name}{mark}"

@@ -1,0 +1,113 @@
+"""Values of formulas: Z3 terms, whole numbers known now, and Optionals as pairs; with what joins and compares them.
+
+What is known now is decided now, so formulas hold no branch that a constant excludes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import attrs
+import z3
+
+
+@attrs.frozen(eq=False)
+class Maybe:
+    """An Optional: whether there is a value, and which. None stands for no value in particular."""
+
+    some: z3.BoolRef
+    value: Plain | None
+
+
+Plain: TypeAlias = z3.ExprRef | int
+"""A term, or a number whose sort the other side of a comparison or assignment decides."""
+
+Value: TypeAlias = Plain | Maybe
+
+
+def truth(value: bool, ctx: z3.Context) -> z3.BoolRef:
+    """A truth value as a formula."""
+    return z3.BoolVal(value, ctx)
+
+
+def is_true(formula: z3.ExprRef) -> bool:
+    """Whether the formula is the constant True."""
+    return bool(z3.is_true(formula))
+
+
+def is_false(formula: z3.ExprRef) -> bool:
+    """Whether the formula is the constant False."""
+    return bool(z3.is_false(formula))
+
+
+def conjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
+    """All of the parts."""
+    kept: list[z3.BoolRef] = []
+    for part in parts:
+        if is_false(part):
+            return part
+        if not is_true(part):
+            kept.append(part)
+    return truth(True, ctx) if not kept else kept[0] if len(kept) == 1 else z3.And(kept)
+
+
+def disjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
+    """Some of the parts."""
+    kept: list[z3.BoolRef] = []
+    for part in parts:
+        if is_true(part):
+            return part
+        if not is_false(part):
+            kept.append(part)
+    return truth(False, ctx) if not kept else kept[0] if len(kept) == 1 else z3.Or(kept)
+
+
+def negation(formula: z3.BoolRef) -> z3.BoolRef:
+    """The opposite, without doubling."""
+    if is_true(formula) or is_false(formula):
+        return truth(is_false(formula), formula.ctx)
+    return formula.arg(0) if z3.is_not(formula) else z3.Not(formula)
+
+
+def implication(left: z3.BoolRef, right: z3.BoolRef) -> z3.BoolRef:
+    """``left`` implies ``right``."""
+    if is_false(left) or is_true(right):
+        return truth(True, left.ctx)
+    if is_true(left):
+        return right
+    return negation(left) if is_false(right) else z3.Implies(left, right)
+
+
+def same(left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
+    """Equality of two terms of one sort."""
+    if left.eq(right):
+        return truth(True, left.ctx)
+    if is_value(left) and is_value(right):
+        return truth(False, left.ctx)
+    return left == right
+
+
+def is_value(term: z3.ExprRef) -> bool:
+    """Whether the term is one of a sort's own constants, so that different ones are never equal."""
+    if z3.is_bv_value(term) or z3.is_int_value(term) or is_true(term) or is_false(term):
+        return True
+    return bool(z3.is_app(term) and term.num_args() == 0 and term.decl().kind() == z3.Z3_OP_DT_CONSTRUCTOR)
+
+
+def choice(test: z3.BoolRef, then: z3.ExprRef, orelse: z3.ExprRef) -> z3.ExprRef:
+    """One of two terms of one sort."""
+    if is_true(test) or then.eq(orelse):
+        return then
+    if is_false(test):
+        return orelse
+    if z3.is_bool(then):
+        if is_true(then):
+            return disjunction([test, orelse], test.ctx)
+        if is_false(then):
+            return conjunction([negation(test), orelse], test.ctx)
+        if is_true(orelse):
+            return implication(test, then)
+        if is_false(orelse):
+            return conjunction([test, then], test.ctx)
+    return z3.If(test, then, orelse)

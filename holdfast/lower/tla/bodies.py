@@ -1,0 +1,394 @@
+"""From the body of an action to what TLA+ says of it: a body is followed once, with what each variable holds by then.
+
+A value that is read after it was written gets a name, and so does each local; whatever nothing reads again goes
+straight into what its variable becomes. An ``if`` becomes two conjunctions where nothing below it touches what it
+writes, and else a choice between values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import attrs
+
+from holdfast.ir.expr import (
+    TRUE,
+    ZERO,
+    Arithmetic,
+    Compare,
+    Expr,
+    Fold,
+    IfElse,
+    IsNone,
+    Lit,
+    Name,
+    Not,
+    Quantified,
+    Read,
+    Unwrap,
+    Wrap,
+    rebuild,
+    walk,
+)
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
+from holdfast.ir.system import Var
+from holdfast.ir.types import INT, OptionalType, Scalar
+from holdfast.lower.tla.blocks import (
+    Becomes,
+    Block,
+    Branch,
+    Chosen,
+    Contents,
+    Definition,
+    Guard,
+    Item,
+    Mapped,
+    Named,
+    Unchanged,
+    Updated,
+    Within,
+    labelled,
+)
+from holdfast.lower.tla.bounds import is_loose, least_of, within
+from holdfast.lower.tla.expressions import Expressions
+from holdfast.lower.tla.loops import Loop
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class Body:
+    """Follows one body. ``variables`` are all that the module has, in order; ``starts`` says that none has a value
+    yet, as in an initial condition, where no bound cuts anything.
+    """
+
+    def __init__(self, variables: Sequence[Var], writer: Expressions, *, starts: bool = False) -> None:
+        self.variables = {var.name: var for var in variables}
+        self.writer = writer
+        self.starts = starts
+        self.contents: dict[str, Contents] = {} if starts else {var.name: unwritten(var) for var in variables}
+        self.loose: dict[str, int | None] = {}
+        self.definitions: list[Definition] = []
+        """Those of the conjunction at hand."""
+        self.visible: tuple[Definition, ...] = ()
+        """Those of the conjunctions around it."""
+        self.notes: dict[str, tuple[str, ...]] = {}
+        """The labels of the effects that each variable has seen."""
+        self.labels: tuple[str, ...] = ()
+        """Those around the statement at hand."""
+
+    def follow(self, body: Sequence[Stmt], budget: str | None = None) -> Block:
+        """The whole body: what holds, what each variable becomes, and what stays as it was.
+
+        ``budget`` is the variable that counts how often the action may still happen, if one does.
+        """
+        for name in bound_names(body):
+            self.writer.declared(name)
+        items, done = self.block(body, NOTHING, frozenset(self.variables))
+        if budget is not None:
+            left = self.contents[budget]
+            assert isinstance(left, Read)
+            items.append(Within(Not(Compare("==", left, ZERO)), "cut: budget"))
+            spent = Wrap(Arithmetic("-", (left, Lit(1, INT)), INT), self.optional(left))
+            self.contents[budget] = IfElse(IsNone(left), Lit(None, left.type), spent, left.type)
+        items += self.finish(body, [name for name in self.variables if name not in done])
+        return Block(tuple(self.definitions), tuple(items))
+
+    def optional(self, read: Read) -> OptionalType:
+        """The type of what counts a budget: a number, or None for no limit."""
+        assert isinstance(read.type, OptionalType)
+        return read.type
+
+    def finish(self, body: Sequence[Stmt], names: Collection[str]) -> list[Item]:
+        """What becomes of these variables: those the body writes in the order in which it does, then the others."""
+        ordered = [*(name for name in written(body) if name in names), *names]
+        items: list[Item] = []
+        same: list[str] = []
+        for name in dict.fromkeys(ordered):
+            if not self.starts and self.contents[name] == unwritten(self.variables[name]):
+                same.append(name)
+            else:
+                items.append(self.becomes(name))
+        order = list(self.variables)
+        return [*items, Unchanged(tuple(sorted(same, key=order.index)))] if same else items
+
+    def becomes(self, name: str) -> Becomes:
+        """What a variable is after the step."""
+        return Becomes(name, self.contents[name], ", ".join(self.notes.get(name, ())))
+
+    # Statements -----------------------------------------------------------------------------------------------
+
+    def block(
+        self, body: Sequence[Stmt], later: frozenset[str], owned: frozenset[str]
+    ) -> tuple[list[Item], frozenset[str]]:
+        """The items for statements in order, and the variables whose values they say already.
+
+        ``later`` are the variables that anything after the block touches, ``owned`` those whose values the block may
+        say; none if the block is one side of a choice between values.
+        """
+        items: list[Item] = []
+        done: set[str] = set()
+        for place, stmt in enumerate(body):
+            rest = body[place + 1 :]
+            if self.starts and owned:
+                items += self.settle(stmt, rest, done)
+            match stmt:
+                case Require(cond, label, error):
+                    items.append(Guard(self.resolve(cond), label if error is None else f"{label}, else {error}"))
+                case Let(name, value):
+                    self.define(name, self.resolve(value))
+                case Assign(var, keys, value):
+                    items += [item for item in self.assign(var, keys, value) if item not in items]
+                case Fill(var, value):
+                    items += [item for item in self.fill(var, value) if item not in items]
+                case If():
+                    more, said = self.branch(stmt, later | touched(rest), owned - done)
+                    items += more
+                    done |= said
+                case For():
+                    items += self.loop(stmt)
+        return items, frozenset(done)
+
+    def settle(self, stmt: Stmt, rest: Sequence[Stmt], done: set[str]) -> list[Item]:
+        """In an initial condition, say what a variable is as soon as that is read and will not be written again."""
+        found: list[Item] = []
+        for name in sorted(reads((stmt,)) - done):
+            current = self.contents.get(name)
+            if current is not None and name not in written((stmt, *rest)) and not self.is_short(current):
+                found.append(self.becomes(name))
+                done.add(name)
+                self.contents[name] = unwritten(self.variables[name])
+        return found
+
+    def define(self, name: str, value: Expr) -> None:
+        """Give a local its value."""
+        if is_loose(value, self.loose):
+            self.loose[name] = least_of(value, self.loose)
+        known = next((each.name for each in (*self.visible, *self.definitions) if each.value == value), None)
+        if known is not None:
+            self.writer.alias(name, known)
+        else:
+            self.definitions.append(Definition(self.writer.declared(name), value))
+
+    def assign(self, var: str, keys: Sequence[Expr], value: Expr) -> list[Item]:
+        """Write one cell."""
+        resolved, at = self.resolve(value), tuple(self.resolve(key) for key in keys)
+        items = self.cut(var, resolved)
+        if not keys:
+            self.write(var, resolved)
+            return items
+        current = self.contents[var]
+        if isinstance(current, Updated):
+            kept = current.changes[:-1] if current.changes[-1][0] == at else current.changes
+            self.write(var, Updated(current.of, (*kept, (at, resolved))))
+        else:
+            self.write(var, Updated(self.named(var), ((at, resolved),)))
+        return items
+
+    def fill(self, var: str, value: Expr) -> list[Item]:
+        """Write every cell."""
+        resolved = self.resolve(value)
+        items = self.cut(var, resolved)
+        kinds = self.variables[var].keys
+        params = tuple(zip(self.writer.fresh(kinds), kinds, strict=True))
+        self.write(var, Mapped(params, resolved) if params else resolved)
+        return items
+
+    def cut(self, var: str, value: Expr) -> list[Item]:
+        """The bound that a value may go beyond."""
+        kind = self.variables[var].value
+        cond = TRUE if self.starts else within(value, kind, self.loose)
+        return [] if cond == TRUE else [Within(cond, cut_note(kind))]
+
+    def write(self, var: str, value: Contents) -> None:
+        """Let a variable hold a value from here on."""
+        self.contents[var] = value
+        self.notes[var] = tuple(dict.fromkeys((*self.notes.get(var, ()), *self.labels)))
+
+    def loop(self, stmt: For) -> list[Item]:
+        """All turns of a loop at once: what each function that it writes is afterwards."""
+        loop = Loop(self)
+        loop.run((stmt,))
+        for var in loop.log:
+            self.write(var, loop.function(var))
+        return [] if self.starts else [Within(cond, cut_note(self.variables[var].value)) for var, cond in loop.cuts]
+
+    # Branches -------------------------------------------------------------------------------------------------
+
+    def branch(self, stmt: If, later: frozenset[str], owned: frozenset[str]) -> tuple[list[Item], frozenset[str]]:
+        """Both sides of an ``if``."""
+        label, test = labelled(stmt.test)
+        if isinstance(test, Lit):
+            return self.chosen_side(stmt, label, bool(test.value), later, owned)
+        resolved, names = self.resolve(test), frozenset(written((stmt,)))
+        sides = (stmt.then, stmt.orelse)
+        rules = any(isinstance(part, Require) for part in statements((stmt,)))
+        if owned and names <= owned and not names & later and (rules or len(names) > 1):
+            for name in sorted(names):
+                self.shorten(name)
+            then, orelse = (self.side(body, names, later) for body in sides)
+            return [Branch(resolved, label, then, orelse)], names
+        return self.values(resolved, label, sides, names), NOTHING
+
+    def chosen_side(
+        self, stmt: If, label: str, holds: bool, later: frozenset[str], owned: frozenset[str]
+    ) -> tuple[list[Item], frozenset[str]]:
+        """A labelled effect, or one that is removed: what stands in it is part of the block around it."""
+        outer, self.labels = self.labels, (*self.labels, label) if label and holds else self.labels
+        found = self.block(stmt.then if holds else stmt.orelse, later, owned)
+        self.labels = outer
+        return found
+
+    def side(self, body: Sequence[Stmt], names: frozenset[str], later: frozenset[str]) -> Block:
+        """One side as a conjunction of its own, which says what becomes of these variables."""
+        contents, notes, definitions, visible = dict(self.contents), dict(self.notes), self.definitions, self.visible
+        self.definitions, self.visible = [], (*visible, *definitions)
+        items, done = self.block(body, later, names)
+        items += self.finish(body, [name for name in self.variables if name in names - done])
+        found = Block(tuple(self.definitions), tuple(items))
+        self.contents, self.notes, self.definitions, self.visible = contents, notes, definitions, visible
+        return found
+
+    def values(self, test: Expr, label: str, sides: Sequence[Sequence[Stmt]], names: Collection[str]) -> list[Item]:
+        """A choice between the values that the sides give each variable; rules and bounds are one of conditions."""
+        for name in sorted(names):
+            self.shorten(name)
+        outer, self.labels = self.labels, (*self.labels, label) if label else self.labels
+        before = dict(self.contents)
+        checks: list[tuple[Item, ...]] = []
+        after: list[Mapping[str, Contents]] = []
+        for body in sides:
+            self.contents = dict(before)
+            checks.append(tuple(self.block(body, NOTHING, NOTHING)[0]))
+            after.append(self.contents)
+        self.labels = outer
+        then, orelse = after
+        self.contents = {
+            name: self.either(name, test, then.get(name), orelse.get(name)) for name in dict.fromkeys((*then, *orelse))
+        }
+        blocks = [Block((), found) for found in checks]
+        return [Branch(test, label, *blocks)] if any(checks) else []
+
+    def either(self, name: str, test: Expr, then: Contents | None, orelse: Contents | None) -> Contents:
+        """One of two values; where one side gives none, nothing reads it there."""
+        if then is None or orelse is None or then == orelse:
+            found = orelse if then is None else then
+            assert found is not None
+            return found
+        match then, orelse:
+            case ((Named() | Updated() | Mapped() | Chosen()), (Named() | Updated() | Mapped() | Chosen())):
+                return Chosen(test, then, orelse)
+            case ((Named() | Updated() | Mapped() | Chosen()), _):
+                raise AssertionError(f"{name} is a function on one side only")
+            case _, (Named() | Updated() | Mapped() | Chosen()):
+                raise AssertionError(f"{name} is a function on one side only")
+            case _:
+                return IfElse(test, then, orelse, self.variables[name].value)
+
+    # Reading --------------------------------------------------------------------------------------------------
+
+    def resolve(self, expr: Expr) -> Expr:
+        """The expression over what the variables held before the step, and over names of what they hold by now."""
+        if isinstance(expr, Read):
+            return self.value(attrs.evolve(expr, keys=tuple(self.resolve(key) for key in expr.keys)))
+        return rebuild(expr, self.resolve)
+
+    def value(self, read: Read) -> Expr:
+        """What a variable holds by now at a key."""
+        current = self.contents.get(read.var)
+        match current:
+            case None:
+                return read
+            case Named(name):
+                return attrs.evolve(read, var=name)
+            case Updated(changes=changes) if changes[-1][0] == read.keys and is_simple(changes[-1][1]):
+                return changes[-1][1]
+            case Mapped(params, body) if is_simple(body) and not _mentions(body, [name for name, _ in params]):
+                return body
+            case Updated() | Mapped() | Chosen():
+                return attrs.evolve(read, var=self.named(read.var).name)
+            case _ if is_simple(current):
+                return current
+            case _:
+                self.shorten(read.var)
+                return self.value(read)
+
+    def named(self, var: str) -> Named:
+        """What a variable with keys holds by now, under a name."""
+        self.shorten(var)
+        current = self.contents[var]
+        assert isinstance(current, Named), current
+        return current
+
+    def shorten(self, var: str) -> None:
+        """Give what a variable holds by now a name, unless it is short already."""
+        current = self.contents.get(var)
+        if current is None or self.is_short(current):
+            return
+        name = self.writer.version(var)
+        self.definitions.append(Definition(name, current))
+        self.contents[var] = Named(name) if self.variables[var].keys else Read(name, (), self.variables[var].value)
+
+    def is_short(self, contents: Contents) -> bool:
+        """Whether it may be written out wherever it is read."""
+        match contents:
+            case Named():
+                return True
+            case Updated() | Mapped() | Chosen():
+                return False
+            case _:
+                return is_simple(contents)
+
+
+def unwritten(var: Var) -> Contents:
+    """What a variable holds before the first write."""
+    return Named(var.name) if var.keys else Read(var.name, (), var.value)
+
+
+def is_simple(expr: Expr) -> bool:
+    """Whether an expression is as short as its name would be."""
+    match expr:
+        case Lit() | Name():
+            return True
+        case Read(keys=keys):
+            return all(isinstance(key, Lit | Name) for key in keys)
+        case Wrap(arg) | Unwrap(arg):
+            return is_simple(arg)
+        case _:
+            return False
+
+
+def cut_note(kind: Scalar) -> str:
+    """The comment at a bound, which names what the engines name."""
+    return f"cut: {kind.of if isinstance(kind, OptionalType) else kind}"
+
+
+def written(body: Iterable[Stmt]) -> list[str]:
+    """The variables that statements write, in the order in which they do."""
+    return list(dict.fromkeys(part.var for part in statements(tuple(body)) if isinstance(part, Assign | Fill)))
+
+
+def bound_names(body: Iterable[Stmt]) -> list[str]:
+    """The locals and bound variables of a body, in order."""
+    found: list[str] = []
+    for stmt in statements(tuple(body)):
+        match stmt:
+            case Let(name=name) | For(var=name):
+                found.append(name)
+        for expr in direct_expressions(stmt):
+            found += [part.var for part in walk(expr) if isinstance(part, Quantified | Fold)]
+    return found
+
+
+def reads(body: Iterable[Stmt]) -> frozenset[str]:
+    """The variables that statements read."""
+    return frozenset(part.var for part in expressions(tuple(body)) if isinstance(part, Read))
+
+
+def touched(body: Iterable[Stmt]) -> frozenset[str]:
+    """The variables that statements read or write."""
+    found = tuple(body)
+    return reads(found) | frozenset(written(found))
+
+
+def _mentions(expr: Expr, names: Collection[str]) -> bool:
+    return any(isinstance(part, Name) and part.name in names for part in walk(expr))

@@ -1,0 +1,220 @@
+"""From blocks to texts: an action, and what a state says of an action before it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from holdfast.ir.expr import And, Expr, IfElse, Implies, Name, Or, Quantified, Read, negate
+from holdfast.lower.tla.blocks import (
+    Becomes,
+    Block,
+    Branch,
+    Chosen,
+    Contents,
+    Definition,
+    Guard,
+    Item,
+    Mapped,
+    Named,
+    Unchanged,
+    Updated,
+    Within,
+)
+from holdfast.lower.tla.expressions import Expressions
+from holdfast.lower.tla.text import (
+    ROOM,
+    Text,
+    bulleted,
+    choice,
+    commented,
+    definition,
+    equation,
+    hang,
+    implication,
+    junction,
+    let,
+    mapped,
+    word,
+)
+
+AND = "/\\"
+TRUE = word("TRUE")
+HOLDS = "Holds"
+"""The operator that a condition stands in where TLC would else take it for a choice: see its comment in the module."""
+
+
+class Conjuncts:
+    """Writes the blocks of one operator. ``prime`` is what marks a variable after the step; nothing in Init."""
+
+    def __init__(self, writer: Expressions, everything: Sequence[str], *, prime: str = "'") -> None:
+        self.writer = writer
+        self.everything = tuple(everything)
+        """All variables, which the module calls ``vars``."""
+        self.prime = prime
+        self.values: dict[str, Expr] = {}
+        """The expressions that definitions in sight stand for."""
+
+    def block(self, block: Block) -> Text:
+        """A conjunction."""
+        for each in block.definitions:
+            if not isinstance(each.value, Named | Updated | Mapped | Chosen):
+                self.values[each.name] = each.value
+        items = [self.item(item) for item in block.items]
+        body = bulleted(AND, items) if len(items) > 1 else items[0] if items else TRUE
+        return self.defined(block.definitions, body)
+
+    def item(self, item: Item) -> Text:
+        """One conjunct, with its comment."""
+        match item:
+            case Guard(cond, note) | Within(cond, note):
+                return commented(self.held(cond), note)
+            case Becomes(var, value, note):
+                name = self.writer.variable(var)
+                return commented(equation(f"{name}{self.prime}", self.contents(value)), note)
+            case Unchanged(variables):
+                return self.unchanged(variables)
+            case Branch(test, note, then, orelse):
+                return self.branch(test, note, self.block(then), self.block(orelse))
+
+    def held(self, cond: Expr) -> Text:
+        """A condition of an action, so that it gives no more than one step."""
+        text = self.writer.expr(cond)
+        if not self.chooses(cond):
+            return text
+        self.writer.module.needed.add(HOLDS)
+        return hang(f"{HOLDS}(", text, ")")
+
+    def chooses(self, cond: Expr) -> bool:
+        """Whether TLC would take the condition, where it stands in an action, for a choice between steps."""
+        match cond:
+            case Or() | Quantified("any"):
+                return True
+            case And(args):
+                return any(map(self.chooses, args))
+            case Quantified("all", body=body) | Implies(right=body):
+                return self.chooses(body)
+            case IfElse(_, then, orelse):
+                return self.chooses(then) or self.chooses(orelse)
+            case Name(name):
+                value = self.values.get(self.writer.declared(name))
+                return value is not None and self.chooses(value)
+            case Read(var, keys=()):
+                value = self.values.get(var)
+                return value is not None and self.chooses(value)
+            case _:
+                return False
+
+    def branch(self, test: Expr, note: str, then: Text, orelse: Text) -> Text:
+        """A choice; where nothing is said on one side, an implication."""
+        if orelse == TRUE:
+            return commented(implication(self.writer.expr(test), then), note)
+        if then == TRUE:
+            return commented(implication(self.writer.expr(negate(test)), orelse), note)
+        return choice(self.writer.expr(test), then, orelse, note)
+
+    def unchanged(self, variables: Sequence[str]) -> Text:
+        """The frame."""
+        names = [self.writer.variable(var) for var in variables]
+        if tuple(variables) == self.everything:
+            return word("UNCHANGED vars")
+        if len(names) == 1:
+            return word(f"UNCHANGED {names[0]}")
+        lines = [f"UNCHANGED <<{names[0]}"]
+        for name in names[1:]:
+            if len(lines[-1]) + len(name) > ROOM:
+                lines[-1] += ","
+                lines.append(" " * len("UNCHANGED <<") + name)
+            else:
+                lines[-1] += f", {name}"
+        lines[-1] += ">>"
+        return Text(tuple(lines))
+
+    def contents(self, value: Contents) -> Text:
+        """What a variable holds."""
+        match value:
+            case Named(name):
+                return word(self.writer.variable(name))
+            case Updated(of, changes):
+                return self.updated(self.writer.variable(of.name), changes)
+            case Mapped(params, body):
+                heads = [rf"{self.writer.local(name)} \in {self.writer.module.domain(kind)}" for name, kind in params]
+                return mapped(", ".join(heads), self.writer.expr(body))
+            case Chosen(test, then, orelse):
+                return choice(self.writer.expr(test), self.contents(then), self.contents(orelse))
+            case _:
+                return self.writer.expr(value)
+
+    def updated(self, name: str, changes: Sequence[tuple[Sequence[Expr], Expr]]) -> Text:
+        """A function with other values at some keys."""
+        parts = []
+        for keys, value in changes:
+            *before, last = hang("![", self.writer.listed(keys), "]").lines
+            parts.append(Text((*before, *equation(last, self.writer.expr(value)).lines)))
+        head = f"[{name} EXCEPT "
+        if all(part.flat for part in parts) and sum(len(part.lines[0]) + 2 for part in parts) + len(head) <= ROOM:
+            return word(f"{head}{', '.join(part.lines[0] for part in parts)}]")
+        lines: list[str] = []
+        for place, part in enumerate(parts):
+            ending = "]" if place == len(parts) - 1 else ","
+            lines += hang(head if place == 0 else " " * len(head), part, ending).lines
+        return Text(tuple(lines))
+
+    def defined(self, definitions: Sequence[Definition], body: Text) -> Text:
+        """The body under those definitions that it, or one of them, mentions."""
+        texts: list[Text] = []
+        for each in reversed(definitions):
+            if each.name in self.writer.used:
+                texts.insert(0, definition(each.name, self.contents(each.value)))
+        return let(texts, body)
+
+    # What a state says of an action -----------------------------------------------------------------------------
+
+    def outcome(self, block: Block, end: Sequence[Text], becomes: Callable[[Becomes], Text | None]) -> Text:
+        """A condition on states: the rules allow the action, and then a bound cuts it, or ``end`` holds.
+
+        ``becomes`` says what is to hold of what a variable becomes, if anything.
+        """
+        return self.defined(block.definitions, self._outcome(list(block.items), list(end), becomes))
+
+    def _outcome(self, items: list[Item], end: list[Text], becomes: Callable[[Becomes], Text | None]) -> Text:
+        texts: list[Text] = []
+        for place, item in enumerate(items):
+            rest = items[place + 1 :]
+            match item:
+                case Guard(cond):
+                    texts.append(self.writer.expr(cond))
+                case Within(cond):
+                    # What comes after a cut is not asked.
+                    last = self._outcome(rest, end, becomes)
+                    return _all([*texts, *([] if last == TRUE else [implication(self.writer.expr(cond), last)])])
+                case Becomes():
+                    texts += [text for text in [becomes(item)] if text is not None]
+                case Unchanged():
+                    pass
+                case Branch(test, _, then, orelse):
+                    cut = _cuts(then) or _cuts(orelse)
+                    sides = [
+                        self.defined(
+                            side.definitions,
+                            self._outcome([*side.items, *(rest if cut else ())], end if cut else [], becomes),
+                        )
+                        for side in (then, orelse)
+                    ]
+                    if sides != [TRUE, TRUE]:
+                        texts.append(self.branch(test, "", *sides))
+                    if cut:
+                        return _all(texts)
+        return _all([*texts, *end])
+
+
+def _cuts(block: Block) -> bool:
+    return any(
+        isinstance(item, Within) or (isinstance(item, Branch) and (_cuts(item.then) or _cuts(item.orelse)))
+        for item in block.items
+    )
+
+
+def _all(texts: Sequence[Text]) -> Text:
+    if not texts:
+        return TRUE
+    return texts[0] if len(texts) == 1 else junction(AND, texts)

@@ -1,0 +1,295 @@
+"""From expressions of the transition system to TLA+.
+
+None is the model value ``Nil``, so a value that may be None needs no wrapping; members of an Enum are strings, elements
+of a Sort model values, numbers integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from holdfast.ir.expr import (
+    And,
+    Arithmetic,
+    Compare,
+    Expr,
+    Fold,
+    IfElse,
+    Implies,
+    IsNone,
+    Lit,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    Read,
+    Ruled,
+    Unwrap,
+    Wrap,
+)
+from holdfast.ir.types import BoolType, Key, OptionalType, Plain
+from holdfast.lower.tla.names import Names
+from holdfast.lower.tla.text import (
+    ADDED,
+    COMPARED,
+    MULTIPLIED,
+    NEGATED,
+    WHOLE,
+    Text,
+    bound,
+    bracketed,
+    call,
+    choice,
+    hang,
+    image_set,
+    implication,
+    infix,
+    junction,
+    mapped,
+    within_set,
+    word,
+)
+
+NIL = "Nil"
+"""The model value that stands for None."""
+
+_COMPARED = {"==": "=", "!=": "#", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_HELPERS = {"min": "Least", "max": "Greatest", "sum": "Sum", "abs": "Abs"}
+
+
+class Globals:
+    """The names of the module that expressions speak of, and the operators of arithmetic that they turned out to need.
+
+    ``variables`` are the names of what can be read, ``primed`` those of them that change; ``domains`` are what values
+    of a type are members of, by the type's name.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.variables: dict[str, str] = {}
+        self.changing: set[str] = set()
+        self.domains: dict[str, str] = {}
+        self.greatest: dict[str, str] = {}
+        """The constant that bounds a Nat, by the Nat's name."""
+        self.needed: set[str] = set()
+        """Those of Least, Greatest, Sum and Abs that are used."""
+
+    def domain(self, kind: Plain | OptionalType) -> str:
+        """The set of the values of a type."""
+        match kind:
+            case BoolType():
+                return "BOOLEAN"
+            case OptionalType(of):
+                return rf"{self.domain(of)} \cup {{{NIL}}}"
+            case _:
+                return self.domains[kind.name]
+
+    def types(self) -> Iterable[str]:
+        """The types that have a set of their own."""
+        return self.domains
+
+
+class Expressions:
+    """Writes the expressions of one operator, whose parameters and bound variables get names of their own."""
+
+    def __init__(self, module: Globals, *, primed: bool = False) -> None:
+        self.module = module
+        self.names = Names(module.names.taken)
+        self.locals = {f"greatest {nat}": name for nat, name in module.greatest.items()}
+        self.versions: set[str] = set()
+        """The names of what variables hold in the midst of an action, which LET defines."""
+        self.used: set[str] = set()
+        """Every name that some text mentions."""
+        self.primed = primed
+        """Whether what is read is the state after the step, and only what is marked as old the one before it."""
+
+    def local(self, name: str) -> str:
+        """What a parameter, a local or a bound variable is called."""
+        found = self.declared(name)
+        self.used.add(found)
+        return found
+
+    def declared(self, name: str) -> str:
+        """The same, where the name is only introduced."""
+        if name not in self.locals:
+            self.locals[name] = self.names.take(name)
+        return self.locals[name]
+
+    def fresh(self, kinds: Sequence[Key]) -> tuple[str, ...]:
+        """Bound variables for the keys of a function, under names that no model can have.
+
+        Functions that are written out never stand within one another, so all share their bound variables.
+        """
+        found: list[str] = []
+        for place, kind in enumerate(kinds):
+            name = f"{kind} {sum(kind == other for other in kinds[:place])}"
+            if name not in self.locals:
+                self.locals[name] = self.names.take(str(kind)[:1].lower())
+            found.append(name)
+        return tuple(found)
+
+    def alias(self, name: str, known: str) -> None:
+        """Let a local be called what another one is called."""
+        self.locals[name] = known
+
+    def version(self, var: str) -> str:
+        """A name for what a variable holds in the midst of an action."""
+        name = self.names.take(self.module.variables[var])
+        self.versions.add(name)
+        return name
+
+    def expr(self, node: Expr) -> Text:  # noqa: C901 - one case for each kind of node
+        """The text of an expression."""
+        match node:
+            case Lit():
+                return self.literal(node)
+            case Name(name):
+                return word(self.local(name))
+            case Read():
+                return self.read(node)
+            case Not(arg):
+                return self.negation(arg)
+            case And(args):
+                return self.joined("/\\", self.without_tests(args))
+            case Or(args):
+                return self.joined(r"\/", args)
+            case Implies(left, right):
+                return implication(self.expr(left), self.expr(right))
+            case Compare(op, left, right):
+                return infix(self.expr(left), _COMPARED[op], self.expr(right), COMPARED)
+            case IsNone(arg):
+                return infix(self.expr(arg), "=", word(NIL), COMPARED)
+            case Unwrap(arg) | Wrap(arg):
+                return self.expr(arg)
+            case IfElse(test, then, orelse):
+                return choice(self.expr(test), self.expr(then), self.expr(orelse))
+            case Ruled(label, arg):
+                return self.labelled(label, arg)
+            case Quantified():
+                return self.quantified(node)
+            case Fold():
+                return self.fold(node)
+            case Arithmetic():
+                return self.arithmetic(node)
+
+    # Values ---------------------------------------------------------------------------------------------------
+
+    def literal(self, node: Lit) -> Text:
+        """A constant."""
+        match node.value:
+            case None:
+                return word(NIL)
+            case bool():
+                return word(str(node.value).upper())
+            case str():
+                return word(f'"{node.value}"')
+            case int():
+                return word(str(node.value), WHOLE if node.value >= 0 else ADDED)
+
+    def read(self, node: Read) -> Text:
+        """A variable at its key; primed where it is the state after a step."""
+        name = self.variable(node.var)
+        if self.primed and not node.old and node.var in self.module.changing:
+            name += "'"
+        return hang(f"{name}[", self.listed(node.keys), "]") if node.keys else word(name)
+
+    def variable(self, name: str) -> str:
+        """What a variable is called, or what it holds in the midst of an action."""
+        if name in self.versions:
+            self.used.add(name)
+            return name
+        return self.module.variables[name]
+
+    def listed(self, parts: Iterable[Expr]) -> Text:
+        """Expressions with commas between them."""
+        found, *rest = (self.expr(part) for part in parts)
+        for text in rest:
+            *before, last = found.lines
+            found = Text((*before, *hang(f"{last}, ", text).lines))
+        return found
+
+    # Conditions -----------------------------------------------------------------------------------------------
+
+    def negation(self, arg: Expr) -> Text:
+        """Not: of a test for None and of an equality, an inequality."""
+        match arg:
+            case IsNone(of):
+                return infix(self.expr(of), "#", word(NIL), COMPARED)
+            case Compare("==", left, right):
+                return infix(self.expr(left), "#", self.expr(right), COMPARED)
+            case _:
+                return Text(hang("~", bracketed(self.expr(arg), NEGATED + 1)).lines, NEGATED)
+
+    def joined(self, bullet: str, args: Iterable[Expr]) -> Text:
+        """A conjunction or disjunction."""
+        texts = [self.expr(arg) for arg in args]
+        return texts[0] if len(texts) == 1 else junction(bullet, texts)
+
+    def without_tests(self, args: Iterable[Expr]) -> list[Expr]:
+        """The conjuncts without tests for None that an equality with a value implies: Nil equals no value."""
+        known = {
+            side.arg
+            for arg in args
+            if isinstance(arg, Compare) and arg.op == "=="
+            for side, other in ((arg.left, arg.right), (arg.right, arg.left))
+            if isinstance(side, Unwrap) and not isinstance(other.type, OptionalType)
+        }
+        return [arg for arg in args if not (isinstance(arg, Not) and _tested(arg.arg) in known)]
+
+    def labelled(self, label: str, arg: Expr) -> Text:
+        """A condition with the label of its rule."""
+        text = bracketed(self.expr(arg), COMPARED)
+        return Text((*text.lines[:-1], f"{text.lines[-1]} (* {label} *)"), COMPARED)
+
+    def quantified(self, node: Quantified) -> Text:
+        """``all`` or ``any``; those that stand directly within one another share a head."""
+        bounds: list[str] = []
+        body: Expr = node
+        while isinstance(body, Quantified) and body.kind == node.kind:
+            bounds.append(rf"{self.local(body.var)} \in {self.module.domain(body.domain)}")
+            body = body.body
+        sign = r"\A" if node.kind == "all" else r"\E"
+        return bound(f"{sign} {', '.join(bounds)}", self.expr(body))
+
+    # Numbers --------------------------------------------------------------------------------------------------
+
+    def arithmetic(self, node: Arithmetic) -> Text:
+        """A computed number."""
+        args = [self.expr(arg) for arg in node.args]
+        match node.op:
+            case "+" | "-" | "*":
+                level = MULTIPLIED if node.op == "*" else ADDED
+                found = args[0]
+                for text in args[1:]:
+                    left = found if found.joint == node.op else bracketed(found, level + 1)
+                    right = bracketed(text, level + 1)
+                    *before, last = left.lines
+                    found = Text((*before, *hang(f"{last} {node.op} ", right).lines), level, node.op)
+                return found
+            case "min" | "max":
+                self.module.needed.add(_HELPERS[node.op])
+                return hang(f"{_HELPERS[node.op]}({{", self.listed(node.args), "}, 0)")
+            case "abs":
+                self.module.needed.add("Abs")
+                return hang("Abs(", args[0], ")")
+
+    def fold(self, node: Fold) -> Text:
+        """``count``, ``sum``, ``min`` or ``max`` over a domain."""
+        var, domain = self.local(node.var), self.module.domain(node.domain)
+        everything = isinstance(node.where, Lit) and node.where.value is True
+        chosen = word(domain) if everything else within_set(rf"{var} \in {domain}", self.expr(node.where))
+        if node.kind == "count":
+            return call("Cardinality", [chosen])
+        self.module.needed.add(_HELPERS[node.kind])
+        value = self.expr(node.value)
+        if node.kind == "sum":
+            counted = value if everything else choice(self.expr(node.where), value, word("0"))
+            return call("Sum", [mapped(rf"{var} \in {domain}", counted)])
+        itself = isinstance(node.value, Name) and node.value.name == node.var
+        values = chosen if itself else image_set(value, rf"{var} \in", chosen)
+        return call(_HELPERS[node.kind], [values, self.expr(node.default)])
+
+
+def _tested(expr: Expr) -> Expr | None:
+    """What a test for None looks at."""
+    return expr.arg if isinstance(expr, IsNone) else None

@@ -1,0 +1,349 @@
+"""A model as a module of TLA+, in the order of its source: one operator for each action and each property."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from holdfast.ir.expr import Expr, Fold, Name, Quantified, walk
+from holdfast.ir.system import Action, Param, Property, Var
+from holdfast.ir.types import INT, BoolType, OptionalType
+from holdfast.lower.layout import budget as layout_budget
+from holdfast.lower.prune import prune
+from holdfast.lower.tla.blocks import Becomes, Block
+from holdfast.lower.tla.bodies import Body
+from holdfast.lower.tla.conjuncts import HOLDS, Conjuncts
+from holdfast.lower.tla.expressions import NIL, Expressions
+from holdfast.lower.tla.lines import apart, declared, ended, generated, section, title, wrapped
+from holdfast.lower.tla.signature import COUNT, Signature
+from holdfast.lower.tla.text import (
+    COMPARED,
+    IMPLIED,
+    Text,
+    bound,
+    bulleted,
+    comment,
+    hang,
+    implication,
+    infix,
+    junction,
+    operator,
+    paragraph,
+    word,
+)
+
+_HELPERS = {
+    "Least": [r"Least(S, default) == IF S = {} THEN default ELSE CHOOSE m \in S : \A n \in S : m <= n"],
+    "Greatest": [r"Greatest(S, default) == IF S = {} THEN default ELSE CHOOSE m \in S : \A n \in S : m >= n"],
+    "Abs": ["Abs(n) == IF n < 0 THEN -n ELSE n"],
+    "Sum": [
+        "RECURSIVE SumOver(_, _)",
+        r"SumOver(f, S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \in S : TRUE IN f[x] + SumOver(f, S \ {x})",
+        "Sum(f) == SumOver(f, DOMAIN f)",
+    ],
+    HOLDS: [
+        *paragraph(
+            "In an action TLC takes the sides of a disjunction, and the values of a quantifier, for steps of their "
+            "own; a condition that is compared is only evaluated."
+        ),
+        f"{HOLDS}(condition) == condition = TRUE",
+    ],
+}
+"""The operators that a module may need; there is no standard module with them."""
+
+
+def module_text(signature: Signature, target: str) -> str:
+    """The module; ``target`` is what the command line calls the model."""
+    return _Module(signature, target).text()
+
+
+def fairness(signature: Signature, condition: str) -> list[Text]:
+    """The fairness of each fair action, where a condition on states holds."""
+    module = _Module(signature, "")
+    return [module.fair(action, condition) for action in signature.system.actions if action.fair is not None]
+
+
+class _Module:
+    def __init__(self, signature: Signature, target: str) -> None:
+        self.signature = signature
+        self.system = signature.system
+        self.shared = signature.shared
+        self.target = target
+
+    def text(self) -> str:
+        """The whole file."""
+        signature, system = self.signature, self.system
+        states = [*self.type_invariant(), "", *self.init()]
+        actions = [self.action(action) for action in system.actions]
+        claims = [self.property(prop) for prop in system.properties]
+        claims += [self.repeated(action) for action in system.actions if action.name in signature.repeats]
+        if signature.finals:
+            claims += [*(self.allowed(action) for action in system.actions), self.not_stuck()]
+        # Only now is it known which helpers are needed.
+        lines = [
+            *self.header(),
+            *self.declarations(),
+            *section("States"),
+            *states,
+            *section("Actions"),
+            *apart([*actions, self.next(), *self.fairness()]),
+            *section("Properties"),
+            *apart(claims),
+        ]
+        return ended(lines)
+
+    # What it begins with --------------------------------------------------------------------------------------
+
+    def header(self) -> list[str]:
+        """The name of the module, and what the model says of itself."""
+        system = self.system
+        about = paragraph(sys.modules[system.python.__module__].__doc__ or system.doc)
+        chosen = [f"Variant: {name}." for name in system.chosen] + [f"Without {label}." for label in system.removed]
+        return [
+            title(self.signature.module),
+            generated(self.target),
+            *(comment(text) for text in chosen),
+            *([comment(""), *about] if about else []),
+            "EXTENDS Integers, FiniteSets",
+        ]
+
+    def declarations(self) -> list[str]:
+        """Constants, the sets that values are from, and variables."""
+        signature, shared, system = self.signature, self.shared, self.system
+        constants = [(shared.domains[sort.name], "") for sort in system.sorts]
+        constants += [(shared.greatest[nat.name], "") for nat in system.nats]
+        constants += [
+            (signature.limit(action), f"how often {signature.actions[action.name]}; {NIL}: without a limit")
+            for action in signature.budgeted
+        ]
+        constants += [(shared.variables[var.name], _kind(var)) for var in signature.given]
+        constants.append((NIL, "no value"))
+        variables = [(shared.variables[var.name], _kind(var)) for var in signature.variables]
+        lines = ["", *declared("CONSTANTS", constants), ""]
+        lines += [f"{shared.domains[nat.name]} == 0..{shared.greatest[nat.name]}" for nat in system.nats]
+        lines += [f"{shared.domains[kind.name]} == ({kind.lo})..{kind.hi}" for kind in system.ints]
+        for enum in signature.enums:
+            members = [f'"{member}"' for member in enum.members]
+            lines += wrapped(f"{shared.domains[enum.name]} == {{", members, "}")
+        lines += [f"ASSUME {self.typed(var)}" for var in signature.given]
+        lines += ["", *declared("VARIABLES", variables), ""]
+        lines += wrapped("vars == <<", [name for name, _ in variables], ">>")
+        needed = [line for name, of in _HELPERS.items() if name in shared.needed for line in of]
+        return [*lines, "", *needed] if needed else lines
+
+    def typed(self, var: Var) -> str:
+        """The condition that a variable holds values of its type."""
+        name, values = self.shared.variables[var.name], self.shared.domain(var.value)
+        keys = r" \X ".join(self.shared.domain(key) for key in var.keys)
+        return rf"{name} \in [{keys} -> {values}]" if keys else rf"{name} \in {values}"
+
+    def type_invariant(self) -> list[str]:
+        """TypeOK."""
+        return operator("TypeOK", self.all([word(self.typed(var)) for var in self.signature.variables]))
+
+    # Initial states and actions -------------------------------------------------------------------------------
+
+    def init(self) -> list[str]:
+        """The initial condition."""
+        init, signature = self.system.init, self.signature
+        writer = self.writer(init.params)
+        block = self.followed(Body(signature.variables, writer, starts=True), init)
+        text = Conjuncts(writer, (), prime="").block(block)
+        if init.params:
+            text = bound(rf"\E {self.ranges(init.params, writer)}", text)
+        return [*paragraph(init.doc), *operator("Init", text)]
+
+    def followed(self, body: Body, action: Action) -> Block:
+        """The body of an action, or of the initial condition, without the ghosts that the module does not have."""
+        signature = self.signature
+        if body.starts:
+            for var in signature.budgets:
+                body.contents[var.name] = Name(f"greatest {var.name}", INT)
+        budget = layout_budget(action.name) if action in signature.budgeted else None
+        return body.follow(prune(action.body, signature.dropped), budget)
+
+    def action(self, action: Action) -> list[str]:
+        """One action: its rules, its effects, its frame."""
+        writer = self.writer(action.params)
+        block = self.followed(Body(self.signature.variables, writer), action)
+        text = self.conjuncts(writer).block(block)
+        head = self.call(self.signature.actions[action.name], action.params, writer)
+        return [*paragraph(action.doc), *operator(head, text)]
+
+    def next(self) -> list[str]:
+        """Any action, with any arguments."""
+        steps = [
+            self.some(self.signature.actions[action.name], action, action.params) for action in self.system.actions
+        ]
+        return [
+            *operator("Next", Text(bulleted("\\/", steps).lines) if len(steps) > 1 else steps[0]),
+            "",
+            "Spec == Init /\\ [][Next]_vars",
+        ]
+
+    def some(self, name: str, action: Action, params: Sequence[Param]) -> Text:
+        """An operator with an action's parameters: for some values of these, and the others as they are."""
+        writer = self.writer(action.params)
+        call = word(self.call(name, action.params, writer))
+        return bound(rf"\E {self.ranges(params, writer)}", call) if params else call
+
+    def fairness(self) -> list[list[str]]:
+        """What happens in the end if it stays possible, for each instance of each fair action."""
+        signature = self.signature
+        fair = [action for action in self.system.actions if action.fair is not None]
+        if not fair:
+            return []
+        groups = [
+            operator("Fairness", self.all([self.fair(action) for action in fair])),
+            ["FairSpec == Spec /\\ Fairness"],
+        ]
+        if signature.protocol == "vars":
+            return groups
+        doc = "A step that changes nothing but history and budgets is as good as none."
+        names = [self.shared.variables[var.name] for var in signature.moving]
+        return [[*paragraph(doc), *wrapped(f"{signature.protocol} == <<", names, ">>")], *groups]
+
+    def fair(self, action: Action, condition: str = "") -> Text:
+        """The fairness of one action, where a condition on states holds."""
+        writer = self.writer(action.params)
+        per = [param for param in action.params if param.name in action.per]
+        sign = "WF" if action.fair == "weak" else "SF"
+        others = [param for param in action.params if param not in per]
+        step = self.some(self.signature.actions[action.name], action, others)
+        step = junction("/\\", [word(condition), step]) if condition else step
+        text = hang(f"{sign}_{self.signature.protocol}(", step, ")")
+        return bound(rf"\A {self.ranges(per, writer)}", text) if per else text
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    def property(self, prop: Property) -> list[str]:
+        """One property, under what the model says of it."""
+        name = self.signature.properties[prop.name]
+        lines = [*paragraph(prop.doc), *paragraph(_REMARKS.get(prop.kind, ""))]
+        match prop.kind:
+            case "step":
+                return [*lines, *self.step(prop, name)]
+            case "leads_to":
+                return [*lines, *self.leads_to(prop, name)]
+            case "assume":
+                lines += operator(name, self.condition(prop.body, ()))
+                return [*lines, f"ASSUME {name}"] if prop.name in self.signature.assumed else lines
+            case _:
+                return [*lines, *operator(name, self.condition(prop.body, ()))]
+
+    def condition(self, expr: Expr, params: Sequence[Param]) -> Text:
+        """A condition on states."""
+        return self.reader(params, expr).expr(expr)
+
+    def reader(self, params: Sequence[Param], expr: Expr, *, primed: bool = False) -> Expressions:
+        """A writer that knows the names an expression binds."""
+        writer = self.writer(params, primed=primed)
+        for part in walk(expr):
+            if isinstance(part, Quantified | Fold):
+                writer.local(part.var)
+        return writer
+
+    def step(self, prop: Property, name: str) -> list[str]:
+        """A condition on a step, and that it holds of all of them."""
+        writer = self.reader(prop.params, prop.body, primed=True)
+        lines = operator(self.call(name, prop.params, writer), writer.expr(prop.body))
+        always = self.signature.always[prop.name]
+        if prop.of is None:
+            return [*lines, f"{always} == [][{name}]_vars"]
+        action = self.system.action(prop.of)
+        writer = self.writer(action.params)
+        taken = word(self.call(self.signature.actions[action.name], action.params, writer))
+        claim = implication(taken, word(self.call(name, prop.params, writer)))
+        text = bound(rf"\A {self.ranges(action.params, writer)}", claim) if action.params else claim
+        return [*lines, *operator(always, hang("[][", text, "]_vars"))]
+
+    def leads_to(self, prop: Property, name: str) -> list[str]:
+        """What is owed, what meets it, and that whatever is owed is met then or later."""
+        assert prop.goal is not None
+        lines: list[str] = []
+        calls: list[str] = []
+        for of, expr in ((self.signature.owed, prop.body), (self.signature.met, prop.goal)):
+            writer = self.reader(prop.params, expr)
+            calls.append(self.call(of[prop.name], prop.params, writer))
+            lines += operator(calls[-1], writer.expr(expr))
+        text = word(" ~> ".join(calls), IMPLIED)
+        params = self.ranges(prop.params, self.writer(prop.params))
+        return [*lines, *operator(name, bound(rf"\A {params}", text) if params else text)]
+
+    def repeated(self, action: Action) -> list[str]:
+        """The condition that an action would be taken and change nothing, or that a bound would cut it."""
+        writer = self.writer(action.params)
+        block = self.followed(Body(self.signature.variables, writer), action)
+        conjuncts = self.conjuncts(writer)
+        ghosts = {var.name for var in self.signature.variables if var.ghost}
+        hidden = {var.name for var in self.signature.budgets}
+
+        def same(item: Becomes) -> Text | None:
+            if item.var in ghosts | hidden:
+                return None
+            return infix(conjuncts.contents(item.value), "=", word(self.shared.variables[item.var]), COMPARED)
+
+        text = conjuncts.outcome(block, [], same)
+        head = self.call(self.signature.repeats[action.name], action.params, writer)
+        doc = f"{action.idempotent}. {self.signature.actions[action.name]} succeeds here, and changes nothing."
+        return [*paragraph(doc), *operator(head, text)]
+
+    def allowed(self, action: Action) -> list[str]:
+        """The condition that no rule refuses an action; a bound of the scope may still cut it."""
+        writer = self.writer(action.params)
+        block = self.followed(Body(self.signature.variables, writer), action)
+        text = self.conjuncts(writer).outcome(block, [], lambda _: None)
+        return operator(self.call(self.signature.allowed[action.name], action.params, writer), text)
+
+    def not_stuck(self) -> list[str]:
+        """Every state is final, or no rule stands in the way of some action."""
+        texts = [word(self.signature.properties[prop.name]) for prop in self.signature.finals]
+        texts += [
+            self.some(self.signature.allowed[action.name], action, action.params) for action in self.system.actions
+        ]
+        doc = "Every state is one that a run may end in, or has a step; a step that a bound of the scope cuts counts."
+        return [*paragraph(doc), *operator("NotStuck", bulleted("\\/", texts))]
+
+    # Parts ----------------------------------------------------------------------------------------------------
+
+    def writer(self, params: Iterable[Param], *, primed: bool = False) -> Expressions:
+        """A writer for one operator with these parameters."""
+        found = Expressions(self.shared, primed=primed)
+        for param in params:
+            found.local(param.name)
+        return found
+
+    def conjuncts(self, writer: Expressions) -> Conjuncts:
+        """A writer of the blocks of one operator."""
+        return Conjuncts(writer, [var.name for var in self.signature.variables])
+
+    def all(self, texts: Sequence[Text]) -> Text:
+        """All of them, below one another."""
+        return bulleted("/\\", texts) if len(texts) > 1 else texts[0]
+
+    def call(self, name: str, params: Sequence[Param], writer: Expressions) -> str:
+        """An operator with its parameters."""
+        return f"{name}({', '.join(writer.local(param.name) for param in params)})" if params else name
+
+    def ranges(self, params: Sequence[Param], writer: Expressions) -> str:
+        """The parameters of a quantifier."""
+        return ", ".join(rf"{writer.local(param.name)} \in {self.shared.domain(param.type)}" for param in params)
+
+
+_REMARKS = {
+    "witness": "A witness: some state that can be reached is like this.",
+    "lemma": "An auxiliary invariant, for proofs.",
+    "final": "A run may end here.",
+}
+
+
+def _kind(var: Var) -> str:
+    """What a variable holds, as a comment."""
+    if var.value == COUNT:
+        return "how often the action may still happen"
+    keys = ", ".join(map(str, var.keys))
+    plain = var.value.of if isinstance(var.value, OptionalType) else var.value
+    values = "BOOLEAN" if isinstance(plain, BoolType) else str(plain)
+    values += f" or {NIL}" if isinstance(var.value, OptionalType) else ""
+    kind = f"{keys} -> {values}" if keys else values
+    return f"{kind}; history, for properties" if var.ghost else kind

@@ -1,0 +1,284 @@
+"""A scope as TLA+: a module that extends the model's, and the configurations that TLC reads.
+
+Two things cannot be said of a model alone: the constants of a scope, which speak of its elements; and what TLC is to
+check of steps. ``[][P]_vars`` says nothing of a step that changes nothing, and TLC would try an action with all its
+arguments after each step to find out which one it was. So a variable records the first property that a step breaks,
+asked of the very arguments the step was taken with, and an invariant says that it names none.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import attrs
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import Action, Scope, Var
+from holdfast.ir.types import Key, OptionalType, Scalar, SortType
+from holdfast.lower.layout import Layout
+from holdfast.lower.layout import budget as layout_budget
+from holdfast.lower.symmetry import Renaming, Symmetry
+from holdfast.lower.tla.expressions import NIL, Expressions
+from holdfast.lower.tla.lines import apart, ended, generated, title, wrapped
+from holdfast.lower.tla.names import Names, camel
+from holdfast.lower.tla.signature import Signature
+from holdfast.lower.tla.text import Text, bound, bulleted, comment, operator, paragraph, word
+
+UNBROKEN = "nothing"
+"""What the variable of a checked model says as long as no property is broken."""
+
+MOST_RENAMINGS = 24
+"""How many renamings are written out one by one."""
+
+
+@attrs.frozen
+class Checked:
+    """What TLC finds in a module of a scope, by its names: for whoever reads its answer.
+
+    ``actions`` are the operators of steps, ``invariants`` those of states, and ``breaks`` what the variable ``broken``
+    may say; each with the name of the model's action or property.
+    """
+
+    actions: dict[str, str]
+    invariants: dict[str, str]
+    broken: str | None
+    breaks: dict[str, str]
+
+
+class ScopeModule:
+    """The module and the configurations of one scope; ``target`` is what the command line calls the model."""
+
+    def __init__(self, signature: Signature, scope: Scope, target: str) -> None:
+        self.signature = signature
+        self.system = signature.system
+        self.scope = scope
+        self.target = target
+        self.layout = Layout(self.system, scope, signature.ghosts)
+        self.name = f"{signature.module}_{scope.name}"
+        self.names = names = Names([*signature.names.taken, self.name])
+        self.elements = {
+            sort.name: {element: names.take(element) for element in self.layout.elements[sort.name]}
+            for sort in self.system.sorts
+        }
+        self.given = {var.name: names.take(f"{camel(var.name)}Here") for var in signature.given}
+        self.symmetry = names.take("Interchangeable")
+        self.checks = bool(signature.always or signature.repeats)
+        """Whether there is anything to check of steps."""
+        self.broken = names.take("broken")
+        self.unbroken = names.take("NothingBroken")
+        self.init, self.next, self.spec = (names.take(f"Checked{part}") for part in ("Init", "Next", "Spec"))
+        self.actions = {name: names.take(f"Checked{of}") for name, of in signature.actions.items()}
+
+    @property
+    def checked(self) -> Checked:
+        """What its names stand for."""
+        signature = self.signature
+        invariants = {
+            signature.properties[prop.name]: prop.name for prop in self.system.of_kind("invariant", "lemma", "assume")
+        }
+        operators = self.actions if self.checks else signature.actions
+        return Checked(
+            {operator: name for name, operator in operators.items()},
+            invariants | ({"NotStuck": "deadlock"} if signature.finals else {}),
+            self.broken if self.checks else None,
+            {name: name for name in signature.always} | {_repeat(name): _repeat(name) for name in signature.repeats},
+        )
+
+    # The module -----------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The whole module."""
+        groups = [*self.constants(), *self.interchangeable()]
+        if self.checks:
+            groups += self.checking()
+        lines = [
+            title(self.name),
+            generated(self.target),
+            comment(f"{self.signature.module} in scope {self.scope.name}."),
+            f"EXTENDS {self.signature.module}, TLC",
+            "",
+            *apart(groups),
+        ]
+        return ended(lines)
+
+    def constants(self) -> list[list[str]]:
+        """The elements of the sorts, and the constants that speak of them."""
+        names = [name for of in self.elements.values() for name in of.values()]
+        groups = [wrapped("CONSTANTS ", names, "")] if names else []
+        return [*groups, *(operator(self.given[var.name], self.value(var)) for var in self.signature.given)]
+
+    def value(self, var: Var) -> Text:
+        """What the scope gives for a constant."""
+        codes = self.layout.given[var.name]
+        values = [self.element(var.value, code) for code in codes]
+        if not var.keys:
+            return word(values[0])
+        indices = itertools.product(*(range(self.scope.size(key)) for key in var.keys))
+        pairs = [f"{self.key(var.keys, index)} :> {value}" for index, value in zip(indices, values, strict=True)]
+        return Text(tuple(line.rstrip() for line in wrapped("", pairs, "", between=" @@ ")))
+
+    def key(self, kinds: Sequence[Key], index: Sequence[int]) -> str:
+        """The argument of a function."""
+        parts = [self.element(kind, code) for kind, code in zip(kinds, index, strict=True)]
+        return parts[0] if len(parts) == 1 else f"<<{', '.join(parts)}>>"
+
+    def element(self, kind: Scalar, code: int) -> str:
+        """A value of a type."""
+        plain = kind.of if isinstance(kind, OptionalType) else kind
+        match self.layout.decode_value(kind, code):
+            case None:
+                return NIL
+            case bool(truth):
+                return str(truth).upper()
+            case str(name) if isinstance(plain, SortType):
+                return self.elements[plain.name][name]
+            case str(name):
+                return f'"{name}"'
+            case number:
+                return str(number) if number >= 0 else f"({number})"
+
+    # Symmetry -------------------------------------------------------------------------------------------------
+
+    def interchangeable(self) -> list[list[str]]:
+        """The renamings under which the scope stays as it is; none if there is only the one that changes nothing."""
+        parts = self.renamings()
+        if not parts:
+            return []
+        doc = "The renamings that leave the scope as it is. (They are not sound for properties of whole runs.)"
+        return [[*paragraph(doc), *operator(self.symmetry, Text(tuple(wrapped("", parts, "", between=r" \cup "))))]]
+
+    def renamings(self) -> list[str]:
+        """Sets of renamings that make up the group: of sorts that are free, and what is left one by one."""
+        try:
+            group = Symmetry(self.layout).renamings
+        except UsageError:
+            # There are too many to look at.
+            return []
+        sizes = {sort.name: self.scope.sizes[sort.name] for sort in self.system.sorts}
+        still = {name: tuple(range(size)) for name, size in sizes.items()}
+        known = {tuple(renaming.values()) for renaming in group}
+        free = [
+            name
+            for name, size in sizes.items()
+            if size > 1
+            and all(tuple((still | {name: images}).values()) in known for images in itertools.permutations(range(size)))
+        ]
+        parts = [f"Permutations({self.signature.shared.domains[name]})" for name in free]
+        rest = [
+            renaming for renaming in group if renaming != still and all(renaming[name] == still[name] for name in free)
+        ]
+        if len(rest) > MOST_RENAMINGS:
+            return []
+        return [*parts, *([f"{{{', '.join(map(self.renaming, rest))}}}"] if rest else [])]
+
+    def renaming(self, renaming: Renaming) -> str:
+        """One renaming, as a function on what it moves."""
+        moved = [
+            f"{here} :> {there}"
+            for sort, images in renaming.items()
+            for here, there in (
+                (list(self.elements[sort].values())[place], list(self.elements[sort].values())[image])
+                for place, image in enumerate(images)
+                if place != image
+            )
+        ]
+        return " @@ ".join(moved)
+
+    # Checking -------------------------------------------------------------------------------------------------
+
+    def checking(self) -> list[list[str]]:
+        """The model with a variable that says what a step breaks."""
+        steps = [self.step(action) for action in self.system.actions]
+        calls = [self.some(action) for action in self.system.actions]
+        return [
+            [*paragraph("The first property that the last step broke."), f"VARIABLE {self.broken}"],
+            operator(self.init, bulleted("/\\", [word("Init"), word(f'{self.broken} = "{UNBROKEN}"')])),
+            *steps,
+            operator(self.next, bulleted("\\/", calls) if len(calls) > 1 else calls[0]),
+            [f"{self.spec} == {self.init} /\\ [][{self.next}]_<<vars, {self.broken}>>"],
+            [f'{self.unbroken} == {self.broken} = "{UNBROKEN}"'],
+        ]
+
+    def step(self, action: Action) -> list[str]:
+        """An action with the first property that it breaks."""
+        signature, writer = self.signature, self.writer(action)
+        claims = [
+            (prop.name, self.call(signature.properties[prop.name], [param.name for param in prop.params], writer))
+            for prop in self.system.of_kind("step")
+            if prop.of in (None, action.name)
+        ]
+        params = [param.name for param in action.params]
+        if action.name in signature.repeats:
+            claims.append((_repeat(action.name), f"{self.call(signature.repeats[action.name], params, writer)}'"))
+        lines = [f'IF ~{claim} THEN "{name}"' for name, claim in claims]
+        lines = [line if place == 0 else f"ELSE {line}" for place, line in enumerate(lines)]
+        prefix = f"{self.broken}' = "
+        first = f'"{UNBROKEN}"' if not lines else lines[0]
+        others = [*lines[1:], f'ELSE "{UNBROKEN}"'] if lines else []
+        said = Text((prefix + first, *(" " * len(prefix) + line for line in others)))
+        taken = word(self.call(signature.actions[action.name], params, writer))
+        return operator(self.call(self.actions[action.name], params, writer), bulleted("/\\", [taken, said]))
+
+    def some(self, action: Action) -> Text:
+        """The checked action, with any arguments."""
+        writer = self.writer(action)
+        call = word(self.call(self.actions[action.name], [param.name for param in action.params], writer))
+        ranges = [
+            rf"{writer.local(param.name)} \in {self.signature.shared.domain(param.type)}" for param in action.params
+        ]
+        return bound(rf"\E {', '.join(ranges)}", call) if ranges else call
+
+    def writer(self, action: Action) -> Expressions:
+        """A writer that knows the action's parameters."""
+        writer = Expressions(self.signature.shared)
+        writer.names.taken |= {self.broken, *(name for of in self.elements.values() for name in of.values())}
+        for param in action.params:
+            writer.local(param.name)
+        return writer
+
+    def call(self, name: str, params: Sequence[str], writer: Expressions) -> str:
+        """An operator with its arguments."""
+        return f"{name}({', '.join(map(writer.local, params))})" if params else name
+
+    # Configurations -------------------------------------------------------------------------------------------
+
+    def configuration(self, formulas: Sequence[str] = (), *, invariants: bool = True) -> str:
+        """What TLC is to check: everything but liveness, and these formulas besides, or they alone."""
+        signature = self.signature
+        claims = ["TypeOK"]
+        claims += [
+            signature.properties[prop.name]
+            for prop in self.system.properties
+            if prop.kind in ("invariant", "lemma") or (prop.kind == "assume" and prop.name not in signature.assumed)
+        ]
+        claims += ["NotStuck"] if signature.finals else []
+        claims += [self.unbroken] if self.checks else []
+        lines = [f"SPECIFICATION {self.spec if self.checks else 'Spec'}", *self.assigned()]
+        if self.renamings():
+            lines += [comment(f"SYMMETRY {self.symmetry}")]
+        lines += ["INVARIANTS", *(f"    {claim}" for claim in claims)] if invariants else []
+        return self.lines([*lines, *(["PROPERTIES", *(f"    {each}" for each in formulas)] if formulas else [])])
+
+    def lines(self, lines: Sequence[str]) -> str:
+        """The text of a configuration. A run ends where a bound cuts it, which is no deadlock."""
+        return "\n".join([generated(self.target), *lines]) + "\n"
+
+    def assigned(self) -> list[str]:
+        """The constants."""
+        shared, scope = self.signature.shared, self.scope
+        lines = ["CONSTANTS"]
+        for sort, of in self.elements.items():
+            lines += [f"    {name} = {element}" for element, name in of.items()]
+            lines.append(f"    {shared.domains[sort]} = {{{', '.join(of)}}}")
+        lines += [f"    {shared.greatest[nat.name]} = {scope.sizes[nat.name]}" for nat in self.system.nats]
+        for action in self.signature.budgeted:
+            limit = scope.budgets.get(action.name, NIL)
+            lines.append(f"    {shared.greatest[layout_budget(action.name)]} = {limit}")
+        lines += [f"    {shared.variables[name]} <- {here}" for name, here in self.given.items()]
+        return [*lines, f"    {NIL} = {NIL}"]
+
+
+def _repeat(action: str) -> str:
+    """The name that the engines give the claim that an action is idempotent."""
+    return f"{action}_idempotent"

@@ -1,0 +1,123 @@
+"""What a module declares: which types, constants and variables it has, and what everything in it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.ir.expr import Expr, Fold, Quantified, Read, walk
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.stmt import For, expressions, statements
+from holdfast.ir.system import Action, Property, System, Var
+from holdfast.ir.types import EnumType, IntType, NatType, OptionalType, SortType
+from holdfast.lower.layout import budget
+from holdfast.lower.tla.expressions import Globals
+from holdfast.lower.tla.names import Names, camel
+
+COUNT = OptionalType(NatType("any number"))
+"""What a budget holds: how often the action may still happen, or None where the scope does not say."""
+
+
+class Signature:
+    """The names of one system's module, which is called ``name``.
+
+    It has every ghost that a property reads, and no other.
+    """
+
+    def __init__(self, system: System, name: str) -> None:
+        self.system = system
+        kept = ghosts_read(system, system.properties)
+        self.ghosts = kept
+        """The ghosts that the module has."""
+        self.dropped = frozenset(var.name for var in system.variables if var.ghost and var.name not in kept)
+        self.given = tuple(var for var in system.variables if var.given)
+        limited = {name for scope in system.scopes.values() for name in scope.budgets}
+        self.budgeted = tuple(action for action in system.actions if action.name in limited)
+        """The actions that some scope has a budget for."""
+        self.budgets = tuple(Var(budget(a.name), (), COUNT, False, False, False, a.at) for a in self.budgeted)
+        self.variables = (
+            *(var for var in system.variables if not var.given and var.name not in self.dropped),
+            *self.budgets,
+        )
+        """The variables of the module, in order."""
+        self.enums = tuple(enum for enum in system.enums if enum.name in _types_used(system))
+        """Those that anything ranges over; error codes are no values of a module."""
+        self.names = Names()
+        self.module = self.names.take(name)
+        self.shared = Globals(self.names)
+        self._name_types()
+        self.shared.variables = {var.name: self.names.take(var.name) for var in (*self.given, *self.variables)}
+        for action, var in zip(self.budgeted, self.budgets, strict=True):
+            self.shared.variables[var.name] = self.names.take(f"{action.name}_left")
+        self.shared.changing = {var.name for var in self.variables if not var.constant}
+        self.actions = {action.name: self.names.take(camel(action.name)) for action in system.actions}
+        """The operator of each action."""
+        self.properties = {prop.name: self.names.take(camel(prop.name)) for prop in system.properties}
+        """The operator of each property; that of a property of steps is a condition on the step."""
+        self.always = {
+            prop.name: self.names.take(f"Always{self.properties[prop.name]}") for prop in system.of_kind("step")
+        }
+        """The temporal formula of each property of steps."""
+        self.owed, self.met = (
+            {prop.name: self._suffix(prop, word) for prop in system.of_kind("leads_to")} for word in ("Owed", "Met")
+        )
+        """The operators of the two sides of each leads-to."""
+        self.moving = tuple(var for var in self.variables if not var.ghost and var not in self.budgets)
+        """The variables of the protocol itself, which fairness looks at."""
+        self.protocol = "vars" if self.moving == self.variables else self.names.take("protocol")
+        """What they are called together."""
+        self.repeats = {
+            action.name: self.names.take(f"{self.actions[action.name]}Repeats")
+            for action in system.actions
+            if action.idempotent is not None
+        }
+        """For each idempotent action, the condition that it may be repeated."""
+        given = {var.name for var in self.given}
+        self.assumed = frozenset(
+            prop.name
+            for prop in system.of_kind("assume")
+            if all(part.var in given for part in walk(prop.body) if isinstance(part, Read))
+        )
+        """The assumptions that speak of nothing but what a scope gives; the others are invariants."""
+        self.finals = tuple(system.of_kind("final"))
+        self.allowed = {
+            action.name: self.names.take(f"{self.actions[action.name]}Allowed")
+            for action in (system.actions if self.finals else ())
+        }
+        """Where states may be stuck: for each action, the condition that no rule refuses it."""
+
+    def limit(self, action: Action) -> str:
+        """The constant that says how often an action may happen."""
+        return self.shared.greatest[budget(action.name)]
+
+    def _name_types(self) -> None:
+        system, shared = self.system, self.shared
+        kinds: list[SortType | NatType | EnumType | IntType] = [*system.sorts, *system.nats, *self.enums, *system.ints]
+        shared.domains = {kind.name: self.names.take(kind.name) for kind in kinds}
+        shared.domains[str(COUNT.of)] = "Nat"
+        for nat in system.nats:
+            shared.greatest[nat.name] = self.names.take(f"Max{nat.name}")
+        for action, var in zip(self.budgeted, self.budgets, strict=True):
+            shared.greatest[var.name] = self.names.take(f"Most{camel(action.name)}")
+
+    def _suffix(self, prop: Property, word: str) -> str:
+        return self.names.take(f"{self.properties[prop.name]}{word}")
+
+
+def _types_used(system: System) -> set[str]:
+    """The names of the types of variables, parameters, loops and quantifiers."""
+    kinds = {str(kind) for var in system.variables for kind in (*var.keys, var.value)}
+    kinds |= {str(param.type) for action in (system.init, *system.actions) for param in action.params}
+    kinds |= {str(param.type) for prop in system.properties for param in prop.params}
+    for action in (system.init, *system.actions):
+        kinds |= {str(stmt.domain) for stmt in statements(action.body) if isinstance(stmt, For)}
+    kinds |= {str(part.domain) for part in _parts(system) if isinstance(part, Quantified | Fold)}
+    return {kind.removesuffix(" | None") for kind in kinds}
+
+
+def _parts(system: System) -> Iterator[Expr]:
+    for action in (system.init, *system.actions):
+        yield from expressions(action.body)
+    for prop in system.properties:
+        for expr in (prop.body, prop.goal):
+            if expr is not None:
+                yield from walk(expr)

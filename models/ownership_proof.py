@@ -1,0 +1,139 @@
+"""What the proof of `ownership` needs beside its invariants: lemmas, each of which every step keeps.
+
+They say in turn that a node's reservation only moves on; that a handle and a close belong to the range with their
+epoch; that who still may ack has the newest handle, and no close for it is under way; and where the acked offsets lie.
+"""
+
+from __future__ import annotations
+
+from holdfast.lang import lemma
+from models.ownership import Ownership
+from models.parts.nodes import Proc
+from models.parts.streams import Epoch, Offset, Stream
+from models.parts.streams_proof import StreamTableProof
+
+
+class OwnershipProof(StreamTableProof, Ownership):
+    """Ownership with the lemmas that make its invariants inductive."""
+
+    def current(self, p: Proc, s: Stream) -> bool:
+        """Whether p's handle is one of the newest epoch of an existing stream."""
+        return self.exists[s] and self.handle[p, s] == self.epoch[s] and self.handle[p, s] > Epoch(0)
+
+    def all_acked_below(self, s: Stream, end: Offset) -> bool:
+        """Whether every acked offset of s lies below."""
+        return all(o < end for o in Offset if self.acked_by[s, o] is not None)
+
+    # Reservations ---------------------------------------------------------------------------------------------
+
+    @lemma
+    def one_reservation(self) -> bool:
+        """A node's reservation names one process."""
+        return all(all(not self.reserved[q] for q in Proc if self.are_peers(q, p)) for p in Proc if self.reserved[p])
+
+    @lemma
+    def reservation_moves_on(self) -> bool:
+        """Who has a handle or has sent a close has held the reservation: now it is his, or a later process's."""
+        return all(
+            all(
+                any(self.reserved[q] and (q == p or self.starts_before(p, q)) for q in Proc)
+                for p in Proc
+                if self.handle[p, s] > Epoch(0) or self.close_sent[p, s] > Epoch(0)
+            )
+            for s in Stream
+        )
+
+    # Handles and closes ---------------------------------------------------------------------------------------
+
+    @lemma
+    def epochs_come_from_the_table(self) -> bool:
+        """No handle and no close has an epoch that an existing stream has not had."""
+        return all(
+            all(self.handle[p, s] <= self.epoch[s] and self.close_sent[p, s] <= self.epoch[s] for p in Proc)
+            for s in Stream
+            if self.exists[s]
+        )
+
+    @lemma
+    def newest_handle_is_owners(self) -> bool:
+        """A handle of the newest epoch is the owner's."""
+        return all(all(self.owned_by(s, self.node_of[p]) for p in Proc if self.current(p, s)) for s in Stream)
+
+    @lemma
+    def live_handle_is_newest(self) -> bool:
+        """Who can ack has a handle of the newest epoch, and the stream is OPENED."""
+        return all(all(self.current(p, s) and self.opened[s] for p in Proc if self.can_ack(p, s)) for s in Stream)
+
+    @lemma
+    def handle_above_own_close(self) -> bool:
+        """A process has an open handle only above the epochs that it has closed."""
+        return all(
+            all(self.close_sent[p, s] < self.handle[p, s] for p in Proc if self.handle[p, s] > Epoch(0)) for s in Stream
+        )
+
+    @lemma
+    def peers_differ_in_handles(self) -> bool:
+        """No two processes of a node have handles of one epoch."""
+        return all(
+            all(
+                all(self.handle[q, s] != self.handle[p, s] for q in Proc if self.are_peers(q, p))
+                for p in Proc
+                if self.handle[p, s] > Epoch(0)
+            )
+            for s in Stream
+        )
+
+    @lemma
+    def no_peer_closes_live_handle(self) -> bool:
+        """Nobody of the node has sent a close for the handle of one who can ack."""
+        return all(
+            all(
+                all(self.close_sent[q, s] != self.handle[p, s] for q in Proc if self.are_peers(q, p))
+                for p in Proc
+                if self.can_ack(p, s)
+            )
+            for s in Stream
+        )
+
+    # Acked offsets --------------------------------------------------------------------------------------------
+
+    @lemma
+    def acked_above_end_is_believed(self) -> bool:
+        """What was acked at or above the end was so under a handle of the newest epoch that is still there."""
+        return all(all(self.acked_under_handle(s, o) for o in Offset if o >= self.end_offset[s]) for s in Stream)
+
+    def acked_under_handle(self, s: Stream, o: Offset) -> bool:
+        """Whether o, if it was acked, lies below where the handle of its process, which is current, has come."""
+        p = self.acked_by[s, o]
+        return p is None or (self.current(p, s) and o < self.next_offset[p, s])
+
+    @lemma
+    def closed_when_uploaded(self) -> bool:
+        """When the owner's node has sent the newest close, all that was acked under a handle of it is committed."""
+        return all(
+            all(
+                all(self.next_offset[p, s] <= self.end_offset[s] for p in Proc if self.current(p, s))
+                for q in Proc
+                if self.close_sent[q, s] == self.epoch[s] and self.owned_by(s, self.node_of[q])
+            )
+            for s in Stream
+        )
+
+    @lemma
+    def live_handle_is_above_acked(self) -> bool:
+        """Who can ack appends above all that was acked."""
+        return all(
+            all(self.all_acked_below(s, self.next_offset[p, s]) for p in Proc if self.can_ack(p, s)) for s in Stream
+        )
+
+    @lemma
+    def live_handle_is_in_range(self) -> bool:
+        """Who can ack appends into the current range, unless trim has moved that up to the start."""
+        return all(
+            all(
+                self.next_offset[p, s] >= self.range_start[s] or self.range_start[s] <= self.start_offset[s]
+                for p in Proc
+                if self.can_ack(p, s)
+            )
+            for s in Stream
+        )

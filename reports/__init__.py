@@ -1,0 +1,1 @@
+"""Renderers of the one result record (``holdfast.check.record``) for other tools."""

@@ -1,0 +1,62 @@
+"""JUnit XML, as CI servers read it: a test suite for each model and scope, a test case for each property.
+
+A violation is a ``failure``; what the budget left open is an ``error``, so that no reader takes it for a success.
+There is no clock in it but how long a check took: the same answer is the same file but for ``time``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree as ET
+
+from holdfast.check.record import Case, Record, Status
+
+FORBIDDEN = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold."""
+
+
+def render(records: Sequence[Record]) -> str:
+    """The records as one file."""
+    totals = _totals([case for record in records for case in record.cases])
+    # The schema knows no number of skipped ones at the root.
+    root = ET.Element("testsuites", {name: value for name, value in totals.items() if name != "skipped"})
+    root.set("name", "holdfast")
+    for record in records:
+        _suite(root, record)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: ET.Element, record: Record) -> None:
+    time = f"{record.seconds:.3f}"
+    suite = ET.SubElement(root, "testsuite", _totals(record.cases), name=clean(record.title), time=time)
+    properties = ET.SubElement(suite, "properties")
+    for name, value in (("verdict", record.verdict), ("exit_code", str(record.exit_code)), *record.figures):
+        ET.SubElement(properties, "property", name=clean(name), value=clean(value))
+    for case in record.cases:
+        _case(suite, record, case)
+
+
+def _case(suite: ET.Element, record: Record, case: Case) -> None:
+    named = f"{case.name} ({', '.join(case.ids)})" if case.ids else case.name
+    group = ".".join(part for part in (record.model, record.scope) if part)
+    found = ET.SubElement(suite, "testcase", classname=clean(group), name=clean(named))
+    if case.status in ("failed", "unanswered"):
+        tag = "failure" if case.status == "failed" else "error"
+        problem = ET.SubElement(found, tag, message=clean(case.message), type=clean(case.kind))
+        replay = f"\n\n{case.replay}" if case.replay else ""
+        problem.text = clean(f"{case.text or case.sentence}{replay}")
+    elif case.status == "skipped":
+        ET.SubElement(found, "skipped", message=clean(case.message))
+
+
+def _totals(cases: Sequence[Case]) -> dict[str, str]:
+    of = [case.status for case in cases]
+    named: dict[str, Status] = {"failures": "failed", "errors": "unanswered", "skipped": "skipped"}
+    return {"tests": str(len(of))} | {name: str(of.count(status)) for name, status in named.items()}
+
+
+def clean(text: str) -> str:
+    """The text without what XML cannot hold; a mark stands in its place."""
+    return FORBIDDEN.sub("\ufffd", text)

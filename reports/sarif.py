@@ -1,0 +1,90 @@
+"""SARIF 2.1.0, as code scanners read it: a result for each violation, at the model's line, with its run as code flow.
+
+A run has one thread flow for each process; ``executionOrder`` tells how they interleave. ``partialFingerprints`` are
+equal for the same finding in the next version of the model, so that a reader keeps what was said of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import quote
+
+from holdfast.check.record import Case, Moment, Record
+from holdfast.ir.errors import Place
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "SRCROOT"
+"""What paths are relative to: the folder in which the command runs."""
+
+
+def render(records: Sequence[Record]) -> str:
+    """The records as one file."""
+    said = [(record, case) for record in records for case in record.cases if case.status in ("failed", "unanswered")]
+    rules = {case.name: _rule(case) for record in records for case in record.cases}
+    order = {name: index for index, name in enumerate(rules)}
+    run = {
+        "tool": {
+            "driver": {
+                "name": "Holdfast",
+                "version": version("holdfast"),
+                "rules": list(rules.values()),
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": all(case.status != "unanswered" for _, case in said),
+                "exitCode": max((record.exit_code for record in records), default=0),
+            }
+        ],
+        "results": [_result(record, case, order[case.name]) for record, case in said],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(case: Case) -> dict[str, Any]:
+    ids = {"properties": {"tags": list(case.ids)}} if case.ids else {}
+    return {"id": case.name, "name": case.name, "shortDescription": {"text": case.sentence or case.name}, **ids}
+
+
+def _result(record: Record, case: Case, rule: int) -> dict[str, Any]:
+    replay = f"\n\n{case.replay}" if case.replay else ""
+    found: dict[str, Any] = {
+        "ruleId": case.name,
+        "ruleIndex": rule,
+        "level": "error" if case.status == "failed" else "warning",
+        "message": {"text": f"{record.model} {record.scope}: {case.message}. {case.sentence}{replay}"},
+        "locations": [] if case.at is None else [_location(case.at)],
+    }
+    if case.fingerprint:
+        found["partialFingerprints"] = {"holdfastRun/v1": case.fingerprint}
+    if case.flow:
+        found["codeFlows"] = [{"message": {"text": case.message}, "threadFlows": _threads(case.flow)}]
+    return found
+
+
+def _threads(flow: Sequence[Moment]) -> list[dict[str, Any]]:
+    """A thread flow for each process, in the order in which they first act."""
+    threads: dict[str, list[dict[str, Any]]] = {}
+    for number, moment in enumerate(flow):
+        place = {"location": _location(moment.at, moment.text), "executionOrder": number + 1}
+        threads.setdefault(moment.process, []).append(place)
+    return [{"id": process, "locations": places} for process, places in threads.items()]
+
+
+def _location(at: Place, text: str | None = None) -> dict[str, Any]:
+    message = {} if text is None else {"message": {"text": text}}
+    region = {"startLine": at.line, "startColumn": at.column}
+    return {"physicalLocation": {"artifactLocation": _artifact(at.file), "region": region}, **message}
+
+
+def _artifact(file: str) -> dict[str, Any]:
+    """A file below the folder of the command by its relative path, so that a file of results names no machine."""
+    path = Path(file).resolve()
+    if path.is_relative_to(Path.cwd()):
+        return {"uri": quote(PurePath(path.relative_to(Path.cwd())).as_posix()), "uriBaseId": ROOT}
+    return {"uri": quote(path.name), "uriBaseId": ROOT}

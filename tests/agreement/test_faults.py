@@ -1,0 +1,270 @@
+"""A test of the agreement: faults in one engine at a time, each of which another engine must notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check.agreement.opinions import Opinion, compared, drawn, proved, second_opinion, unrolled, walked
+from holdfast.check.live.fair import FairComponents
+from holdfast.check.plain_search import PlainSearch
+from holdfast.check.tlc import answer
+from holdfast.check.walker import Walker
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.stmt import Assign
+from holdfast.ir.system import System
+from holdfast.lower.emit import Emitter
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.labelled import LabelledSteps
+from holdfast.lower.smt.bodies import Bodies, Run
+from holdfast.lower.terms import Term
+from holdfast.lower.tla import expressions as tla_expressions
+from holdfast.lower.tla.conjuncts import Conjuncts
+from holdfast.lower.tla.text import word
+from tests.kernel.plain import use_python
+from tests.kernel.test_faults import FAULTS as KERNEL_FAULTS
+
+TESTS = Path(__file__).parents[1]
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+Question = Callable[["Asked"], Opinion]
+
+
+@attrs.frozen
+class Asked:
+    """Two models, and each without a rule that it needs."""
+
+    table: System
+    open_twice: System
+    lease: System
+    kept: System
+
+
+@pytest.fixture(scope="module")
+def asked() -> Asked:
+    """A stream table that may be opened twice without ST-14, and leases that nobody ends without LS-08."""
+    table = compile_model(load_model(str(TESTS / "check" / "models" / "table.py")))
+    lease = compile_model(load_model(str(TESTS / "live" / "models" / "lease.py")))
+    return Asked(table, remove_rules(table, ["ST-14"]), lease, remove_rules(lease, ["LS-08"]))
+
+
+def by_kernel(asked: Asked) -> Opinion:
+    """Interpreter and kernel on the model, and on its mutant."""
+    whole = compared(asked.table, asked.table.scopes["tiny"])
+    return whole if whole.problems else compared(asked.open_twice, asked.open_twice.scopes["tiny"])
+
+
+def by_walk(asked: Asked) -> Opinion:
+    """Random runs of the model, and of its mutant."""
+    whole = walked(asked.table, asked.table.scopes["tiny"], None)
+    return whole if whole.problems else walked(asked.open_twice, asked.open_twice.scopes["tiny"], 2)
+
+
+def by_graph(asked: Asked) -> Opinion:
+    """Liveness on both graphs."""
+    return drawn(asked.kept, asked.kept.scopes["tiny"])
+
+
+def by_proof(asked: Asked) -> Opinion:
+    """Nobody proves the mutant."""
+    return proved(asked.open_twice, "table", None, violated=True, cores=0)
+
+
+def by_unrolling(asked: Asked) -> Opinion:
+    """Z3 finds what the search finds."""
+    return unrolled(asked.open_twice, asked.open_twice.scopes["tiny"], 2, cores=0)
+
+
+def by_tlc(asked: Asked) -> Opinion:
+    """TLC on safety."""
+    return second_opinion(asked.table, asked.table.scopes["tiny"], "table", 300, owed=True)
+
+
+def by_tlc_live(asked: Asked) -> Opinion:
+    """TLC on liveness: violated, and not."""
+    starved = second_opinion(asked.kept, asked.kept.scopes["tiny"], "lease", 300, owed=True)
+    return (
+        starved
+        if starved.problems
+        else second_opinion(asked.lease, asked.lease.scopes["tiny"], "lease", 300, owed=True)
+    )
+
+
+QUESTIONS = (by_kernel, by_walk, by_graph, by_proof, by_unrolling, by_tlc, by_tlc_live)
+
+FAULTS: list[tuple[Plant, Question]] = []
+"""Each fault, and the comparison that notices it."""
+
+
+def noticed(question: Question) -> Callable[[Plant], Plant]:
+    """Note a fault, and who notices it."""
+
+    def note(plant: Plant) -> Plant:
+        FAULTS.append((plant, question))
+        return plant
+
+    return note
+
+
+# The interpreter, and what it shares with the kernel ----------------------------------------------------------------
+
+
+class Turned(Emitter):
+    """``>=`` for ``>``."""
+
+    def compare(self, op: str, left: Term, right: Term) -> Term:
+        return super().compare(">=" if op == ">" else op, left, right)
+
+
+@noticed(by_kernel)
+def interpreter_turns_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter takes ``>`` for ``>=``."""
+    defaults = Interpreter.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "emitter", Turned)
+
+
+@noticed(by_tlc)
+def both_turn_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interpreter and kernel take ``>`` for ``>=``: they agree, and TLC does not."""
+    right = Emitter.compare
+    monkeypatch.setattr(
+        Emitter, "compare", lambda self, op, left, one: right(self, ">=" if op == ">" else op, left, one)
+    )
+
+
+# The search and the kernel ------------------------------------------------------------------------------------------
+
+
+@noticed(by_kernel)
+def search_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search on the interpreter ends before the last level."""
+    right = PlainSearch._must_stop
+    monkeypatch.setattr(PlainSearch, "_must_stop", lambda self: right(self) or self.counters.depth >= 3)
+
+
+@noticed(by_kernel)
+def kernel_judges_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel leaves the last step property out."""
+    KERNEL_FAULTS["The last step property is left out where steps are judged."](monkeypatch)
+
+
+@noticed(by_kernel)
+def kernel_does_not_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the kernel a write does not clear what the cell held."""
+    KERNEL_FAULTS["A write does not clear what the cell held."](monkeypatch)
+
+
+# Walks --------------------------------------------------------------------------------------------------------------
+
+
+@noticed(by_walk)
+def walks_are_blind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random runs do not judge their steps."""
+    monkeypatch.setattr(Walker, "violated_by_step", lambda self, old, edge: None)
+    monkeypatch.setattr(Walker, "violated_by_state", lambda self, state: None)
+
+
+# Liveness -----------------------------------------------------------------------------------------------------------
+
+
+@noticed(by_tlc_live)
+def no_run_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ``live`` every state is served: it finds nothing that starves."""
+    right = FairComponents.of
+
+    def of(self: FairComponents, whole: object) -> object:
+        found = right(self, whole)  # type: ignore[arg-type]
+        return attrs.evolve(found, states=found.states[:0], components=found.components[:0])
+
+    monkeypatch.setattr(FairComponents, "of", of)
+
+
+@noticed(by_graph)
+def interpreter_draws_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph that the interpreter draws lacks a step of each state."""
+    right = LabelledSteps.of
+
+    def of(self: LabelledSteps, state: bytes) -> object:
+        steps, cuts = right(self, state)
+        return steps[:-1], cuts
+
+    monkeypatch.setattr(LabelledSteps, "of", of)
+
+
+# Proofs -------------------------------------------------------------------------------------------------------------
+
+
+def _lost_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def assign(self: Bodies, stmt: Assign, run: Run) -> None:
+        """Write nothing."""
+
+    monkeypatch.setattr(Bodies, "assign", assign)
+
+
+@noticed(by_unrolling)
+def formulas_without_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Z3's formulas nothing ever changes."""
+    _lost_writes(monkeypatch)
+
+
+# TLC ----------------------------------------------------------------------------------------------------------------
+
+
+@noticed(by_tlc)
+def module_turns_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The generator writes ``>=`` for ``>``."""
+    monkeypatch.setitem(tla_expressions._COMPARED, ">", ">=")
+
+
+@noticed(by_tlc)
+def module_without_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module does not say what stays as it is."""
+    monkeypatch.setattr(Conjuncts, "unchanged", lambda *_: word("TRUE"))
+
+
+@noticed(by_tlc)
+def depth_is_misread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of TLC's answer the states of a run are taken for its steps."""
+    right = answer._exhausted
+    monkeypatch.setattr(
+        answer, "_exhausted", lambda messages: attrs.evolve(found := right(messages), depth=(found.depth or 0) + 1)
+    )
+
+
+# Tests --------------------------------------------------------------------------------------------------------------
+
+
+def problems(question: Question, asked: Asked) -> Iterator[str]:
+    """What a comparison notices; an engine that breaks down has contradicted itself."""
+    try:
+        yield from question(asked).problems
+    except Exception as error:  # noqa: BLE001 - as holdfast verify has it
+        yield f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize(("plant", "question"), FAULTS, ids=[plant.__name__ for plant, _ in FAULTS])
+def test_a_fault_in_one_engine_is_noticed_by_another(
+    plant: Plant, question: Question, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparison says so."""
+    use_python(monkeypatch)
+    plant(monkeypatch)
+    assert list(problems(question, asked))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=[question.__name__ for question in QUESTIONS])
+def test_without_a_fault_all_agree(question: Question, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same comparisons notice nothing in the engines as they are."""
+    use_python(monkeypatch)
+    assert list(problems(question, asked)) == []
+
+
+def test_there_are_ten() -> None:
+    """At least ten faults, in six engines."""
+    assert len(FAULTS) >= 10

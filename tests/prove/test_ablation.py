@@ -1,0 +1,134 @@
+"""A proof without one of its lemmas: what is missed, what is suggested in its place, and what is stored of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.proof.ablation import Ablation, Ablations, ablations, format_ablations, read_ablations, stored_form
+from holdfast.check.proof.prove import prove
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_with_lemmas
+from holdfast.ir.system import System
+from tests.prove.conftest import Compiled, example
+from tests.prove.test_prove import LOCK
+
+ROOT = Path(__file__).parents[2]
+
+STORED = read_ablations(ROOT / "models" / "lemmas.json")
+
+EMPTY = "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
+
+
+def rows(system: System, **options: object) -> list[Ablation]:
+    """What becomes of the proof without each lemma."""
+    found = list(ablations(system, target="x.py", cores=0, **options))  # type: ignore[arg-type]
+    assert not any(isinstance(row, str) for row in found)
+    return [row for row in found if not isinstance(row, str)]
+
+
+def with_lemmas(name: str) -> System:
+    """A model of the repository with its lemmas."""
+    return compile_model(load_with_lemmas(name).model)
+
+
+def test_a_needed_lemma_is_missed_and_restored(compiled: Compiled) -> None:
+    """Without the one lemma of a lock a step breaks the invariant, in two nodes at least; a clause takes its place."""
+    (row,) = rows(compiled(LOCK + EMPTY))
+    assert (row.lemma, row.ends, row.name, row.action) == ("free_is_empty", "missed", "one_inside", "enter")
+    assert (dict(row.sizes), row.restored) == ({"Node": 2}, True)
+    (clause,) = row.clauses
+    lemma = f"@lemma\ndef suggested(self) -> bool:\n    return {clause}\n"
+    assert prove(compiled(LOCK + lemma), cores=0, searched=False).verdict == "proved"
+
+
+def test_an_idle_lemma_is_told(compiled: Compiled) -> None:
+    """A lemma without which everything is proved is idle, and the answer is 10."""
+    idle = "@lemma\ndef again(self) -> bool:\n    return count(self.inside[n] for n in Node) <= 2\n"
+    found = rows(compiled(LOCK + EMPTY + idle))
+    assert [(row.lemma, row.ends) for row in found] == [("free_is_empty", "missed"), ("again", "idle")]
+    assert Ablations("Lock", "lock", "00", tuple(found)).exit_code == 10
+    assert Ablations("Lock", "lock", "00", tuple(found[:1])).exit_code == 0
+    assert Ablations("Lock", "lock", "00", tuple(found[:1]), "interrupted").exit_code == 20
+
+
+def test_what_is_not_proved_misses_nothing(compiled: Compiled) -> None:
+    """A proof that does not go through as it is says nothing about its lemmas."""
+    with pytest.raises(UsageError, match=r"^x.py is not proved as it is; `holdfast prove x.py` says what is missing$"):
+        rows(compiled(LOCK))
+
+
+def test_a_limit_ends_the_trials(compiled: Compiled) -> None:
+    """Time that is up is said, and no row is made up."""
+    found = list(ablations(compiled(LOCK + EMPTY), target="x.py", cores=0, budget=Budget(seconds=1e-9)))
+    assert found == ["time: more than 1e-09 s"]
+
+
+def test_rows_are_stored_beside_those_of_other_models(tmp_path: Path) -> None:
+    """What is stored is read again; a model's rows take the place of its earlier ones, and no other's."""
+    path = tmp_path / "lemmas.json"
+    one = Ablations("One", "one", "aa", (Ablation("l", "missed", "p", "a", (("Node", 2),), ("c",), restored=True),))
+    other = Ablations("Other", "other", "bb", ())
+    path.write_text(format_ablations({}, [other, one]))
+    stored = read_ablations(path)
+    assert stored == {"one": stored_form(one), "other": stored_form(other)}
+    newer = attrs.evolve(one, fingerprint="cc", rows=())
+    assert json.loads(format_ablations(stored, [newer])) == {"one": stored_form(newer), "other": stored_form(other)}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"one": {}}', '{"one": {"fingerprint": "aa", "lemmas": [3]}}', "\0" * 9])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    """One line, with the file and what to do."""
+    path = tmp_path / "lemmas.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"lemmas.json: holds no lemmas \(.*\); remove it"):
+        read_ablations(path)
+
+
+# What is stored of the models ------------------------------------------------------------------------------------
+
+
+def test_every_lemma_of_the_examples_is_missed() -> None:
+    """In the documentation's examples, too, no lemma is idle."""
+    found = rows(example("two_phase_commit"))
+    assert {row.ends for row in found} == {"missed"}
+    assert sum(row.restored for row in found) * 2 >= len(found)
+
+
+@pytest.mark.parametrize("name", sorted(STORED))
+def test_the_list_is_of_the_models_as_they_are(name: str) -> None:
+    """Every lemma is in the list, each is missed, and for at least half of them suggested clauses take their place."""
+    system, stored = with_lemmas(name), STORED[name]["lemmas"]
+    renew = f"renew it with `holdfast prove {name} --ablate --update`"
+    assert STORED[name]["fingerprint"] == system.fingerprint, renew
+    assert [row["lemma"] for row in stored] == [prop.name for prop in system.of_kind("lemma")], renew
+    assert {row["ends"] for row in stored} == {"missed"}
+    assert sum(row["restored"] for row in stored) * 2 >= len(stored)
+
+
+def test_a_row_of_the_list_is_found_again() -> None:
+    """One lemma of ownership, left out again: the same is missed, in the same sizes."""
+    system, lemma = with_lemmas("ownership"), "covered_below_end"
+    lacking = attrs.evolve(system, properties=tuple(prop for prop in system.properties if prop.name != lemma))
+    result = prove(lacking, cores=0, searched=False, sane=False, suggest=False)
+    assert result.exit_code == 20
+    first = next(proof for proof in result.properties if proof.counterexample is not None)
+    found = first.counterexample
+    assert found is not None
+    stored = next(each for each in STORED["ownership"]["lemmas"] if each["lemma"] == lemma)
+    assert (stored["name"], stored["action"]) == (first.claim.name, found.action)
+    assert stored["sizes"] == dict(found.sizes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(STORED))
+def test_the_whole_list_is_found_again(name: str) -> None:
+    """Every row is what leaving out the lemma gives today."""
+    system = with_lemmas(name)
+    found = Ablations(system.name, name, system.fingerprint, tuple(rows(system)))
+    assert stored_form(found) == STORED[name]

@@ -1,0 +1,383 @@
+"""Proofs for any sizes: what is proved, what stands in the way, and what a search makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.proof import asking
+from holdfast.check.proof.prove import prove
+from holdfast.check.proof.result import ProofResult, PropertyProof, proof_to_json
+from holdfast.check.proof.text import render_proof
+from holdfast.check.proof.unroll import unroll
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
+from holdfast.lower.smt.fragment import fragment
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.solve import Answer
+from tests.prove.conftest import Compiled, example
+
+LOCK = """
+inside: Rel[Node]
+free: bool
+tiny = Scope({Node: 2})
+@init
+def nobody(self) -> None:
+    self.inside.fill(False)
+    self.free = True
+@action
+def enter(self, n: Node) -> None:
+    require(self.free, "LK-01")
+    self.inside[n] = True
+    self.free = False
+@action
+def leave(self, n: Node) -> None:
+    require(self.inside[n], "LK-02")
+    self.inside[n] = False
+    self.free = True
+@invariant
+def one_inside(self) -> bool:
+    \"\"\"LK-10. At most one node is inside.\"\"\"
+    return count(self.inside[n] for n in Node) <= 1
+"""
+"""A lock that takes a lemma: while it is free nobody is inside."""
+
+
+def proof_of(result: ProofResult, name: str) -> PropertyProof:
+    """The answer for one property."""
+    return next(proof for proof in result.properties if proof.claim.name == name)
+
+
+def without(system: System, name: str) -> System:
+    """The system without one of its properties."""
+    return attrs.evolve(system, properties=tuple(prop for prop in system.properties if prop.name != name))
+
+
+@pytest.mark.parametrize("name", ["two_phase_commit", "lock_with_leases"])
+def test_examples_are_proved(name: str) -> None:
+    """Everything holds for any number of participants, clients and tokens, with every seed, and no lemma is idle."""
+    result = prove(example(name), cores=0, seeds=3)
+    assert (result.verdict, result.exit_code, result.unneeded, result.unstable) == ("proved", 0, (), ())
+    assert {proof.verdict for proof in result.properties} == {"proved"}
+    assert all(checked.problem is None for checked in result.sanity)
+
+
+@pytest.mark.parametrize("lemma", ["one_decision", "commit_was_promised", "promises_are_kept"])
+def test_a_lemma_that_is_missing_is_missed(lemma: str) -> None:
+    """Without any one lemma nothing is proved that needs it, and no run violates it: exit code 20."""
+    result = prove(without(example("two_phase_commit"), lemma), cores=0, suggest=False)
+    assert (result.verdict, result.exit_code) == ("not_inductive", 20)
+    assert [each.scope for each in result.searched] == ["tiny"]
+
+
+def test_a_counterexample_is_small_and_real(compiled: Compiled) -> None:
+    """The step starts in a state where the invariant holds, in the least sizes, and the interpreter takes it."""
+    result = prove(compiled(LOCK), cores=0, suggest=False)
+    found = proof_of(result, "one_inside").counterexample
+    assert found is not None
+    assert dict(found.sizes) == {"Node": 2}
+    assert [step.action for step in found.trace.steps] == ["any", "enter"]
+    assert found.trace.steps[0].values == (False, True, True)
+    assert found.trace.steps[1].values == (True, True, False)
+    assert found.trace.command is None
+
+
+def test_a_suggested_lemma_restores_the_proof(compiled: Compiled) -> None:
+    """What is suggested is text of the language; with it in the model the proof goes through."""
+    found = proof_of(prove(compiled(LOCK), cores=0), "one_inside")
+    (suggestion,) = found.suggestions
+    assert suggestion.restores
+    lemma = f"@lemma\ndef suggested(self) -> bool:\n    return {suggestion.text}\n"
+    mended = prove(compiled(LOCK + lemma), cores=0)
+    assert mended.verdict == "proved"
+    assert proof_of(mended, "one_inside").needs == ("suggested",)
+
+
+def test_a_false_lemma_is_a_defect(compiled: Compiled) -> None:
+    """A lemma that a run violates ends 12 with that run, and says that it is a lemma."""
+    lemma = "@lemma\ndef never_taken(self) -> bool:\n    return self.free\n"
+    result = prove(compiled(LOCK + lemma), cores=0)
+    assert (result.verdict, result.exit_code) == ("violated", 12)
+    (finding,) = result.searched[0].findings
+    assert (finding.shown.name, finding.shown.kind, finding.length) == ("never_taken", "lemma", 1)
+    assert "The lemma never_taken is violated" in render_proof(result)
+
+
+def test_a_defect_of_the_larger_scope_is_found(compiled: Compiled) -> None:
+    """What only the default scope shows is found as soon as it is not proved."""
+    body = """
+    x: N
+    tiny = Scope({N: 1, Node: 1})
+    default = Scope({N: 3, Node: 1})
+    @init
+    def zero(self) -> None:
+        self.x = N(0)
+    @action
+    def grow(self, n: Node, to: N) -> None:
+        require(to > self.x, "CT-01")
+        self.x = to
+    @invariant
+    def small(self) -> bool:
+        return self.x < N(3)
+    """
+    result = prove(compiled(body), cores=0)
+    assert result.verdict == "violated"
+    assert [each.scope for each in result.searched] == ["default"]
+
+
+def test_what_rests_on_something_unproved_is_not_proved(compiled: Compiled) -> None:
+    """A lemma that is not inductive takes with it what is proved from it alone."""
+    lemmas = """
+    @lemma
+    def free_is_empty(self) -> bool:
+        return not self.free or not any(self.inside[n] for n in Node)
+    spoilt: bool
+    @init
+    def unspoilt(self) -> None:
+        self.spoilt = False
+    @action
+    def spoil(self) -> None:
+        require(self.spoilt, "LK-03")
+        self.free = True
+    """
+    indented = "\n".join(line[4:] for line in lemmas.splitlines())
+    result = prove(compiled(LOCK + indented), cores=0, suggest=False, searched=False)
+    assert proof_of(result, "free_is_empty").verdict == "not_inductive"
+    assert proof_of(result, "free_is_empty").counterexample is not None
+    spoilt = proof_of(result, "one_inside")
+    assert (spoilt.verdict, spoilt.counterexample, spoilt.resting_on) == ("not_inductive", None, ("free_is_empty",))
+
+
+def test_only_what_is_needed_is_asked() -> None:
+    """One property is proved with the lemmas that it needs, and theirs; others are not asked for."""
+    result = prove(example("lock_with_leases"), properties=["LL-10"], cores=0)
+    assert [proof.claim.name for proof in result.properties] == ["one_writer", "tokens_come_from_the_service"]
+    assert result.exit_code == 0
+
+
+def test_the_number_of_processes_changes_nothing() -> None:
+    """In this process or in two others, and asked again, the answer is the same."""
+    first = proof_to_json(prove(example("two_phase_commit"), cores=0))
+    second = proof_to_json(prove(without(example("two_phase_commit"), "x"), cores=2))
+    assert {**first, "timing": None} == {**second, "timing": None}
+
+
+# What empties a proof --------------------------------------------------------------------------------------------
+
+
+def test_a_contradictory_assumption_is_exposed(compiled: Compiled) -> None:
+    """From a contradiction everything follows, so that it is looked for: exit code 10."""
+    body = """
+    near: Rel[Node]
+    seen: bool
+    @init
+    def begin(self) -> None:
+        self.seen = False
+    @action
+    def see(self, n: Node) -> None:
+        require(self.near[n], "NE-01")
+        self.seen = True
+    @assume
+    def impossible(self) -> bool:
+        return all(self.near[n] and not self.near[n] for n in Node)
+    @invariant
+    def blind(self) -> bool:
+        return not self.seen
+    """
+    result = prove(compiled(body), cores=0, searched=False)
+    assert result.verdict == "proved"
+    assert result.exit_code == 10
+    assert "there is no initial state: its formula contradicts itself" in [
+        checked.problem for checked in result.failed_sanity
+    ]
+
+
+def test_an_action_that_is_never_possible_fails(compiled: Compiled) -> None:
+    """An action whose rules contradict one another, or what is assumed, is named: exit code 10."""
+    action = '@action\ndef both(self, n: Node) -> None:\n    require(self.inside[n] and not self.inside[n], "LK-04")\n'
+    lemma = (
+        "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
+    )
+    result = prove(compiled(LOCK + action + lemma), cores=0, searched=False)
+    assert (result.verdict, result.exit_code) == ("proved", 10)
+    (failed,) = result.failed_sanity
+    assert failed.what == "both possible"
+    assert "both is never possible" in render_proof(result)
+
+
+def test_an_invariant_that_says_nothing_fails(compiled: Compiled) -> None:
+    """What is true of every state whatever is named."""
+    idle = "@invariant\ndef idle(self) -> bool:\n    return self.free or not self.free\n"
+    result = prove(compiled(LOCK + idle), cores=0, searched=False, suggest=False)
+    assert [checked.what for checked in result.failed_sanity] == ["idle can be false"]
+
+
+def test_false_as_a_lemma_is_exposed(compiled: Compiled) -> None:
+    """A lemma that is never true proves nothing: it fails at the start, and no action is possible with it."""
+    lemma = "@lemma\ndef never(self) -> bool:\n    return self.free and not self.free\n"
+    result = prove(compiled(LOCK + lemma), cores=0, searched=False, suggest=False)
+    assert proof_of(result, "never").verdict == "not_inductive"
+    assert {"enter possible", "leave possible"} <= {checked.what for checked in result.failed_sanity}
+    assert result.exit_code != 0
+
+
+# No answer -------------------------------------------------------------------------------------------------------
+
+
+def test_what_no_formula_says_is_unknown(compiled: Compiled) -> None:
+    """A sum over a sort without a size is not first-order: no answer, with the reason; the rest is proved."""
+    body = """
+    x: Map[Node, N]
+    tiny = Scope({Node: 2, N: 1})
+    @init
+    def zero(self) -> None:
+        self.x.fill(N(0))
+    @action
+    def stay(self, n: Node) -> None:
+        self.x[n] = N(0)
+    @invariant
+    def little(self) -> bool:
+        return sum(self.x[n] for n in Node) <= 1
+    @invariant
+    def none_at_all(self) -> bool:
+        return all(self.x[n] == N(0) for n in Node)
+    """
+    result = prove(compiled(body), cores=0, searched=False)
+    little = proof_of(result, "little")
+    assert little.verdict == "unknown"
+    problem = "no formula says this: sum over Node, which has no size in a proof"
+    assert little.gaps[0].reason.startswith(f"{problem} (")
+    assert little.gaps[0].reason.endswith("written0.py:22:5)")
+    assert little.gaps[0].question is None
+    assert proof_of(result, "none_at_all").verdict == "proved"
+    assert result.exit_code == 20
+
+
+def test_a_minimum_has_the_meaning_it_has_in_a_scope() -> None:
+    """Over a type without a size ``min`` is the value of an element that no other one beats, in each queue its own."""
+    queues = compile_model(load_model(str(Path(__file__).parents[1] / "smt" / "models" / "queues.py")))
+    result = prove(queues, cores=0, searched=False, suggest=False)
+    verdicts = {proof.claim.ids[0]: proof.verdict for proof in result.properties}
+    assert verdicts.pop("QU-05") == "not_inductive"
+    assert set(verdicts.values()) == {"proved"}
+
+
+def test_no_answer_keeps_the_question(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Z3 gives up, the reason and the question in SMT-LIB are kept, and it is never called proved."""
+    monkeypatch.setattr(asking, "ask", lambda *_, **__: Answer("unknown", reason="(incomplete quantifiers)"))
+    lemma = (
+        "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
+    )
+    result = prove(compiled(LOCK + lemma), cores=0, searched=False)
+    gap = proof_of(result, "one_inside").gaps[0]
+    assert (result.verdict, result.exit_code) == ("unknown", 20)
+    assert gap.reason == "(incomplete quantifiers)"
+    assert gap.question is not None
+    assert gap.question.endswith("(check-sat-assuming ())\n")
+
+
+def test_a_limit_ends_without_an_answer() -> None:
+    """Time that is up is no proof."""
+    result = prove(example("two_phase_commit"), cores=0, budget=Budget(seconds=1e-9))
+    assert (result.verdict, result.exit_code) == ("unknown", 20)
+    assert result.ended_by == "time: more than 1e-09 s"
+
+
+def test_what_cannot_be_proved_is_refused() -> None:
+    """A witness is no claim about all runs."""
+    with pytest.raises(UsageError, match="done: nothing that can be proved"):
+        prove(example("two_phase_commit"), properties=["done"], cores=0)
+
+
+# Longer and bounded ----------------------------------------------------------------------------------------------
+
+TRAP = """
+mode: Mode
+@init
+def fine(self) -> None:
+    self.mode = Mode.OK
+@action
+def stay(self, n: Node) -> None:
+    require(self.mode == Mode.OK, "TR-01")
+    self.mode = Mode.OK
+@action
+def fall(self, n: Node) -> None:
+    require(self.mode == Mode.TRAP, "TR-02")
+    self.mode = Mode.BAD
+@invariant
+def never_bad(self) -> bool:
+    return self.mode != Mode.BAD
+"""
+"""A trap that nothing leads to: two states in a row show that nobody falls."""
+
+
+def test_k_induction_needs_no_lemma(compiled: Compiled) -> None:
+    """What one state before does not show, two may."""
+    system = compiled(TRAP)
+    assert prove(system, cores=0, searched=False, suggest=False).verdict == "not_inductive"
+    result = prove(system, cores=0, searched=False, length=2)
+    assert (result.verdict, proof_of(result, "never_bad").length) == ("proved", 2)
+    assert "never_bad: proved by 2-induction" in render_proof(result)
+
+
+def test_k_induction_needs_its_base(compiled: Compiled) -> None:
+    """A longer induction proves nothing that a short run violates."""
+    system = compiled(
+        TRAP.replace("self.mode = Mode.OK\n@action\ndef stay", "self.mode = Mode.TRAP\n@action\ndef stay")
+    )
+    assert prove(system, cores=0, searched=False, suggest=False, length=3).verdict == "not_inductive"
+
+
+def test_a_bounded_search_finds_the_shortest_run(compiled: Compiled) -> None:
+    """A run of two steps is found at depth two, replayed by the interpreter, and at no smaller depth."""
+    system = compiled(LOCK.replace('    require(self.free, "LK-01")\n', ""))
+    assert unroll(system, 1, cores=0).verdict == "none_within"
+    found = unroll(system, 3, cores=0)
+    assert (found.verdict, found.exit_code, found.depth) == ("violated", 12, 2)
+    assert found.trace is not None
+    assert [step.action for step in found.trace.steps] == ["init", "enter", "enter"]
+
+
+# The fragment ----------------------------------------------------------------------------------------------------
+
+
+def fragment_of(system: System) -> tuple[list[str], tuple[str, ...]]:
+    """The circular ways of a system's questions, and its integers."""
+    assumed = list(system.of_kind("invariant", "lemma"))
+    found = fragment(Logic(system, ghosts_read(system, assumed), assumed))
+    return [f"{edge.source} -> {edge.target}: {edge.why}" for edge in found.circular], found.arithmetic
+
+
+def test_a_decidable_model_has_no_circle() -> None:
+    """Where no sort leads back to itself there is nothing to report."""
+    assert fragment_of(example("two_phase_commit")) == ([], ())
+
+
+def test_circles_are_named(compiled: Compiled) -> None:
+    """A function from a sort to itself, and a "for all some", are ways round; computed numbers are integers."""
+    body = """
+    next_one: Map[Node, Node | None]
+    seen: Rel[Node, Node]
+    x: N
+    @init
+    def begin(self) -> None:
+        self.next_one.fill(None)
+        self.seen.fill(True)
+        self.x = N(0)
+    @action
+    def link(self, n: Node, m: Node) -> None:
+        self.next_one[n] = m
+        self.x = self.x + 1
+    @invariant
+    def everybody_is_seen(self) -> bool:
+        return all(any(self.seen[n, m] for m in Node) for n in Node)
+    """
+    circles, integers = fragment_of(compiled(body))
+    assert circles == ["Node -> Node: everybody_is_seen", "Node -> Node: next_one"]
+    assert integers == ("N",)

@@ -1,0 +1,198 @@
+"""What a proof may rest on: nothing that is not proved itself, whatever was asked for."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+import z3
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.proof import asking
+from holdfast.check.proof.asking import Askers, Spent
+from holdfast.check.proof.prove import prove
+from holdfast.check.proof.text import render_proof
+from holdfast.check.proof.unroll import unroll
+from holdfast.ir.system import System
+from holdfast.lower.smt.solve import checked
+from tests.prove.conftest import Compiled, example
+
+CHAIN = """
+low: bool
+middle: bool
+high: bool
+@init
+def all_down(self) -> None:
+    self.low = False
+    self.middle = False
+    self.high = False
+@action
+def climb(self, n: Node) -> None:
+    self.high = self.middle
+@action
+def leap(self, n: Node) -> None:
+    require(self.low, "CH-01")
+    self.middle = True
+@invariant
+def never_high(self) -> bool:
+    return not self.high
+@lemma
+def never_middle(self) -> bool:
+    return not self.middle
+"""
+"""``never_high`` needs ``never_middle``, which needs a lemma about ``low`` that is not there."""
+
+SLIDE = """
+mode: Mode
+@init
+def fine(self) -> None:
+    self.mode = Mode.OK
+@action(idempotent="SL-10")
+def slide(self, n: Node) -> None:
+    if self.mode == Mode.OK:
+        self.mode = Mode.TRAP
+    else:
+        self.mode = Mode.BAD
+@invariant
+def any_mode(self) -> bool:
+    return self.mode != Mode.OK or self.mode == Mode.OK
+"""
+"""A slide that goes two steps from the start, and one from anywhere else: nothing leads back to the start."""
+
+
+def verdicts(system: System, **options: object) -> dict[str, str]:
+    """The verdict of each property, without a search beside."""
+    result = prove(system, cores=0, searched=False, suggest=False, **options)  # type: ignore[arg-type]
+    return {proof.claim.name: proof.verdict for proof in result.properties}
+
+
+def test_what_rests_on_the_unproved_is_not_proved(compiled: Compiled) -> None:
+    """A property whose lemma fails is not proved, and the text says on what it rests; asked for alone, too."""
+    system = compiled(CHAIN)
+    wanted = {"never_high": "not_inductive", "never_middle": "not_inductive"}
+    assert verdicts(system) == wanted
+    assert verdicts(system, properties=["never_high"]) == wanted
+    result = prove(system, cores=0, searched=False, suggest=False)
+    assert "never_high: not proved, 5 queries; rests on never_middle" in render_proof(result)
+
+
+def test_what_is_asked_for_alone_proves_what_it_needs(compiled: Compiled) -> None:
+    """Where one lemma fails and another one would do, that one is proved as well before it is relied on."""
+    false = "@lemma\ndef also_high(self) -> bool:\n    return not self.middle and not self.high\n"
+    system = compiled(CHAIN + false)
+    assert verdicts(system, properties=["never_high"]) == dict.fromkeys(
+        ("never_high", "never_middle", "also_high"), "not_inductive"
+    )
+    mended = compiled(CHAIN + false + "@lemma\ndef never_low(self) -> bool:\n    return not self.low\n")
+    assert set(verdicts(mended).values()) == {"proved"}
+
+
+def test_an_order_of_lemmas_changes_no_verdict() -> None:
+    """Equal properties in another order are proved alike."""
+    system = example("lock_with_leases")
+    turned = attrs.evolve(system, properties=tuple(reversed(system.properties)))
+    assert verdicts(system) == verdicts(turned)
+
+
+def test_a_longer_induction_of_idempotence_has_a_base(compiled: Compiled) -> None:
+    """A repetition that changes something right at the start is not proved by assuming several states before it."""
+    for length in (1, 2, 3):
+        assert verdicts(compiled(SLIDE), length=length)["slide_idempotent"] == "not_inductive"
+    lower = compiled(SLIDE.replace("self.mode = Mode.OK\n@action", "self.mode = Mode.TRAP\n@action"))
+    assert verdicts(lower)["slide_idempotent"] == "not_inductive"
+    assert verdicts(lower, length=2)["slide_idempotent"] == "proved"
+
+
+def test_a_model_without_an_invariant_is_asked_too(compiled: Compiled) -> None:
+    """A step property alone may need a lemma, and one is suggested."""
+    body = """
+    a: bool
+    b: bool
+    tiny = Scope({Node: 1})
+    @init
+    def off(self) -> None:
+        self.a = False
+        self.b = False
+    @action
+    def move(self, n: Node) -> None:
+        self.a = self.b
+    @step
+    def stays(self, old: Self) -> bool:
+        return self.a == old.a
+    """
+    result = prove(compiled(body), cores=0)
+    assert (result.verdict, result.exit_code) == ("not_inductive", 20)
+    assert [each.text for each in result.properties[0].suggestions] == ["not self.b"]
+
+
+# Small sizes, and Ctrl-C ------------------------------------------------------------------------------------------
+
+
+def test_no_size_can_be_smaller(compiled: Compiled) -> None:
+    """With fewer nodes fewer numbers will do, though not before: sizes are lowered until none can be any more."""
+    body = """
+    x: N
+    y: N
+    z: N
+    @init
+    def zero(self) -> None:
+        self.x = N(0)
+        self.y = N(0)
+        self.z = N(0)
+    @action
+    def raise_x(self, to: N, n: Node) -> None:
+        self.x = to
+    @lemma
+    def many_nodes_need_numbers(self) -> bool:
+        return all(n == m for n in Node for m in Node) or any(
+            i < j and j < k and k < l for i in N for j in N for k in N for l in N
+        )
+    @invariant
+    def no_stairs(self) -> bool:
+        return self.x <= self.y or self.y <= self.z
+    """
+    result = prove(compiled(body), properties=["no_stairs"], cores=0, searched=False, suggest=False)
+    found = next(proof.counterexample for proof in result.properties if proof.claim.name == "no_stairs")
+    assert found is not None
+    assert dict(found.sizes) == {"N": 2, "Node": 1}
+
+
+class Interrupted:
+    """A solver during whose work Ctrl-C was pressed, as Z3 tells it."""
+
+    def check(self) -> z3.CheckSatResult:
+        """No answer."""
+        return z3.unknown
+
+    def reason_unknown(self) -> str:
+        """Why."""
+        return "interrupted from keyboard"
+
+
+def test_an_interrupt_that_z3_takes_is_passed_on() -> None:
+    """Z3 catches Ctrl-C while it works; that is no answer of its own."""
+    with pytest.raises(KeyboardInterrupt):
+        checked(Interrupted())
+
+
+def test_ctrl_c_ends_a_proof_without_an_answer(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the midst of a question as well as between two."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asking, "ask", interrupt)
+    result = prove(compiled(CHAIN), cores=0, searched=False)
+    assert (result.verdict, result.ended_by, result.exit_code) == ("unknown", "interrupted", 20)
+    found = unroll(compiled(CHAIN), 2, cores=0)
+    assert (found.verdict, found.reason, found.exit_code) == ("unknown", "interrupted", 20)
+
+
+def test_a_question_takes_no_longer_than_is_left() -> None:
+    """What a budget leaves limits each question, and nothing that is left ends the check."""
+    now = [0.0]
+    askers = Askers(0, Meter(Budget(seconds=5.0), clock=lambda: now[0]))
+    now[0] = 4.0
+    assert askers.allowed(20.0) == 1.0
+    now[0] = 6.0
+    with pytest.raises(Spent):
+        askers.allowed(20.0)

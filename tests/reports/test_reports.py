@@ -1,0 +1,161 @@
+"""Reports that other tools read: valid by the published schemas, and saying what the command says.
+
+``schemas/`` holds those schemas as they were published: SARIF 2.1.0 (OASIS), and the JUnit XML that Jenkins reads.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import attrs
+import jsonschema
+import pytest
+import xmlschema
+
+from holdfast.check.budget import Budget
+from holdfast.check.record import Case, Record, record_of
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from reports import github, junit, sarif
+from tests.cli.samples import COUNTER
+
+SCHEMAS = Path(__file__).with_name("schemas")
+SARIF = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+JUNIT = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
+
+
+def answered(*without: str, **options: Any) -> list[Record]:
+    """What a search of `ownership` answers."""
+    system = remove_rules(compile_model(load_model("ownership")), without)
+    result = search(system, system.scope("tiny"), target="ownership", engine="interpreter", **options)
+    return [record_of(system, result, "check")]
+
+
+@pytest.fixture(scope="module")
+def violated() -> list[Record]:
+    """Of a search that ends with a violation."""
+    return answered("ST-14", keep_going=False)
+
+
+@pytest.fixture(scope="module")
+def unanswered() -> list[Record]:
+    """Of a search that a limit ends."""
+    return answered(budget=Budget(states=200))
+
+
+def hostile() -> list[Record]:
+    """An answer whose texts hold what XML cannot, what GitHub reads as its own, and no ASCII."""
+    text = 'a "b" <c> & \x00\x1b[31m %0A\r\n:: , é \U0001f512 \ud800'.encode("utf-16", "surrogatepass")
+    said = text.decode("utf-16", "replace")
+    case = Case(name=said, kind=said, ids=(said,), sentence=said, at=None, status="failed", message=said, text=said)
+    return [Record(engine="check", model=said, scope="", verdict="violated", exit_code=12, cases=(case,))]
+
+
+def test_junit_is_valid(violated: list[Record], unanswered: list[Record]) -> None:
+    """Whatever the answer is, and whatever characters it holds."""
+    for records in (violated, unanswered, [*violated, *unanswered], hostile(), []):
+        JUNIT.validate(junit.render(records))
+
+
+def test_sarif_is_valid(violated: list[Record], unanswered: list[Record]) -> None:
+    """As above."""
+    for records in (violated, unanswered, [*violated, *unanswered], hostile(), []):
+        jsonschema.validate(json.loads(sarif.render(records)), SARIF)
+
+
+def test_the_schemas_refuse_what_is_not_valid(violated: list[Record]) -> None:
+    """Or the two tests above would say nothing."""
+    wrong = json.loads(sarif.render(violated))
+    wrong["runs"][0]["results"][0]["level"] = "grave"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, SARIF)
+    with pytest.raises(xmlschema.XMLSchemaValidationError):
+        JUNIT.validate(junit.render(violated).replace("<testcase classname", "<testcase klass"))
+
+
+def test_a_violation_is_a_failure_with_its_run(violated: list[Record]) -> None:
+    """The text is the run as the command prints it, with the line that replays it."""
+    suite = ET.fromstring(junit.render(violated)).find("testsuite")  # noqa: S314 - written just now
+    assert suite is not None
+    failed = [case for case in suite.findall("testcase") if case.find("failure") is not None]
+    assert [case.get("name") for case in failed] == ["one_owner (INV-01)"]
+    problem = failed[0].find("failure")
+    assert problem is not None
+    assert problem.text is not None
+    assert problem.get("message") == "one_owner (INV-01) is violated in 2 steps"
+    assert "open(p=p1, s=s1" in problem.text
+    assert "holdfast replay 'ownership tiny -ST-14" in problem.text
+    assert suite.get("failures") == "1"
+
+
+def test_what_is_left_open_is_no_success(unanswered: list[Record]) -> None:
+    """A limit of states answers nothing, so every property is an error for JUnit and a warning elsewhere."""
+    suite = ET.fromstring(junit.render(unanswered)).find("testsuite")  # noqa: S314 - written just now
+    assert suite is not None
+    assert int(suite.get("errors", "0")) == int(suite.get("tests", "0")) > 0
+    levels = {found["level"] for found in json.loads(sarif.render(unanswered))["runs"][0]["results"]}
+    assert levels == {"warning"}
+    assert {line.split()[0] for line in github.render(unanswered).splitlines()} == {"::warning"}
+
+
+def test_a_green_run_has_no_findings(tmp_path: Path) -> None:
+    """Every property is a test that passed, and scanners have nothing to show."""
+    (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
+    system = compile_model(load_model(str(tmp_path / "counter.py")))
+    result = search(system, system.scope("tiny"), target="counter", engine="interpreter")
+    records = [record_of(system, result, "check")]
+    assert records[0].exit_code == 0
+    assert {case.status for case in records[0].cases} == {"passed"}
+    assert json.loads(sarif.render(records))["runs"][0]["results"] == []
+    assert github.render(records) == ""
+
+
+def test_the_run_is_a_code_flow_on_the_models_lines(violated: list[Record]) -> None:
+    """One thread for each process, the steps in the order of the run."""
+    (found,) = json.loads(sarif.render(violated))["runs"][0]["results"]
+    threads = found["codeFlows"][0]["threadFlows"]
+    assert [thread["id"] for thread in threads] == ["p1", "p3", "state"]
+    places = sorted((place for thread in threads for place in thread["locations"]), key=lambda p: p["executionOrder"])
+    lines = Path("models/ownership.py").read_text(encoding="utf-8").splitlines()
+    at = [place["location"]["physicalLocation"] for place in places]
+    assert {each["artifactLocation"]["uri"] for each in at} == {"models/ownership.py"}
+    assert ["def open(" in lines[each["region"]["startLine"] - 1] for each in at] == [True, True, False]
+    assert "def one_owner(" in lines[at[-1]["region"]["startLine"] - 1]
+
+
+def test_the_fingerprint_is_that_of_the_finding(violated: list[Record]) -> None:
+    """It stays when lines move or are reworded, and differs between findings."""
+
+    def of(records: list[Record]) -> list[str]:
+        found = json.loads(sarif.render(records))["runs"][0]["results"]
+        return [each["partialFingerprints"]["holdfastRun/v1"] for each in found]
+
+    moved = [attrs.evolve(violated[0], cases=tuple(_moved(case) for case in violated[0].cases))]
+    assert of(moved) == of(violated)
+    every = of(answered("ST-14", keep_going=True))
+    assert len(set(every)) == len(every) > 1
+
+
+def _moved(case: Case) -> Case:
+    assert case.at is not None
+    return attrs.evolve(case, at=attrs.evolve(case.at, line=case.at.line + 7), sentence="Said otherwise.")
+
+
+def test_an_annotation_is_one_line_at_the_property(violated: list[Record]) -> None:
+    """GitHub reads lines; whatever a text holds, it stays on one."""
+    (line,) = github.render(violated).splitlines()
+    assert line.startswith("::error file=models/ownership.py,line=")
+    assert "%0Aholdfast replay" in line
+    assert len(github.render(hostile()).splitlines()) == 1
+
+
+def test_equal_answers_give_equal_bytes(violated: list[Record]) -> None:
+    """But for the time, nothing in a report depends on the hour or the machine."""
+    again = [attrs.evolve(record, seconds=violated[0].seconds) for record in answered("ST-14", keep_going=False)]
+    for renderer in (junit.render, sarif.render, github.render):
+        assert renderer(again) == renderer(violated)

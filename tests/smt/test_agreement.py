@@ -1,0 +1,34 @@
+"""Formulas against the interpreter: at small sizes both must say the same of any state, reached or not."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from tests.smt.comparing import Comparison
+
+MODELS = Path(__file__).parents[1]
+
+CASES = {
+    "ownership": ("ownership", "tiny", (), (), 2, 6),
+    "streams": ("lower/models/streams.py", "default", (), (), 12, 8),
+    "streams without rules": ("lower/models/streams.py", "tiny", (), ("ST-12", "CK-02.node@close"), 8, 6),
+    "gauges": ("lower/models/gauges.py", "tiny", (), (), 6, 8),
+    "lenient gauges": ("lower/models/gauges.py", "default", ("lenient", "keep_leader"), ("GA-02", "GA-06"), 3, 8),
+    "table": ("check/models/table.py", "default", (), (), 6, 8),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_formulas_and_interpreter_agree(case: str) -> None:
+    """Starts, steps with all that they write, refusals, and properties of states and steps are the same."""
+    name, scope, variants, removed, states, arguments = CASES[case]
+    path = name if "/" not in name else str(MODELS / name)
+    system = remove_rules(compile_model(load_model(path), variants=variants), removed)
+    compared = Comparison(system, system.scopes[scope])
+    assert list(compared.differences(random.Random(11), states, arguments)) == []

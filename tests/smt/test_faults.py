@@ -1,0 +1,237 @@
+"""A test of the tests: faults planted in what writes formulas, each of which the comparison must notice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+import pytest
+import z3
+
+from holdfast.ir.compile import compile_model
+from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantified, Read, Ruled, Wrap
+from holdfast.ir.load import load_model
+from holdfast.ir.stmt import Assign, Fill, For, If, Stmt
+from holdfast.ir.system import System
+from holdfast.lower.smt.bodies import Bodies, Run, written_places
+from holdfast.lower.smt.expressions import Expressions, Scope
+from holdfast.lower.smt.state import State
+from holdfast.lower.smt.values import Maybe, Plain, Value, same
+from tests.smt.comparing import Comparison
+
+MODELS = Path(__file__).parents[1]
+
+
+class LostFrame(Bodies):
+    """A variable that only one branch writes is what that branch makes of it, whichever branch is taken."""
+
+    def branch(self, stmt: If, run: Run) -> None:
+        before = run.state
+        super().branch(stmt, run)
+        then = Run(Scope(dict(run.scope.names), before), [])
+        self.run(stmt.then, then)
+        for var, reading in then.state.readings.items():
+            if reading is not before.readings[var]:
+                run.state = run.state.with_reading(var, reading)
+
+
+class SwappedBranches(Bodies):
+    """The two branches of an ``if`` are taken for one another."""
+
+    def branch(self, stmt: If, run: Run) -> None:
+        super().branch(If(stmt.test, stmt.orelse, stmt.then, stmt.at), run)
+
+
+class LostGuards(Bodies):
+    """A rule within a branch forbids nothing."""
+
+    def branch(self, stmt: If, run: Run) -> None:
+        kept = list(run.guards)
+        super().branch(stmt, run)
+        run.guards[:] = kept
+
+
+class NoEarlyReturn(Bodies):
+    """What follows a ``return`` is run all the same."""
+
+    def branch(self, stmt: If, run: Run) -> None:
+        super().branch(If(stmt.test, stmt.then, (), stmt.at), run)
+        self.run(stmt.orelse, run)
+
+
+class ReadsBefore(Bodies):
+    """What is written is computed from the state before the step."""
+
+    first: State
+    depth = 0
+
+    def run(self, body: Sequence[Stmt], run: Run) -> None:
+        self.first = run.state if self.depth == 0 else self.first
+        self.depth += 1
+        super().run(body, run)
+        self.depth -= 1
+
+    def assign(self, stmt: Assign, run: Run) -> None:
+        now, run.state = run.state, self.first
+        keys = self.expressions.keys(stmt.var, stmt.keys, run.scope)
+        value = self.admitted(stmt.var, stmt.value, run)
+        run.state = now.written(self.universe, stmt.var, keys, value)
+
+
+class NoCut(Bodies):
+    """A value beyond its type is stored all the same."""
+
+    def admitted(self, var: str, expr: Expr, run: Run) -> Value:
+        kept = list(run.guards)
+        found = super().admitted(var, expr, run)
+        run.guards[:] = kept
+        return found
+
+
+class HalfFill(Bodies):
+    """A fill leaves the cells of the first element."""
+
+    def fill(self, stmt: Fill, run: Run) -> None:
+        before = run.state.readings[stmt.var]
+        super().fill(stmt, run)
+        filled = run.state.readings[stmt.var]
+        if self.universe.system.var(stmt.var).keys:
+            first = z3.BitVecVal(0, 32, self.universe.ctx)
+            run.state = run.state.with_reading(
+                stmt.var, lambda keys: self.universe.chosen(same(keys[0], first), before(keys), filled(keys))
+            )
+
+
+class LastWriteLost(Bodies):
+    """The last write of a body is lost."""
+
+    def run(self, body: Sequence[Stmt], run: Run) -> None:
+        super().run(body[:-1] if body and isinstance(body[-1], Assign) else body, run)
+
+
+class WrongPlace(Bodies):
+    """A loop takes its element for the first part of every key."""
+
+    def loop(self, stmt: For, run: Run) -> None:
+        before = run.branch()
+
+        def after(element: z3.ExprRef) -> State:
+            one = before.branch()
+            one.scope.names[stmt.var] = element
+            self.run(stmt.body, one)
+            return one.state
+
+        for var in written_places(stmt):
+            run.state = run.state.looped(var, 0, after)
+
+
+class StrictOrder(Expressions):
+    """``<`` for ``<=``."""
+
+    def order(self, op: str, left: Plain, right: Plain) -> z3.BoolRef:
+        return super().order("<" if op == "<=" else op, left, right)
+
+
+class TurnedOrder(Expressions):
+    """``a < b`` is read as ``b < a``."""
+
+    def order(self, op: str, left: Plain, right: Plain) -> z3.BoolRef:
+        return super().order(op, right, left) if op == "<" else super().order(op, left, right)
+
+
+class WrapsNothing(Expressions):
+    """A value that becomes an Optional becomes None."""
+
+    def wrap(self, node: Wrap, at: Scope) -> Value:
+        found = super().wrap(node, at)
+        assert isinstance(found, Maybe)
+        return Maybe(self.universe.false, found.value)
+
+
+class NoneIsSomething(Expressions):
+    """None is stored as a value."""
+
+    def lit(self, node: Lit) -> Value:
+        found = super().lit(node)
+        return Maybe(self.universe.true, None) if isinstance(found, Maybe) else found
+
+
+class SomeForAll(Expressions):
+    """``any`` for ``all``."""
+
+    def quantified(self, node: Quantified, at: Scope) -> z3.BoolRef:
+        return super().quantified(Quantified("any", node.var, node.domain, node.body), at)
+
+
+class OldIsNew(Expressions):
+    """A step property reads the new state as the old one."""
+
+    def read(self, node: Read, at: Scope) -> Value:
+        return super().read(Read(node.var, node.keys, node.type), at)
+
+
+class TransposedKeys(Expressions):
+    """A cell of two keys of one size is read and written the wrong way round."""
+
+    def keys(self, var: str, keys: Sequence[Expr], at: Scope) -> list[z3.ExprRef]:
+        return super().keys(var, keys, at)[::-1]
+
+
+class DroppedFilter(Expressions):
+    """A fold runs over all elements."""
+
+    def fold(self, node: Fold, at: Scope) -> Plain:
+        return super().fold(Fold(node.kind, node.var, node.domain, TRUE, node.value, node.default, node.type), at)
+
+
+class RuleAlwaysTrue(Expressions):
+    """A labelled condition counts as true."""
+
+    def expr(self, node: Expr, at: Scope) -> Value:
+        return self.universe.true if isinstance(node, Ruled) else super().expr(node, at)
+
+
+FAULTS = [
+    fault
+    for base in (Bodies, Expressions)
+    for fault in base.__subclasses__()
+    if fault.__module__ == __name__
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def gauges() -> System:
+    """A model that uses every part of the language, with a step property that some steps violate."""
+    system = compile_model(load_model(str(MODELS / "lower/models/gauges.py")))
+    grows = next(prop for prop in system.properties if prop.name == "time_passes")
+    assert isinstance(grows.body, Compare)
+    stands = attrs.evolve(grows, name="time_stands", body=attrs.evolve(grows.body, op="=="))
+    return attrs.evolve(system, properties=(*system.properties, stands))
+
+
+def is_noticed(system: System, fault: type) -> bool:
+    """Whether something differs, or a formula comes out that has no value."""
+    kinds = {"bodies": fault} if issubclass(fault, Bodies) else {"expressions": fault}
+    comparison = Comparison(system, system.scopes["tiny"], **kinds)
+    try:
+        return next(comparison.differences(random.Random(5), 5, 8), None) is not None
+    except (AssertionError, AttributeError, z3.Z3Exception):
+        return True
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_planted_fault_is_caught(gauges: System, fault: type) -> None:
+    """The comparison with the interpreter notices the fault."""
+    assert is_noticed(gauges, fault)
+
+
+def test_without_a_fault_nothing_differs(gauges: System) -> None:
+    """The same comparison finds nothing in the formulas as they are."""
+    assert not is_noticed(gauges, Bodies)
+
+
+def test_there_are_faults() -> None:
+    """At least ten faults are planted."""
+    assert len(FAULTS) >= 10

@@ -1,0 +1,92 @@
+"""TLC and ``live`` on what models owe: the same properties are violated, and TLC's runs are runs of the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.check.tlc import liveness
+from holdfast.check.tlc.agreement import SecondOpinion
+from holdfast.check.tlc.answer import Finding, TlcError
+from holdfast.check.tlc.liveness import LiveAgreement, compare_liveness
+from holdfast.check.tlc.process import Tools
+from tests.tla.asking import opinion, system_of
+
+MAILBOX = "tests/tla/models/mailbox.py"
+LAMP = "tests/tla/models/lamp.py"
+LONG = 3_000
+"""Seconds for runs that take minutes."""
+
+
+def compared(asked: SecondOpinion) -> LiveAgreement:
+    """What both find of a model that owes something."""
+    found = compare_liveness(asked)
+    assert found is not None
+    return found
+
+
+def test_what_is_owed_comes_under_fairness(tools: Tools) -> None:
+    """A letter arrives, since carrying it is fair to each letter."""
+    found = compared(opinion(tools, system_of(MAILBOX), target=MAILBOX))
+    assert (found.properties, found.ours, found.theirs, found.differences) == (("arrives",), (), (), ())
+
+
+def test_a_lasso_of_tlc_is_a_run_of_the_model(tools: Tools) -> None:
+    """Where letters get lost, both find the property violated, and TLC's run shows it in the model too."""
+    found = compared(opinion(tools, system_of(MAILBOX, variants=["lossy"]), target=MAILBOX))
+    assert (found.ours, found.theirs, found.differences) == (("arrives",), ("arrives",), ())
+    [run] = found.runs
+    assert run.loop is not None
+    assert run.shown.name == "arrives"
+    assert "lose" in [step.action for step in run.steps]
+
+
+def test_what_a_bound_cuts_is_impossible_to_tlc(tools: Tools) -> None:
+    """What ``live`` would call violated if cuts were impossible, TLC does; the other property holds for both."""
+    found = compared(opinion(tools, system_of(LAMP), target=LAMP))
+    assert (found.ours, found.only_if_cut, found.theirs) == ((), ("ages",), ("ages",))
+    assert found.agrees
+    assert [run.claim for run in found.runs] == [None]
+
+
+def test_fairness_that_counts_ghosts_is_noticed(tools: Tools) -> None:
+    """If a step that changes a ghost alone would do, nobody had to light the lamp; and the difference is told."""
+
+    def change(files: dict[str, str]) -> dict[str, str]:
+        text = files["lamp.tla"]
+        assert "protocol == <<lit, age>>" in text
+        return files | {"lamp.tla": text.replace("protocol == <<lit, age>>", "protocol == <<lit, age, tried>>")}
+
+    found = compared(opinion(tools, system_of(LAMP), target=LAMP, change=change))
+    assert found.differences == ("shines: live: holds; TLC: violated",)
+
+
+def test_a_run_that_owes_nothing_is_an_error(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TLC's word is not taken for it: its run has to name the property."""
+    monkeypatch.setattr(liveness, "finding", lambda _: Finding("liveness", name="DebtsArePaid"))
+    with pytest.raises(TlcError, match="violated by a run that owes nothing"):
+        compared(opinion(tools, system_of(MAILBOX), target=MAILBOX))
+
+
+def test_a_model_that_owes_nothing_is_not_asked(tools: Tools) -> None:
+    """Without a @leads_to there is no run of TLC."""
+    assert compare_liveness(opinion(tools, system_of("tests/lower/models/streams.py"))) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["stream_log", "reassignment"])
+def test_tlc_agrees_on_what_the_models_owe(tools: Tools, model: str) -> None:
+    """The whole models, in scope tiny."""
+    asked = opinion(tools, system_of(model), target=model)
+    asked.seconds = LONG
+    assert compared(asked).differences == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "removed", "starved"), [("stream_log", "RC-06", "recovery_ends")])
+def test_tlc_agrees_on_what_starves(tools: Tools, model: str, removed: str, starved: str) -> None:
+    """Without a rule that liveness needs, both find the same property violated."""
+    asked = opinion(tools, system_of(model, [removed]), target=model)
+    asked.seconds = LONG
+    found = compared(asked)
+    assert found.differences == ()
+    assert starved in found.theirs

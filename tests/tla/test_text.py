@@ -1,0 +1,128 @@
+"""Texts of TLA+: brackets where they are needed and nowhere else, and columns that hold lists together."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantified, Unwrap
+from holdfast.ir.types import BOOL, INT, NatType, OptionalType, SortType
+from holdfast.lower.tla.expressions import Expressions, Globals
+from holdfast.lower.tla.names import Names, camel, identifier
+from holdfast.lower.tla.text import (
+    JOINED,
+    Text,
+    bracketed,
+    bulleted,
+    choice,
+    commented,
+    equation,
+    hang,
+    implication,
+    junction,
+    paragraph,
+    word,
+)
+
+NODE, EPOCH = SortType("Node"), NatType("Epoch")
+A, B, C = (Name(name, BOOL) for name in "abc")
+X, Y = Name("x", OptionalType(EPOCH)), Name("y", EPOCH)
+THREE = Lit(3, INT)
+
+
+def written(expr: Expr) -> str:
+    """The text of an expression, on one line or more."""
+    module = Globals(Names())
+    module.domains = {"Node": "Node", "Epoch": "Epoch"}
+    return "\n".join(Expressions(module).expr(expr).lines)
+
+
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (And((A, Or((B, C)))), r"a /\ (b \/ c)"),
+        (Or((And((A, B)), C)), r"(a /\ b) \/ c"),
+        (Implies(And((A, B)), C), r"a /\ b => c"),
+        (Implies(Implies(A, B), C), r"(a => b) => c"),
+        (Implies(A, Implies(B, C)), r"a => (b => c)"),
+        (And((A, Quantified("any", "n", NODE, B))), r"a /\ (\E n \in Node : b)"),
+        (Not(And((A, B))), r"~(a /\ b)"),
+        (Compare("==", Compare("==", A, B), C), "(a = b) = c"),
+        (Quantified("all", "n", NODE, Quantified("all", "m", NODE, A)), r"\A n \in Node, m \in Node : a"),
+        (Quantified("all", "n", NODE, Quantified("any", "m", NODE, A)), r"\A n \in Node : \E m \in Node : a"),
+        (And((Not(IsNone(X)), Compare("==", Unwrap(X, EPOCH), Y))), "x = y"),
+        (And((Not(IsNone(X)), Compare("<", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x < y"),
+        (And((Not(IsNone(X)), Compare("!=", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x # y"),
+        (Compare(">=", Lit(-2, INT), THREE), "-2 >= 3"),
+        (Lit("IDLE", EPOCH), '"IDLE"'),
+    ],
+)
+def test_brackets_stand_where_they_are_needed(expr: Expr, text: str) -> None:
+    """What binds less tightly stands in brackets; a test for None goes where an equality says as much."""
+    assert written(expr) == text
+
+
+def test_a_long_conjunction_becomes_a_list() -> None:
+    """Beyond the room of a line, the parts stand below one another, each behind its bullet."""
+    parts = [word("first" * 8), bulleted("\\/", [word("second" * 8), word("third" * 8)])]
+    assert junction("/\\", parts).lines == (
+        f"/\\ {'first' * 8}",
+        f"/\\ \\/ {'second' * 8}",
+        f"   \\/ {'third' * 8}",
+    )
+
+
+def test_lines_move_together() -> None:
+    """A text of several lines is moved as a whole, so that its bullets stay below one another."""
+    text = bracketed(bulleted("/\\", [word("a"), word("b")]), JOINED)
+    assert text.lines == ("(/\\ a", " /\\ b)")
+    assert hang("x = ", text).lines == ("x = (/\\ a", "     /\\ b)")
+
+
+def test_nothing_follows_a_comment_on_its_line() -> None:
+    """A closing bracket goes to a line of its own, and a choice over several lines, where a comment ends the line."""
+    noted = commented(word("a = b"), "ST-12")
+    assert hang("(", noted, ")").lines == (r"(a = b  \* ST-12", " )")
+    assert choice(word("t"), noted, word("c")).lines == ("IF t", r"THEN a = b  \* ST-12", "ELSE c")
+
+
+def test_an_equation_keeps_its_right_side_together() -> None:
+    """`v' = a => b` would be an implication: all that binds less tightly than `=` stands in brackets."""
+    assert equation("v'", implication(word("a"), word("b"))).lines == ("v' = (a => b)",)
+    assert equation("v'", junction("/\\", [word("a"), word("b")])).lines == ("v' = (a /\\ b)",)
+    assert equation("v'", choice(word("a"), word("b"), word("c"))).lines == ("v' = IF a THEN b ELSE c",)
+
+
+def test_an_else_if_stands_below_its_if() -> None:
+    """A chain of choices does not wander to the right."""
+    inner = Text(("IF b", "THEN y", "ELSE z"), 0)
+    assert choice(word("a" * 70), word("x"), inner).lines == (
+        f"IF {'a' * 70}",
+        "THEN x",
+        "ELSE IF b",
+        "THEN y",
+        "ELSE z",
+    )
+
+
+def test_comments_are_ascii() -> None:
+    """TLA+ tools read ASCII: usual signs have stand-ins, others are shown by their numbers, and nothing is lost."""
+    assert paragraph("A → B ≥ C… 図") == [r"\* A -> B >= C... \u56f3"]
+
+
+def test_items_of_a_list_stay_apart() -> None:
+    """A comment keeps the items of a list below one another, and paragraphs apart."""
+    assert paragraph("A list:\n- one\n  item\n- another\n\nand more\ntext") == [
+        r"\* A list:",
+        r"\* - one item",
+        r"\* - another",
+        r"\*",
+        r"\* and more text",
+    ]
+
+
+def test_names_are_free() -> None:
+    """A name is none of TLA+'s, of its modules', or of another thing; odd letters and prefixes are written out."""
+    names = Names()
+    assert [names.take(name) for name in ("s", "s", "Nat", "IF", "Next")] == ["s", "s_2", "Nat_2", "IF_2", "Next_2"]
+    assert (identifier("é"), identifier("_"), identifier("WF_x")) == ("ue9", "x_", "xWF_x")
+    assert (camel("send_close"), camel("_"), camel("openIt")) == ("SendClose", "_", "OpenIt")
