@@ -70,9 +70,9 @@ EXPAND = (
     "(slower on large models), larger caches of known rows (no gain)."
 )
 TWO_CORES = (
-    "Both cores wait for each other after every round and level, and while Python grows a table; the faster one core "
-    "is, the more that counts. Tried: smaller buffers and chunks, which bring the ratio nearer to the goal and make "
-    "searches slower. A search of half a second is mostly its many short levels; repeat the measurement, too."
+    "Both cores wait for each other twice a level, and a search of half a second is mostly its short levels; repeat "
+    "the measurement. Tried: one call of machine code for all that a core does in a round, which is how it is, since "
+    "between calls Python runs on one core at a time; smaller buffers, which make searches slower in all."
 )
 INTERPRETER = (
     "The interpreter is no tree walk: it runs Python that is written for the scope, loops written out and constants "

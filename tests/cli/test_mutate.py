@@ -192,6 +192,8 @@ def test_wrong_arguments(holdfast: Run, args: list[str], said: str) -> None:
 def test_an_interrupted_command_reports_what_it_has(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C the rows so far are printed, what is left is named, later models are not tried, and it ends 20."""
     kept: list[Facts] = []
+    # A shell that runs the tests in the background has them ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: Facts) -> None:
         kept.append(facts)
@@ -201,6 +203,7 @@ def test_an_interrupted_command_reports_what_it_has(holdfast: Run, monkeypatch: 
     Path("counter.py").write_text(COUNTER)
     monkeypatch.setattr(MutationLog, "keep", interrupt)
     ran = holdfast("mutate", "lock.py", "counter.py")
+    signal.signal(signal.SIGINT, before)
 
     assert ran.code == 20
     assert "ended early (interrupted); not tried: " in ran.out

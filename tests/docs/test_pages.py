@@ -18,6 +18,7 @@ PAGES = (
     "docs/live.md",
     "docs/tlc.md",
     "docs/prove.md",
+    *sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*.md")),
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LONGEST = 120
@@ -60,6 +61,18 @@ def test_lines_are_short(name: str) -> None:
     printed = {line for block in blocks(page) if block.language == "console" for line in block.lines}
     long = [line for line in page.splitlines() if len(line) > LONGEST and line not in printed]
     assert [line for line in long if not line.startswith("| ")] == []
+
+
+def test_every_finding_is_in_the_index() -> None:
+    """A row for each page, with its title and a command that the page shows."""
+    index = (ROOT / "docs/findings/README.md").read_text()
+    rows = re.findall(r"^\| \[([^]]+)\]\(([^)]+)\) \| ([^|]+) \| [^|]+ \| `([^`]+)` \|$", index, re.MULTILINE)
+    pages = sorted(path.name for path in (ROOT / "docs/findings").glob("*-*.md"))
+    assert sorted(file for _, file, _, _ in rows) == pages
+    for number, file, title, command in rows:
+        page = (ROOT / "docs/findings" / file).read_text()
+        assert page.startswith(f"# {number}: {title}\n")
+        assert f"\n$ {command}" in page
 
 
 def test_the_packages_are_all_named() -> None:

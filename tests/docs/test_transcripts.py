@@ -41,9 +41,22 @@ evening
 """
 
 
+GUIDES = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/walk.md",
+    "docs/traces.md",
+    "docs/live.md",
+    "docs/tlc.md",
+    "docs/prove.md",
+]
+FINDINGS = sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*-*.md"))
+QUICK = ["docs/findings/AM-20.md", "docs/findings/CA-23-order.md", "docs/findings/CA-47.md", "docs/findings/ZG-2.md"]
+"""One page of most models; the others take a minute together, and are followed in the slow tier."""
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["README.md", "docs/tutorial.md", "docs/walk.md", "docs/traces.md", "docs/live.md", "docs/tlc.md", "docs/prove.md"],
+    "name", [*GUIDES, *(pytest.param(page, marks=() if page in QUICK else pytest.mark.slow) for page in FINDINGS)]
 )
 def test_pages_show_what_happens(name: str, tmp_path: Path, update_golden: bool) -> None:
     """Who does what the page does sees what the page shows."""

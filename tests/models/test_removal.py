@@ -113,10 +113,10 @@ def without_declarations(text: str) -> str:
 
 
 def deleted(folder: Path, model: str, label: str) -> System:
-    """A copy of the model and its parts in which the rule is deleted by hand."""
+    """A copy of the model, its parts and what it extends in which the rule is deleted by hand."""
     package = f"copy_of_{model}_{re.sub('[^a-z0-9]', '_', label.lower())}"
     edited = 0
-    for path in (FOLDER / "__init__.py", FOLDER / f"{model}.py", *sorted((FOLDER / "parts").glob("*.py"))):
+    for path in sorted(FOLDER.rglob("*.py")):
         text = without_declarations(path.read_text(encoding="utf-8"))
         shorter = without_rule(text, label)
         if shorter is not None and (path.stem == model or path.stem in parts_of(model)):

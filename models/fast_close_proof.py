@@ -1,0 +1,309 @@
+"""What the proof of `fast_close` needs beside its invariants: lemmas, each of which every step keeps.
+
+As in `stream_log`, a node's reservation and its registration only move on, so that of its processes one at most is not
+barred, and that one has the stream. Then: an entry lies below the end, apart from all others, and nothing of it is
+covered; and what a WAL holds is covered, or its node's to commit.
+"""
+
+from __future__ import annotations
+
+from holdfast.lang import lemma
+from models.fast_close import FastClose
+from models.parts.fast_brokers import Mode
+from models.parts.handles import Phase
+from models.parts.nodes import Node, Proc
+from models.parts.streams import Epoch, Offset, Stream
+from models.parts.streams_proof import StreamTableProof
+
+
+class FastCloseProof(StreamTableProof, FastClose):
+    """FastClose with the lemmas that make its invariants inductive."""
+
+    def registered(self, p: Proc) -> bool:
+        """Whether it is p that its node has registered last."""
+        n = self.node_of[p]
+        return self.node_epoch[n] == self.incarnation[p] and self.failover_mode[n] == self.failover[p]
+
+    def succeeded(self, p: Proc) -> bool:
+        """Whether a process of p's node that starts after p has the reservation."""
+        return any(self.reserved[q] and self.starts_before(p, q) for q in Proc)
+
+    def opener(self, p: Proc, s: Stream) -> bool:
+        """Whether p has opened s under the newest epoch."""
+        return self.handle[p, s] == self.epoch[s] and self.handle[p, s] > Epoch(0) and not self.recovers(p, s)
+
+    def has(self, p: Proc, s: Stream, o: Offset) -> bool:
+        """Whether the WAL of p's node has a record at o."""
+        return self.wal[self.node_of[p], s, o]
+
+    def in_entry(self, n: Node, s: Stream, o: Offset) -> bool:
+        """Whether o is part of an entry of n."""
+        return self.effective_from(n, s) <= o and o < self.entry_to[n, s]
+
+    # Reservation and registration -----------------------------------------------------------------------------
+
+    @lemma
+    def one_reservation(self) -> bool:
+        """A node's reservation names one process."""
+        return all(all(not self.reserved[q] for q in Proc if self.are_peers(q, p)) for p in Proc if self.reserved[p])
+
+    @lemma
+    def started_has_reserved(self) -> bool:
+        """Who has started has held the reservation: now it is its own, or a later process's."""
+        return all(self.reserved[p] or self.succeeded(p) for p in Proc if self.phase[p] != Phase.OFF)
+
+    @lemma
+    def handle_has_reserved(self) -> bool:
+        """So has who has a handle, started or not."""
+        return all(self.reserved[p] or self.succeeded(p) for p in Proc for s in Stream if self.handle[p, s] > Epoch(0))
+
+    @lemma
+    def barred_is_succeeded(self) -> bool:
+        """Who is barred has not the reservation: a later process has it."""
+        return all(self.succeeded(p) for p in Proc if self.barred(p))
+
+    @lemma
+    def known_has_reserved(self) -> bool:
+        """An incarnation that the controller knows has held the reservation."""
+        return all(
+            self.reserved[p] or self.succeeded(p)
+            for p in Proc
+            if not self.failover[p] and self.node_epoch[self.node_of[p]] == self.incarnation[p]
+        )
+
+    @lemma
+    def registers_once(self) -> bool:
+        """A process that is yet to register is not known; a worker's incarnation is, or a newer one."""
+        return all(
+            self.node_epoch[self.node_of[p]] >= self.incarnation[p]
+            if self.failover[p]
+            else self.node_epoch[self.node_of[p]] != self.incarnation[p]
+            for p in Proc
+            if self.phase[p] == Phase.RESERVED
+        )
+
+    @lemma
+    def past_barrier_is_registered(self) -> bool:
+        """Who has passed the barrier is registered, or barred."""
+        return all(
+            self.registered(p) or self.barred(p)
+            for p in Proc
+            if self.phase[p] == Phase.RECOVERING or self.phase[p] == Phase.READY
+        )
+
+    @lemma
+    def handle_is_registered(self) -> bool:
+        """So is who has a handle."""
+        return all(self.registered(p) or self.barred(p) for p in Proc for s in Stream if self.handle[p, s] > Epoch(0))
+
+    # Handles --------------------------------------------------------------------------------------------------
+
+    @lemma
+    def no_handle_is_blank(self) -> bool:
+        """Without a handle there is nothing else."""
+        return all(
+            self.mode[p, s] == Mode.SHUT
+            and not self.close_sent[p, s]
+            and self.confirm_offset[p, s] == self.next_offset[p, s]
+            for p in Proc
+            for s in Stream
+            if self.handle[p, s] == Epoch(0)
+        )
+
+    @lemma
+    def phases_have_their_handles(self) -> bool:
+        """Who has an open handle serves; who is yet to register has none, and a recovery none but what it recovers."""
+        return all(
+            (self.mode[p, s] != Mode.OPEN or self.phase[p] == Phase.READY)
+            and (self.handle[p, s] == Epoch(0) or self.phase[p] != Phase.RESERVED)
+            and (self.handle[p, s] == Epoch(0) or self.recovers(p, s) or self.phase[p] != Phase.RECOVERING)
+            for p in Proc
+            for s in Stream
+        )
+
+    @lemma
+    def closes_when_idle(self) -> bool:
+        """Who has sent a close takes no append; confirmed is what was appended before."""
+        return all(
+            (self.mode[p, s] == Mode.SHUT or not self.close_sent[p, s])
+            and self.confirm_offset[p, s] <= self.next_offset[p, s]
+            for p in Proc
+            for s in Stream
+        )
+
+    @lemma
+    def serving_is_idle_when_shut(self) -> bool:
+        """Who serves, or recovers, has nothing in flight but on an open handle."""
+        return all(
+            self.confirm_offset[p, s] == self.next_offset[p, s]
+            for p in Proc
+            for s in Stream
+            if self.recovers(p, s) or (self.phase[p] == Phase.READY and self.mode[p, s] == Mode.SHUT)
+        )
+
+    # Handles and the table ------------------------------------------------------------------------------------
+
+    @lemma
+    def streams_exist(self) -> bool:
+        """No stream is deleted."""
+        return all(self.exists[s] for s in Stream)
+
+    @lemma
+    def owned_has_epoch(self) -> bool:
+        """A stream with a range has an epoch that a handle can have."""
+        return all(self.epoch[s] > Epoch(0) for s in Stream if self.owner[s] is not None)
+
+    @lemma
+    def entry_has_epoch(self) -> bool:
+        """So has a stream with an entry."""
+        return all(self.epoch[s] > Epoch(0) for n in Node for s in Stream if self.has_entry(n, s))
+
+    @lemma
+    def epochs_come_from_the_table(self) -> bool:
+        """No handle has an epoch that the stream has not had."""
+        return all(all(self.handle[p, s] <= self.epoch[s] for p in Proc) for s in Stream)
+
+    @lemma
+    def one_opener(self) -> bool:
+        """No two processes have opened a stream under its newest epoch."""
+        return all(q == p for p in Proc for q in Proc for s in Stream if self.opener(p, s) and self.opener(q, s))
+
+    @lemma
+    def opener_is_owner(self) -> bool:
+        """Who has opened a stream under its newest epoch has its current range."""
+        return all(self.owned_by(s, self.node_of[p]) for p in Proc for s in Stream if self.opener(p, s))
+
+    @lemma
+    def serving_is_opener(self) -> bool:
+        """Who takes appends and is not barred has opened the stream under its newest epoch, and it is OPENED."""
+        return all(
+            self.opener(p, s) and self.opened[s]
+            for p in Proc
+            for s in Stream
+            if self.mode[p, s] == Mode.OPEN and not self.barred(p)
+        )
+
+    @lemma
+    def recovered_is_listed(self) -> bool:
+        """What is recovered is OPENED on the node, under the epoch of the handle; what drains is not."""
+        return all(
+            self.lists(self.node_of[p], s) and self.handle[p, s] == self.epoch[s]
+            if self.mode[p, s] == Mode.RECOVERING
+            else not self.lists(self.node_of[p], s)
+            for p in Proc
+            for s in Stream
+            if self.recovers(p, s) and not self.barred(p)
+        )
+
+    # Entries --------------------------------------------------------------------------------------------------
+
+    @lemma
+    def entry_lies_below_end(self) -> bool:
+        """No entry ends above the end of its stream."""
+        return all(self.entry_to[n, s] <= self.end_offset[s] for n in Node for s in Stream)
+
+    @lemma
+    def entry_is_uncovered(self) -> bool:
+        """Nothing of an entry is covered."""
+        return all(not self.covered[s, o] for n in Node for s in Stream for o in Offset if self.in_entry(n, s, o))
+
+    @lemma
+    def entries_are_apart(self) -> bool:
+        """No offset is part of two entries."""
+        return all(
+            m == n
+            for m in Node
+            for n in Node
+            for s in Stream
+            for o in Offset
+            if self.in_entry(m, s, o) and self.in_entry(n, s, o)
+        )
+
+    # Offsets and WALs -----------------------------------------------------------------------------------------
+
+    @lemma
+    def confirmed_above_end(self) -> bool:
+        """Nobody but the opener has committed, and that only what it has acked."""
+        return all(
+            self.end_offset[s] <= self.confirm_offset[p, s]
+            for p in Proc
+            for s in Stream
+            if self.opener(p, s) and self.opened[s] and not self.barred(p)
+        )
+
+    @lemma
+    def opener_has_acked(self) -> bool:
+        """What was acked lies below what the opener has acked."""
+        return all(
+            o < self.confirm_offset[p, s]
+            for p in Proc
+            for s in Stream
+            for o in Offset
+            if self.opener(p, s) and self.acked_by[s, o] is not None
+        )
+
+    @lemma
+    def closed_has_acked(self) -> bool:
+        """What was acked lies below the end of a stream that is CLOSED."""
+        return all(
+            o < self.end_offset[s]
+            for s in Stream
+            for o in Offset
+            if not self.opened[s] and self.acked_by[s, o] is not None
+        )
+
+    @lemma
+    def acked_is_durable(self) -> bool:
+        """From the end up to what the opener has acked, its WAL has everything."""
+        return all(
+            self.has(p, s, o)
+            for p in Proc
+            for s in Stream
+            for o in Offset
+            if self.opener(p, s) and self.opened[s] and not self.barred(p)
+            if self.end_offset[s] <= o and o < self.confirm_offset[p, s]
+        )
+
+    @lemma
+    def nothing_is_written_ahead(self) -> bool:
+        """Above what was appended, the opener's WAL is empty."""
+        return all(
+            o < self.next_offset[p, s]
+            for p in Proc
+            for s in Stream
+            for o in Offset
+            if self.opener(p, s) and self.opened[s] and not self.barred(p) and self.has(p, s, o)
+        )
+
+    @lemma
+    def ready_has_its_own(self) -> bool:
+        """Who serves has in its WAL what is covered or its own to commit."""
+        return all(
+            self.covered[s, o] or self.owes(self.node_of[p], s, o)
+            for p in Proc
+            for s in Stream
+            for o in Offset
+            if self.phase[p] == Phase.READY and not self.barred(p) and self.has(p, s, o) and self.start_offset[s] <= o
+        )
+
+    @lemma
+    def open_below_end_is_covered(self) -> bool:
+        """What the WAL of the owner of an OPENED stream has below the end is covered."""
+        return all(
+            self.covered[s, o]
+            for n in Node
+            for s in Stream
+            for o in Offset
+            if self.lists(n, s) and self.wal[n, s, o] and self.start_offset[s] <= o and o < self.end_offset[s]
+        )
+
+    @lemma
+    def below_an_entry_is_covered(self) -> bool:
+        """What a WAL has below the end of the entry is covered, or part of it."""
+        return all(
+            self.covered[s, o] or self.in_entry(n, s, o)
+            for n in Node
+            for s in Stream
+            for o in Offset
+            if self.has_entry(n, s) and self.wal[n, s, o] and self.start_offset[s] <= o and o < self.entry_to[n, s]
+        )

@@ -1,0 +1,125 @@
+"""Fast close at the controller: the stream table with entries, the V6 rows of close and commit (streams.md 3, 5).
+
+An entry of a node says that what it has of a stream in its WAL, from here to there, is sealed and still the node's to
+commit. It drains by commits and by trims; a trim rewrites no entry (ST-45), so that one may be inactive.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from holdfast.lang import Map, init, invariant, require, rule, step
+from models.parts.errors import E
+from models.parts.nodes import Node
+from models.parts.streams import Offset, Stream, StreamTable
+
+
+class EntryTable(StreamTable):
+    """Who may write a stream, up to where it is sealed, and who still has to commit what lies below."""
+
+    entry_from: Map[tuple[Node, Stream], Offset]
+    entry_to: Map[tuple[Node, Stream], Offset]
+    """The node's entry on the stream; both are 0 if there is none (CS-34)."""
+
+    @init
+    def start_entries(self) -> None:
+        """Nobody has an entry."""
+        self.entry_from.fill(Offset(0))
+        self.entry_to.fill(Offset(0))
+
+    # What properties and checks ask ---------------------------------------------------------------------------
+
+    def effective_from(self, n: Node, s: Stream) -> Offset:
+        """From where n's entry on s is still to be committed: nothing is below the start of the stream."""
+        if self.entry_from[n, s] < self.start_offset[s]:
+            return self.start_offset[s]
+        return self.entry_from[n, s]
+
+    def has_entry(self, n: Node, s: Stream) -> bool:
+        """CK-03. Whether n has an active entry on s."""
+        return self.effective_from(n, s) < self.entry_to[n, s]
+
+    def lists(self, n: Node, s: Stream) -> bool:
+        """ND-02. Whether s is OPENED and its current range on n."""
+        return self.opened[s] and self.owned_by(s, n)
+
+    def owes(self, n: Node, s: Stream, o: Offset) -> bool:
+        """Whether it is n that has to commit o, if anyone."""
+        entry = self.effective_from(n, s) <= o and o < self.entry_to[n, s]
+        return entry or (self.lists(n, s) and self.end_offset[s] <= o)
+
+    # Operations -----------------------------------------------------------------------------------------------
+
+    def seal(self, s: Stream, end: Offset, n: Node) -> None:
+        """ST-33 to ST-37, the close with an end offset. One record batch: state, end and entry."""
+        if rule("ST-33", not self.opened[s] and self.end_offset[s] == end):  # G-16
+            return
+        require(self.opened[s], "ST-34", error=E.OFFSET_NOT_MATCHED)  # G-15
+        require(self.end_offset[s] <= end, "ST-35", error=E.OFFSET_NOT_MATCHED)  # G-14
+        self.opened[s] = False
+        if rule("ST-37.entry", self.end_offset[s] < end):  # G-17
+            self.entry_from[n, s] = self.end_offset[s]
+            self.entry_to[n, s] = end
+        if rule("ST-37.end"):  # G-17
+            self.end_offset[s] = end
+
+    def commit_range(self, s: Stream, a: Offset, b: Offset, n: Node) -> None:
+        """CS-21 to CS-29b for the one range [a, b), and CS-30 to CS-35 for the entries of n."""
+        start = self.start_offset[s]
+        end = self.end_offset[s]
+        first = self.effective_from(n, s)
+        historical = self.has_entry(n, s)
+        if rule("CS-21", b <= start):  # G-28
+            pass
+        elif historical:
+            require(b <= self.entry_to[n, s], "CS-22", error=E.OFFSET_NOT_MATCHED)  # G-23
+            before_trim = self.entry_from[n, s] <= start and a < start  # CS-24
+            require(a == first or before_trim, "CS-25", error=E.OFFSET_NOT_MATCHED)  # G-24
+        else:
+            require(self.opened[s], "CS-26", error=E.STREAM_NOT_OPENED)  # G-25
+            require(self.owner[s] is not None, "CS-27", error=E.STREAM_INNER_ERROR)
+            require(self.owned_by(s, n), "CS-28", error=E.STREAM_FENCED)  # G-26
+            if end > start:
+                require(a == end, "CS-29a", error=E.OFFSET_NOT_MATCHED)  # G-27
+            else:
+                require(a <= start, "CS-29b", error=E.OFFSET_NOT_MATCHED)
+        for o in Offset:
+            if a <= o and o < b and start <= o:
+                self.covered[s, o] = True
+        if historical and b > start:
+            if rule("CS-33"):
+                self.entry_from[n, s] = b  # Where b is the end, the entry is inactive now: CS-32 is CS-30.
+        elif b > end:  # CS-06, CS-35
+            self.end_offset[s] = b
+        for t in Stream:
+            if rule("CS-30", not self.has_entry(n, t)):  # G-31
+                self.entry_from[n, t] = Offset(0)
+                self.entry_to[n, t] = Offset(0)
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    @invariant
+    def no_hole(self) -> bool:
+        """INV-07. Every offset from start to end is covered, or some node's entry has it."""
+        return all(
+            self.covered[s, o] or any(self.effective_from(n, s) <= o and o < self.entry_to[n, s] for n in Node)
+            for s in Stream
+            for o in Offset
+            if self.start_offset[s] <= o and o < self.end_offset[s]
+        )
+
+    @invariant
+    def entry_is_no_lease(self) -> bool:
+        """INV-09. A node with an active entry on a stream is not the owner of it while it is OPENED."""
+        return all(not self.lists(n, s) for n in Node for s in Stream if self.has_entry(n, s))
+
+    @step
+    def entries_only_drain(self, old: Self) -> bool:
+        """INV-08. The end of an entry never changes, its start never decreases, and no close makes another of it."""
+        return all(
+            self.entry_to[n, s] == Offset(0)
+            or (self.entry_to[n, s] == old.entry_to[n, s] and self.entry_from[n, s] >= old.entry_from[n, s])
+            for n in Node
+            for s in Stream
+            if old.has_entry(n, s)
+        )

@@ -1,0 +1,194 @@
+"""A partition with several replicas: their order, who of them is in sync, who leads, and the record that changes this.
+
+Facts: reassignment.md 1 and 6. A list of replicas is a set and the order of its members. Of the leader epoch one thing
+is kept, who fetches under the present one: a new epoch ends every fetch until the follower begins again, and a broker
+that is no replica any more sees it, stops and deletes its log (RA-50). Of the logs it is kept who has all that was
+acked.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from holdfast.lang import Ghost, Model, Nat, Rel, invariant, require, rule, step
+
+
+class Broker(Nat):
+    """A broker by its id. They are ordered, since the controller sorts by ids (RA-41)."""
+
+
+class Replicas(Model):
+    """The registration of one partition, and the logs of its replicas."""
+
+    unclean: bool
+    """The topic allows unclean elections. A constant of the run."""
+    replica: Rel[Broker]
+    before: Rel[Broker, Broker]
+    """Who precedes whom in the list of replicas. It says nothing of others."""
+    isr: Rel[Broker]
+    adding: Rel[Broker]
+    removing: Rel[Broker]
+    leader: Broker | None
+    active: Rel[Broker]
+    fetches: Rel[Broker]
+    """Outside of the ISR: it has caught up under the present leader epoch, and goes on fetching."""
+    complete: Rel[Broker]
+    """Its log has all that was acked, save what an unclean election has given up (RECOVERING)."""
+    hasty: Ghost[bool]
+    """A reassignment was completed while a replica was out of sync."""
+
+    # What the registration says -------------------------------------------------------------------------------
+
+    def in_progress(self) -> bool:
+        """RA-40. Whether a reassignment is running."""
+        return any(self.adding[n] or self.removing[n] for n in Broker)
+
+    def led_by(self, n: Broker) -> bool:
+        """Whether n leads."""
+        leader = self.leader
+        return leader is not None and leader == n
+
+    def is_first(self, n: Broker) -> bool:
+        """Whether n heads the list of replicas: the preferred leader."""
+        return self.replica[n] and all(n == m or self.before[n, m] for m in Broker if self.replica[m])
+
+    def writable(self) -> bool:
+        """Whether the ISR reaches min.insync.replicas, which is two."""
+        return any(self.isr[n] and self.isr[m] and n != m for n in Broker for m in Broker)
+
+    def electable(self, n: Broker) -> bool:
+        """Whether a clean election may choose n."""
+        return self.isr[n] and self.active[n]
+
+    # The record builder (reassignment.md 1) -------------------------------------------------------------------
+
+    def begin_epoch(self) -> None:
+        """E+1. Followers begin anew; who is no replica any more deletes its log."""
+        self.fetches.fill(False)
+        for n in Broker:
+            if not self.replica[n]:
+                self.complete[n] = False
+
+    def drop_epoch(self, drops: bool) -> None:
+        """Builder step 3. A record that drops a replica begins a leader epoch, be the leader the same."""
+        if rule("RA-45", drops):
+            self.begin_epoch()
+
+    def lead(self, x: Broker) -> None:
+        """A leader is written."""
+        self.leader = x
+        self.begin_epoch()
+
+    def finish(self) -> None:
+        """Builder step 1. If all replicas that stay are in sync, the others go, and the reassignment is complete."""
+        drops = any(self.removing[n] for n in Broker)
+        behind = any(self.replica[n] and not self.removing[n] and not self.isr[n] for n in Broker)
+        if rule("RA-44", behind):
+            pass
+        elif self.in_progress() and any(self.isr[n] and not self.removing[n] for n in Broker):
+            self.hasty = self.hasty or behind
+            for n in Broker:
+                if self.removing[n]:
+                    self.fetches[n] = self.fetches[n] or self.isr[n]
+                    self.replica[n] = False
+                    self.isr[n] = False
+            for m in Broker:
+                for n in Broker:
+                    self.before[m, n] = self.before[m, n] and self.replica[m] and self.replica[n]
+            self.adding.fill(False)
+            self.removing.fill(False)
+            self.drop_epoch(drops)
+
+    def elect(self, x: Broker) -> None:
+        """Builder step 2. The leader stays, or else the first who may lead follows: x, if anybody does."""
+        if any(self.electable(n) for n in Broker):
+            require(self.electable(x), "SP-12.isr")
+            ahead = all(self.before[x, n] and not self.led_by(n) for n in Broker if self.electable(n) and n != x)
+            require(ahead or self.led_by(x), "SP-12.order")
+            if not self.led_by(x):
+                self.lead(x)
+        elif self.unclean and any(self.replica[n] and self.active[n] for n in Broker):
+            require(self.replica[x] and self.active[x], "SP-12.unclean")
+            ahead = all(self.before[x, n] for n in Broker if self.replica[n] and self.active[n] and n != x)
+            require(ahead, "SP-12.unclean_order")
+            self.lead(x)
+            for n in Broker:
+                self.isr[n] = n == x
+            self.give_up()
+        elif self.leader is not None:
+            self.leader = None
+            self.begin_epoch()
+
+    def give_up(self) -> None:
+        """RECOVERING. What the only member of the ISR does not have is given up: its log counts from now on."""
+        for n in Broker:
+            self.complete[n] = self.complete[n] or self.isr[n]
+
+    # Properties -----------------------------------------------------------------------------------------------
+
+    @invariant
+    def isr_is_replicas(self) -> bool:
+        """SP-10. The ISR is part of the replicas."""
+        return all(self.replica[n] for n in Broker if self.isr[n])
+
+    @invariant
+    def isr_is_not_empty(self) -> bool:
+        """SP-13. There is somebody in the ISR, dead or alive."""
+        return any(self.isr[n] for n in Broker)
+
+    @invariant
+    def marks_are_replicas(self) -> bool:
+        """SP-10. Who is being added or removed is a replica."""
+        return all(self.replica[n] for n in Broker if self.adding[n] or self.removing[n])
+
+    @invariant
+    def leader_is_in_sync(self) -> bool:
+        """SP-10. The leader is in the ISR."""
+        return all(self.isr[n] for n in Broker if self.led_by(n))
+
+    @invariant
+    def completes_in_sync(self) -> bool:
+        """SP-11. When a reassignment is completed, every remaining replica is in the ISR."""
+        return not self.hasty
+
+    @step
+    def elects_in_sync(self, old: Self) -> bool:
+        """SP-12. Who becomes leader is in the ISR, and active; it was in the ISR, save in an unclean election."""
+        return all(self.electable(n) for n in Broker if self.led_by(n) and not old.led_by(n))
+
+    @step
+    def leader_stays(self, old: Self) -> bool:
+        """SP-12. A leader who may go on goes on, unless the first replica is preferred to it."""
+        return all(
+            self.led_by(n) or any(self.led_by(m) and self.is_first(m) for m in Broker)
+            for n in Broker
+            if old.led_by(n) and self.electable(n)
+        )
+
+    @step
+    def elects_in_order(self, old: Self) -> bool:
+        """SP-12. Who becomes leader precedes all others who may be elected as it was."""
+        return all(
+            all(self.before[n, m] for m in Broker if m != n and self.might_lead(m, unclean=not old.isr[n]))
+            for n in Broker
+            if self.led_by(n) and not old.led_by(n)
+        )
+
+    def might_lead(self, m: Broker, unclean: bool) -> bool:
+        """Whether m is a candidate, of an unclean election if no clean one is possible."""
+        return self.electable(m) or (unclean and self.replica[m] and self.active[m])
+
+    @invariant
+    def in_sync_is_active(self) -> bool:
+        """RA-47. Who is fenced is in the ISR only if nobody there is active."""
+        return all(not self.isr[n] or not self.electable(m) for n in Broker for m in Broker if not self.active[n])
+
+    @invariant
+    def in_sync_is_complete(self) -> bool:
+        """SP-05. Who is in the ISR has all that was acked, save what an election has given up as unclean."""
+        return all(self.complete[n] for n in Broker if self.isr[n])
+
+    @step
+    def nothing_given_up(self, old: Self) -> bool:
+        """SP-05. Where no unclean election is allowed, nobody is in the ISR who lacked something that was acked."""
+        return all(self.unclean or old.complete[n] for n in Broker if self.isr[n])

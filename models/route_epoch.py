@@ -1,0 +1,391 @@
+"""Route epochs: a record of a channel is trimmed only when no main will resolve a link to it any more.
+
+Facts: zone-routing.md 2, 4, 7. A proxy appends a record to its channel, which it tags with its epoch, and sends it to
+a main. The main admits and counts it, appends it, and makes the link durable in its WAL; it answers, uploads the batch,
+and trims the link. It reports an epoch when nothing of it or older is left. The controller commits the least report,
+and proxies trim what is committed. Mains crash; their WALs are recovered; streams come and go.
+
+Merged, as nobody sees the state between: the metadata log (a main applies any record up to the newest, a proxy the
+newest, its appends and trims being its own); a crash and the fencing that follows (a dead main that is not fenced yet
+is like a slow one); the upload of a recovery, the reset of the WAL and the close; a commit and the bump in one record
+(ZR-55); the commit pipeline of a main and its report, of which what it waits for stays true. Loosened: links are
+uploaded and trimmed in any order; any proxy may be on the broker of a main that it writes to (ZR-25).
+
+Left out: the mapping, readers (`snapshot_read`), clients and their retries (ZR-27), the order of one connection (I-9),
+proxies that crash (which only delays a trim: ZR-65), the size of channel objects (the newest is never trimmed: V-1),
+time. An epoch is by one greater than in the sheet, and those below 0 are 0: they tag nothing.
+
+Where this differs from zone-routing.md. I-2 needs an exception: a main that has uploaded, closed its streams and
+crashed before its WAL was trimmed is skipped, and the channel is trimmed below links that its WAL still holds. That is
+what M-14 protects: the main recovers this WAL when it comes back. M-04 dies as I-8, M-02 as I-3, before I-5 breaks.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from holdfast.lang import Scope, action, equivalent, liveness, missing, outcomes, require, rule, step, witness
+from models.parts.channels import Channels, Epoch, Main, Phase, Proxy, Request
+
+
+class RouteEpoch(Channels):
+    """Proxies, mains and the controller, and how they agree on what nobody needs."""
+
+    tiny = Scope({Proxy: 1, Main: 2, Request: 1, Epoch: 4}, budgets={"crash": 1})
+    default = Scope({Proxy: 1, Main: 2, Request: 2, Epoch: 4}, budgets={"crash": 1})
+    large = Scope({Proxy: 2, Main: 2, Request: 2, Epoch: 3}, budgets={"crash": 1})
+
+    mutants = outcomes(
+        {
+            "ZR-26.read": equivalent("I-1: what is under way has its record"),
+            "ZR-34": equivalent("I-1: what is not uploaded has its record"),
+            "M-14@recover": missing("that a recovery ends, which nothing owes here; in both places it is killed"),
+            "M-14@join": missing("that a recovery ends, which nothing owes here; in both places it is killed"),
+            "ZR-63": liveness("V-1", "what is reported goes back and forth, so that it need not be committed"),
+            "failed_upload_hangs": liveness("V-1", "the main does not report any more, and all wait for it (ZG-4)"),
+        }
+    )
+
+    # The controller -------------------------------------------------------------------------------------------
+
+    @action
+    def bump(self) -> None:
+        """Ten seconds have passed (ZR-55). That fenced is current - 2 is how both begin (M-08)."""
+        self.fenced = self.fenced + 1
+        self.current = self.current + 1
+
+    @action(fair="weak")
+    def commit(self, c: Epoch) -> None:
+        """The least report of the mains that count is newer than what is committed."""
+        reported = any(self.report[m] == c for m in Main if self.report[m] is not None and self.counts(m))
+        require(c > self.committed and reported, "ZR-55")
+        require(all(self.report[m] is not None for m in Main if self.counts(m)), "M-10")
+        require(all(self.reports(m, c) for m in Main if self.report[m] is not None and self.counts(m)), "M-09")
+        self.committed = c
+
+    def counts(self, m: Main) -> bool:
+        """ZR-54. Whether the controller waits for m."""
+        if rule("M-11", self.serving[m]):
+            return True
+        if rule("M-11.active", self.up[m]):
+            return True
+        if rule("M-12"):
+            return False
+        return True
+
+    @action
+    def unregister(self, m: Main) -> None:
+        """An operator removes a main: it does not count any more."""
+        require(not self.up[m] and not self.serving[m], "M-25")
+        self.serving[m] = False
+
+    # Proxies --------------------------------------------------------------------------------------------------
+
+    @action(fair="weak", per=("p",))
+    def apply(self, p: Proxy) -> None:
+        """A proxy applies the newest record (ZR-58): its channel takes the epoch, and is trimmed (ZR-64)."""
+        self.channel_epoch[p] = self.current
+        self.trimmed_to[p] = self.committed
+
+    @action
+    def send(self, r: Request, p: Proxy, m: Main, e: Epoch) -> None:
+        """An append to the channel completes, and the request is sent."""
+        self.append_to_channel(r, p, m, e)
+        self.phase[r] = Phase.SENT
+
+    @action
+    def write_locally(self, r: Request, p: Proxy, m: Main, e: Epoch) -> None:
+        """An append to the channel completes, and the main is the same broker (ZR-25), so that both know one record."""
+        require(self.up[m] and e > self.known[m], "ZR-25")
+        self.append_to_channel(r, p, m, e)
+        self.phase[r] = Phase.ADMITTED
+        self.counted[r] = not self.local_uncounted
+        self.unanswered[r] = not self.local_uncounted
+
+    def append_to_channel(self, r: Request, p: Proxy, m: Main, e: Epoch) -> None:
+        """The record goes behind all others of the channel, with the epoch of this moment."""
+        require(self.phase[r] == Phase.NEW and e <= self.channel_epoch[p], "ZR-20")
+        require(e == self.channel_epoch[p], "M-13")
+        self.source[r, p] = True
+        self.target[r, m] = True
+        self.tag[r] = e
+        self.goes_with[r] = e
+        for q in Request:
+            if self.source[q, p] and self.goes_with[q] > e:
+                self.goes_with[q] = e
+
+    # A main and its requests ----------------------------------------------------------------------------------
+
+    @action(fair="weak", per=("m",))
+    def learn(self, m: Main, f: Epoch) -> None:
+        """A main applies a record, perhaps not the newest."""
+        require(self.up[m] and self.known[m] < f and f <= self.fenced, "ZR-58")
+        self.known[m] = f
+
+    @action
+    def admit(self, r: Request, m: Main) -> None:
+        """A request arrives."""
+        self.check_arrival(r, m)
+        require(self.tag[r] > self.known[m], "M-01")
+        self.phase[r] = Phase.ADMITTED
+        self.unanswered[r] = True
+        if rule("M-02"):
+            self.counted[r] = True
+
+    @action
+    def refuse(self, r: Request, m: Main) -> None:
+        """A request arrives whose epoch is fenced."""
+        self.check_arrival(r, m)
+        require(self.tag[r] <= self.known[m], "ZR-26")
+        self.drop(r)
+
+    def check_arrival(self, r: Request, m: Main) -> None:
+        """It was sent to m, and m runs."""
+        require(self.phase[r] == Phase.SENT and self.target[r, m] and self.up[m], "ZR-22")
+
+    @action(fair="weak", per=("r",))
+    def append(self, r: Request, m: Main) -> None:
+        """The record is read from the channel, and the append begins."""
+        require(self.phase[r] == Phase.ADMITTED and self.target[r, m] and self.serving[m], "ZR-26.leader")
+        require(not self.is_trimmed(r), "ZR-26.read")
+        self.phase[r] = Phase.APPENDING
+
+    @action(fair="weak", per=("r",))
+    def fail(self, r: Request) -> None:
+        """The main does not lead, the read fails, or the record is refused."""
+        require(self.phase[r] == Phase.ADMITTED, "ZR-26.fail")
+        self.drop(r)
+
+    def drop(self, r: Request) -> None:
+        """Nothing comes of r, but for its record in the channel."""
+        self.phase[r] = Phase.FAILED
+        self.counted[r] = False
+        self.unanswered[r] = False
+        for m in Main:
+            self.target[r, m] = False
+
+    @action(fair="weak", per=("r",))
+    def link(self, r: Request) -> None:
+        """The link is durable in the WAL."""
+        require(self.phase[r] == Phase.APPENDING, "ZR-31")
+        self.phase[r] = Phase.LINKED
+
+    @action(fair="weak", per=("r",))
+    def answer(self, r: Request) -> None:
+        """The answer is sent: an ack, or in ZG-2 also that the producer's time is over."""
+        require(self.counted[r] and self.phase[r] != Phase.ADMITTED, "ZR-31.answer")
+        appending = self.phase[r] == Phase.APPENDING
+        require(not appending or self.timeout_uncounts, "M-04")
+        self.counted[r] = False
+        self.unanswered[r] = False
+        self.acked[r] = self.phase[r] == Phase.LINKED or (appending and not self.timeout_uncounts)
+
+    # A main and its WAL ---------------------------------------------------------------------------------------
+
+    @action(fair="weak", per=("r",))
+    def upload(self, r: Request, m: Main) -> None:
+        """The batch of r is uploaded."""
+        require(self.phase[r] == Phase.LINKED and self.target[r, m] and self.up[m], "ZR-61")
+        self.phase[r] = Phase.UPLOADED
+        self.acked[r] = False
+
+    @action
+    def fail_upload(self, m: Main) -> None:
+        """An upload fails. It is tried again."""
+        self.stuck[m] = self.failed_upload_hangs
+
+    @action(fair="weak", per=("r",))
+    def trim_wal(self, r: Request, m: Main) -> None:
+        """The link of r is trimmed from the WAL."""
+        require(self.phase[r] == Phase.UPLOADED and self.target[r, m] and self.up[m], "PL-25")
+        self.phase[r] = Phase.TRIMMED
+
+    @action(fair="weak", per=("m",))
+    def publish(self, m: Main, v: Epoch) -> None:
+        """A main reports v: no request of v or older is in flight (ZR-59), and the WAL is committed (ZR-60)."""
+        require(v > Epoch(0) and not self.reports(m, v), "ZR-63")
+        require(v <= self.manager_fence(m), "ZR-59")
+        require(not any(self.counted[r] and self.tag[r] == v for r in Request if self.target[r, m]), "ZR-59.zero")
+        require(not any(self.counted[r] and self.tag[r] < v for r in Request if self.target[r, m]), "M-03")
+        require(self.is_committed(m, v), "M-05")
+        self.report[m] = v
+
+    def manager_fence(self, m: Main) -> Epoch:
+        """The newest fence of which the commit manager of m was told."""
+        if rule("M-23"):
+            return self.known[m]
+        return self.fenced
+
+    def is_committed(self, m: Main, v: Epoch) -> bool:
+        """Whether the commit that m waits for has ended: links of v and older are uploaded, and trimmed."""
+        if self.stuck[m] or (self.idle_commit_waits and not self.has_news(m)):
+            return False
+        if rule(
+            "M-06", any(self.phase[r] == Phase.UPLOADED and self.tag[r] <= v for r in Request if self.target[r, m])
+        ):
+            return False
+        return not any(self.phase[r] == Phase.LINKED and self.tag[r] <= v for r in Request if self.target[r, m])
+
+    def has_news(self, m: Main) -> bool:
+        """Whether m has uploaded a link since it reported."""
+        return any(
+            self.phase[r] in (Phase.UPLOADED, Phase.TRIMMED) and not self.reports(m, self.tag[r])
+            for r in Request
+            if self.target[r, m]
+        )
+
+    @action
+    def publish_late(self, m: Main, v: Epoch) -> None:
+        """A report of an older process of m arrives (ZG-3). It names that process, and has no effect."""
+        if self.haunted[m] and v <= self.fenced:
+            self.report[m] = v
+
+    # Mains come and go ----------------------------------------------------------------------------------------
+
+    @action
+    def close_streams(self, m: Main) -> None:
+        """The last partition moves away from m, when all that it has appended is uploaded."""
+        left = any(self.phase[r] in (Phase.APPENDING, Phase.LINKED) for r in Request if self.target[r, m])
+        require(self.up[m] and not left, "ZR-54.handed_over")
+        self.serving[m] = False
+
+    @action
+    def open_streams(self, m: Main) -> None:
+        """A partition moves to m."""
+        require(self.up[m], "F-19")
+        self.serving[m] = True
+
+    @action
+    def crash(self, m: Main) -> None:
+        """A main dies, and is fenced."""
+        self.up[m] = False
+        self.known[m] = Epoch(0)
+        self.stuck[m] = False
+        busy = any(self.is_in_wal(r) or self.phase[r] == Phase.APPENDING for r in Request if self.target[r, m])
+        self.haunted[m] = self.no_incarnation and not busy
+        for r in Request:
+            if self.target[r, m] and self.is_under_way(r):
+                self.drop(r)
+            elif self.target[r, m]:
+                self.counted[r] = False
+                self.unanswered[r] = False
+
+    @action(fair="weak", per=("m",))
+    def recover(self, m: Main) -> None:
+        """Another broker, or the next process, uploads what the WAL of m holds, resets it, and closes the streams."""
+        require(not self.up[m], "F-02")
+        self.check_links(m)
+        for r in Request:
+            if self.target[r, m] and self.phase[r] == Phase.LINKED:
+                self.phase[r] = Phase.FAILED
+                if rule("M-15"):
+                    self.phase[r] = Phase.TRIMMED
+                    self.acked[r] = False
+        self.reset_wal(m)
+        self.serving[m] = False
+
+    @action
+    def join(self, m: Main) -> None:
+        """A main comes back, which has applied the record that unfences it (F14). Its WAL is recovered before (F3)."""
+        require(not self.up[m] and not self.serving[m], "F-03")
+        self.check_links(m)
+        self.reset_wal(m)
+        self.up[m] = True
+        if rule("F-14"):
+            self.known[m] = self.fenced
+
+    def check_links(self, m: Main) -> None:
+        """All links that a recovery reads can be resolved (ZR-34), or it is tried again for ever (F2)."""
+        dangling = any(self.is_read(r) and self.is_trimmed(r) for r in Request if self.target[r, m])
+        require(not dangling, "ZR-34")
+        if any(self.is_in_wal(r) and self.is_trimmed(r) for r in Request if self.target[r, m]):
+            self.met_trimmed = True
+
+    def is_read(self, r: Request) -> bool:
+        """Whether a recovery resolves the link of r: it passes over what is uploaded."""
+        if rule("M-14", self.phase[r] == Phase.UPLOADED):
+            return False
+        return self.is_in_wal(r)
+
+    def reset_wal(self, m: Main) -> None:
+        """What is uploaded leaves the WAL of m."""
+        for r in Request:
+            if self.target[r, m] and self.phase[r] == Phase.UPLOADED:
+                self.phase[r] = Phase.TRIMMED
+
+    # What names an action (the other properties stand in parts/channels.py) -------------------------------------
+
+    @step(of="admit")
+    def admitted_above_fence(self, old: Self, r: Request, m: Main) -> bool:
+        """I-3. A request is admitted above the fence that its main knows."""
+        return self.tag[r] > old.known[m]
+
+    @step(of="bump")
+    def epochs_grow_by_one(self, old: Self) -> bool:
+        """I-4. A bump moves both on by one."""
+        return self.fenced == old.fenced + 1 and self.current == old.current + 1
+
+    @step(of="publish")
+    def reports_what_is_fenced(self, old: Self, m: Main, v: Epoch) -> bool:
+        """I-5. A main reports what it knows to be fenced."""
+        return v <= old.known[m] and old.known[m] <= old.fenced
+
+    @step(of="commit")
+    def commits_what_all_report(self, old: Self, c: Epoch) -> bool:
+        """I-6. What becomes committed was reported by every main that runs or has opening streams."""
+        return all(old.reports(m, c) for m in Main if old.up[m] or old.serving[m])
+
+    @step(of="commit")
+    def skipped_has_nothing_left(self, old: Self, c: Epoch) -> bool:
+        """I-12. A main whose report does not matter has no link that is not uploaded."""
+        return all(
+            all(old.phase[r] != Phase.LINKED for r in Request if old.target[r, m])
+            for m in Main
+            if not old.reports(m, c)
+        )
+
+    @step(of="join")
+    def comes_back_recovered(self, old: Self, m: Main) -> bool:
+        """I-12. So has a main that comes back: its WAL was recovered."""
+        return all(old.phase[r] != Phase.LINKED for r in Request if old.target[r, m])
+
+    @step(of="refuse")
+    def refuses_what_is_late(self, old: Self, r: Request, m: Main) -> bool:
+        """V-2. A request is not refused if its tag is at most one bump older than the epoch that its main knows."""
+        return old.tag[r] + 1 < old.known[m] + (1 if self.fenced_is_new_minus_1 else 2)
+
+    # Witnesses ------------------------------------------------------------------------------------------------
+
+    @witness
+    def came_full_circle(self) -> bool:
+        """The link of a record is trimmed, and then the record."""
+        return any(self.phase[r] == Phase.TRIMMED and self.is_trimmed(r) for r in Request)
+
+    @witness
+    def behind(self) -> bool:
+        """F10. A main admits what the controller has fenced."""
+        return any(self.phase[r] == Phase.ADMITTED and self.tag[r] <= self.fenced for r in Request)
+
+    @witness
+    def ahead(self) -> bool:
+        """F12. A main admits an epoch that it does not know yet."""
+        return any(
+            any(self.known[m] + 2 < self.tag[r] for m in Main if self.target[r, m])
+            for r in Request
+            if self.phase[r] == Phase.ADMITTED
+        )
+
+    @witness
+    def late(self) -> bool:
+        """F4, F6. A request is on its way whose record is trimmed."""
+        return any(self.phase[r] == Phase.SENT and self.is_trimmed(r) for r in Request)
+
+    @witness
+    def came_back_behind(self) -> bool:
+        """F14. A main runs whose report is older than what is committed."""
+        return any(self.up[m] and not self.reports(m, self.committed) for m in Main if self.committed > Epoch(0))
+
+    @witness
+    def passed_over(self) -> bool:
+        """M-14. A recovery has met links into trimmed data, and has ended."""
+        return self.met_trimmed

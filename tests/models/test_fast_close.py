@@ -1,0 +1,165 @@
+"""Fast close: its counts, its variants step by step, and takeovers that cross."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
+from holdfast.lang import Scope
+from models.fast_close import FastClose
+from models.parts.errors import E
+from models.parts.nodes import Node, NodeEpoch, Proc
+from models.parts.streams import Epoch, Offset, Stream
+
+MODEL = Path(__file__).parents[2] / "models" / "fast_close.py"
+
+OWNER, WORKER, OTHER, OTHER_WORKER = (Proc.element(number) for number in range(4))
+FIRST, SECOND = Node.element(0), Node.element(1)
+S = Stream.element(0)
+CROSSED = Scope(
+    {Node: 2, Proc: 4, Stream: 1, NodeEpoch: 1, Epoch: 3, Offset: 3},
+    given={"node_of": (0, 0, 1, 1), "incarnation": (1, 1, 1, 1), "failover": (False, True, False, True)},
+)
+"""Two nodes, each with a worker."""
+RESTARTED = Scope(
+    {Node: 1, Proc: 3, Stream: 1, NodeEpoch: 2, Epoch: 2, Offset: 2},
+    given={"node_of": (0, 0, 0), "incarnation": (1, 2, 2), "failover": (False, False, True)},
+)
+"""A node, its next incarnation, and the worker of that: no scope of the model has them together."""
+
+
+def written(state: FastClose, p: Proc, *, ends: tuple[int, ...]) -> FastClose:
+    """The state after p has appended batches with these ends, each of them acked."""
+    for end in ends:
+        state = state.take("append", p=p, s=S, b=Offset(end)).take("put", p=p, s=S).take("ack", p=p, s=S)
+    return state
+
+
+def closed(state: FastClose, p: Proc) -> FastClose:
+    """The state after a fast close of p."""
+    return state.take("send_close", p=p, s=S).take("close", p=p, s=S)
+
+
+def upload(p: Proc, a: int, b: int) -> dict[str, Any]:
+    """The arguments of a commit of [a, b)."""
+    return {"p": p, "s": S, "a": Offset(a), "b": Offset(b)}
+
+
+def taken_over(state: FastClose, p: Proc) -> FastClose:
+    """The state after p has passed the barrier of its node."""
+    return state.take("reserve", p=p).take("register", p=p)
+
+
+def moved(*variants: str) -> FastClose:
+    """The first node has acked [0, 2) and closed; the second has opened, and acked [2, 3)."""
+    state = FastClose.at(CROSSED, variants=variants).start().take("open", p=OWNER, s=S)
+    state = closed(written(state, OWNER, ends=(1, 2)), OWNER)
+    return written(state.take("open", p=OTHER, s=S), OTHER, ends=(3,))
+
+
+def test_a_stream_moves_before_anything_is_uploaded() -> None:
+    """ST-37, ST-15, CS-32. The next owner begins where the entry ends; the node returns when its entry has drained."""
+    state = moved()
+    assert (state.entry_from[FIRST, S], state.entry_to[FIRST, S]) == (Offset(0), Offset(2))
+    assert state.refusal("commit", **upload(OWNER, 1, 2)) == ("CS-25", E.OFFSET_NOT_MATCHED)
+    state = state.take("commit", **upload(OTHER, 2, 3))
+    state = closed(state, OTHER)
+    assert state.refusal("open", p=OWNER, s=S) == ("CL-01", None)
+    state = state.take("commit", **upload(OWNER, 0, 1)).take("commit", **upload(OWNER, 1, 2))
+    assert state.entry_to[FIRST, S] == Offset(0)
+    assert state.take("open", p=OWNER, s=S).range_start[S] == Offset(3)
+
+
+def test_the_controller_refuses_who_has_an_entry() -> None:
+    """ST-15. A broker that does not wait for its own upload is refused."""
+    state = FastClose.at(CROSSED, removed=("CL-01",)).start().take("open", p=OWNER, s=S)
+    state = closed(written(state, OWNER, ends=(1,)), OWNER)
+    assert state.refusal("open", p=OWNER, s=S) == ("ST-15", E.STREAM_NOT_CLOSED)
+
+
+@pytest.mark.parametrize("first", [WORKER, OTHER_WORKER])
+def test_takeovers_cross(first: Proc) -> None:
+    """Two nodes crash, one with the stream and one with an entry; whoever recovers first, both are done."""
+    state = taken_over(taken_over(moved(), WORKER), OTHER_WORKER)
+    uploads = {WORKER: upload(WORKER, 0, 2), OTHER_WORKER: upload(OTHER_WORKER, 2, 3)}
+    for p in (first, WORKER if first == OTHER_WORKER else OTHER_WORKER):
+        assert state.refusal("end_recovery", p=p, s=S) == ("RC-05", None)
+        state = state.take("commit", **uploads[p]).take("end_recovery", p=p, s=S).take("reset_wal", p=p)
+        assert state.holds("no_acked_loss")
+        assert state.holds("no_hole")
+    assert not state.opened[S]
+    assert all(state.covered[S, Offset(o)] for o in range(3))
+
+
+def test_a_trim_ends_an_entry() -> None:
+    """ST-45, CS-30. Trim rewrites no entry; what is trimmed is nobody's to commit, and the next commit sweeps it."""
+    state = moved().take("trim", p=OTHER, s=S, q=Offset(2))
+    assert state.entry_to[FIRST, S] == Offset(2)
+    assert not state.has_entry(FIRST, S)
+    state = state.take("commit", **upload(OWNER, 0, 2))
+    assert state.entry_to[FIRST, S] == Offset(0)
+
+
+def test_a_repeated_close_seals_nothing_again() -> None:
+    """ST-33. The entry that has drained does not come back."""
+    state = FastClose.at("tiny").start().take("open", p=OWNER, s=S)
+    state = closed(written(state, OWNER, ends=(1,)), OWNER).take("commit", **upload(OWNER, 0, 1))
+    assert state.take("close", p=OWNER, s=S).entry_to[FIRST, S] == Offset(0)
+
+
+def test_a_late_close_is_told_from_the_workers() -> None:
+    """ST-34, ST-35. Its end is below what the worker has committed: open or CLOSED, it is refused."""
+    state = FastClose.at("tiny", variants=("late_close",)).start().take("open", p=OWNER, s=S)
+    state = state.take("append", p=OWNER, s=S, b=Offset(1)).take("put", p=OWNER, s=S).take("reserve", p=WORKER)
+    state = state.take("fail", p=OWNER).take("send_close", p=OWNER, s=S).take("register", p=WORKER)
+    state = state.take("commit", **upload(WORKER, 0, 1))
+    assert state.refusal("close", p=OWNER, s=S) == ("ST-35", E.OFFSET_NOT_MATCHED)
+    state = state.take("end_recovery", p=WORKER, s=S)
+    assert state.refusal("close", p=OWNER, s=S) == ("ST-34", E.OFFSET_NOT_MATCHED)
+
+
+@pytest.fixture(scope="module")
+def fast_close() -> System:
+    """The model as it is."""
+    return compile_model(load_model(str(MODEL)))
+
+
+def resized(system: System, given: Any, **sizes: int) -> Any:
+    """The scope tiny with other sizes and constants."""
+    tiny = system.scopes["tiny"]
+    return attrs.evolve(tiny, sizes={**tiny.sizes, **sizes}, given=given)
+
+
+VARIANTS = {
+    "close_at_next": ("entry_is_durable", 5),
+    "uncapped_replay": ("recovery_is_accepted", 11),
+    "late_close": ("recovery_is_accepted", 8),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_is_violated(variant: str) -> None:
+    """AM-01, what half of its remedy leaves, and AM-11: the shortest run of each."""
+    system = compile_model(load_model(str(MODEL)), variants=(variant,))
+    (trace,) = search(system, system.scopes["tiny"], engine="interpreter").findings
+    assert (trace.shown.name, trace.length) == VARIANTS[variant]
+
+
+def test_a_recovery_that_is_taken_over_loses_nothing(fast_close: System) -> None:
+    """FO-07. A next incarnation recovers, crashes, and its own worker recovers after it."""
+    result = search(fast_close, resized(fast_close, RESTARTED.given, Node=1, NodeEpoch=2), engine="interpreter")
+    assert (result.verdict, result.findings) == ("exhausted", ())
+
+
+@pytest.mark.slow
+def test_takeovers_that_cross_lose_nothing(fast_close: System) -> None:
+    """Two nodes with a worker each, in any order."""
+    result = search(fast_close, resized(fast_close, CROSSED.given, Proc=4))
+    assert (result.verdict, result.findings) == ("exhausted", ())

@@ -1,0 +1,76 @@
+"""KIP-236: a rollback step by step, with a controller that crashes, and the rules that it skips entries by."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.lang import Scope
+from models.kip_236 import Kip236, Step
+from models.parts.replicas import Broker
+
+WIDE = Scope({Broker: 3})
+A, B, C, D = (Broker(number) for number in range(4))
+ROLLBACK = [Step.LED, Step.CUT, Step.STORED, Step.IDLE]
+
+
+def pending(*removed: str) -> Kip236:
+    """The list [1, 0] is being replaced by [2, 3]; the first of these is in sync, and a cancel is asked for."""
+    state = Kip236.at(WIDE, removed=removed).start(a=B, b=A)
+    state = state.take("reassign", a=C, b=D).take("begin", x=B)
+    return state.take("fetch", n=C).take("expand", n=C, x=B).take("cancel")
+
+
+def rolled_back(state: Kip236, steps: int) -> Kip236:
+    """The state after some steps of the rollback."""
+    for expected in ROLLBACK[:steps]:
+        state = state.take("roll_back", x=B)
+        assert state.done == expected
+    return state
+
+
+def restored(state: Kip236) -> bool:
+    """Whether the partition is at rest with [1, 0]."""
+    members = [each for each in (A, B, C, D) if state.replica[each]]
+    return members == [A, B] and state.before[B, A] and not state.before[A, B] and not state.entry
+
+
+def test_a_rollback_restores_the_list() -> None:
+    """C1 to C7: the replicas are the originals, in their order, and nothing is pending."""
+    assert restored(rolled_back(pending(), 4))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_a_new_controller_begins_again(steps: int) -> None:
+    """CA-03. After a crash between any two steps the same four lead to the end."""
+    state = rolled_back(pending(), steps).take("crash")
+    assert state.entry
+    assert restored(rolled_back(state, 4))
+
+
+def test_a_new_controller_does_not_know_what_was_removed_first() -> None:
+    """CA-03. Where the entry goes first, a crash leaves four replicas, and nobody who would take two away."""
+    state = rolled_back(pending("CA-03"), 1).take("crash")
+    assert (state.entry, state.signal, state.refusal("roll_back", x=B)) == (False, False, ("CA-02", None))
+    assert all(state.replica[each] for each in (A, B, C, D))
+
+
+def test_who_is_dropped_is_not_admitted_again() -> None:
+    """C2, C3. The leader has heard of a new epoch, under which a dropped follower does not fetch."""
+    state = rolled_back(pending(), 2).take("fetch", n=C)
+    assert state.refusal("expand", n=C, x=B) == ("RA-47.caught_up", None)
+
+
+def test_the_queue_waits_for_the_rollback() -> None:
+    """CA-07, CA-08. The queued list starts from the true originals, and the queue takes one list."""
+    state = pending().take("reassign", a=D, b=A)
+    assert state.refusal("reassign", a=C, b=C) == ("CA-07", None)
+    assert state.refusal("begin", x=B) == ("CA-08", None)
+    state = rolled_back(state, 4).take("begin", x=B)
+    assert [each for each in (A, B, C, D) if state.original[each]] == [A, B]
+
+
+def test_entries_are_skipped() -> None:
+    """CA-04, CA-05. Neither without originals, nor to originals that are all dead while others live."""
+    assert pending().take("edit").refusal("roll_back", x=B) == ("CA-04", None)
+    state = pending().take("fence", n=A, x=B).take("fence", n=B, x=C)
+    assert state.refusal("roll_back", x=B) == ("CA-05", None)
