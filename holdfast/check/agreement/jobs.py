@@ -37,6 +37,12 @@ SHORT = 3
 """Up to how many steps Z3 looks for what the search finds in a mutant."""
 
 
+FOUND = 10
+"""Up to how many steps of the shortest run a mutant's violation must be met by random runs: longer ones are rare among
+so few, and to miss them contradicts nobody.
+"""
+
+
 @attrs.frozen
 class Job:
     """One comparison of one model. ``entries`` are what is pinned of it: of ``check`` and ``live`` the one in question,
@@ -174,7 +180,7 @@ class _Comparison:
         return attrs.evolve(each, found=found)
 
     def walk(self) -> Opinion:
-        mutants = list(self._mutants())
+        mutants = [(system, steps) for system, steps in self._mutants() if steps <= FOUND]
         whole = opinions.walked(self.system, self.scope, None)
         each = joined([whole, *(opinions.walked(mutant, self.scope, steps) for mutant, steps in mutants)])
         return attrs.evolve(each, found=f"{each.found}{_with(mutants, 'mutant found', 'mutants found')}")
