@@ -16,10 +16,10 @@ from holdfast.ir.system import Action, System
 def remove_rules(system: System, wanted: Sequence[str]) -> System:
     """The system without the rules ``LABEL`` (everywhere) and ``LABEL@action`` (in one action).
 
-    A require is dropped; a labelled condition or effect becomes False. Raises UsageError for a rule that is not there.
+    A require is dropped; a labelled condition or effect becomes False. A label may be written without its dash, as some
+    fact sheets write their rules (M11 for M-11). Raises UsageError for a rule that is not there.
     """
-    for text in wanted:
-        _check(system, text)
+    wanted = [_named(system, text) for text in wanted]
     changed = {action.name: _without(action, wanted) for action in (system.init, *system.actions)}
     return attrs.evolve(
         system,
@@ -29,9 +29,13 @@ def remove_rules(system: System, wanted: Sequence[str]) -> System:
     )
 
 
-def _check(system: System, text: str) -> None:
-    label, _, action = text.partition("@")
+def _named(system: System, text: str) -> str:
+    """The rule as the model writes it."""
+    label, at, action = text.partition("@")
     labels = [rule.label for rule in system.rules]
+    undashed = [known for known in labels if known.replace("-", "") == label]
+    if label not in labels and len(set(undashed)) == 1:
+        label = undashed[0]
     if label not in labels:
         near = difflib.get_close_matches(label, labels, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(labels) or 'none'}"
@@ -39,6 +43,7 @@ def _check(system: System, text: str) -> None:
     served = system.rule(label).actions
     if "@" in text and action not in served:
         raise UsageError(f"rule {label} does not stand in an action {action!r}; it serves: {', '.join(served)}")
+    return f"{label}{at}{action}"
 
 
 def _without(action: Action, wanted: Sequence[str]) -> Action:

@@ -101,6 +101,15 @@ def test_removing_twice_is_removing_once(build: Build) -> None:
     assert remove_rules(system, ["ST-14", "ST-14"]).removed == ("ST-14",)
 
 
+@pytest.mark.parametrize("written", ["ST14", "ST14@open"])
+def test_a_label_may_lack_its_dash(build: Build, written: str) -> None:
+    """Some fact sheets write their rules so; the system says the label as the model does."""
+    system = build(MODEL)
+    wanted = written.replace("ST14", "ST-14")
+    assert remove_rules(system, (written,)) == remove_rules(system, (wanted,))
+    assert remove_rules(system, (written,)).removed == (wanted,)
+
+
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
