@@ -28,8 +28,8 @@ from typing import Self
 from holdfast.lang import Scope, action, equivalent, liveness, missing, outcomes, redundant, require, rule, step
 from models.parts.errors import E
 from models.parts.fast_brokers import FastBrokers, Mode
-from models.parts.handles import Phase
 from models.parts.nodes import Node, NodeEpoch, Proc
+from models.parts.processes import Phase
 from models.parts.streams import Epoch, Offset, Stream
 
 

@@ -10,23 +10,14 @@ from __future__ import annotations
 from holdfast.lang import lemma
 from models.fast_close import FastClose
 from models.parts.fast_brokers import Mode
-from models.parts.handles import Phase
 from models.parts.nodes import Node, Proc
+from models.parts.processes import Phase
+from models.parts.processes_proof import ProcessTableProof
 from models.parts.streams import Epoch, Offset, Stream
-from models.parts.streams_proof import StreamTableProof
 
 
-class FastCloseProof(StreamTableProof, FastClose):
+class FastCloseProof(ProcessTableProof, FastClose):
     """FastClose with the lemmas that make its invariants inductive."""
-
-    def registered(self, p: Proc) -> bool:
-        """Whether it is p that its node has registered last."""
-        n = self.node_of[p]
-        return self.node_epoch[n] == self.incarnation[p] and self.failover_mode[n] == self.failover[p]
-
-    def succeeded(self, p: Proc) -> bool:
-        """Whether a process of p's node that starts after p has the reservation."""
-        return any(self.reserved[q] and self.starts_before(p, q) for q in Proc)
 
     def opener(self, p: Proc, s: Stream) -> bool:
         """Whether p has opened s under the newest epoch."""
@@ -39,62 +30,6 @@ class FastCloseProof(StreamTableProof, FastClose):
     def in_entry(self, n: Node, s: Stream, o: Offset) -> bool:
         """Whether o is part of an entry of n."""
         return self.effective_from(n, s) <= o and o < self.entry_to[n, s]
-
-    # Reservation and registration -----------------------------------------------------------------------------
-
-    @lemma
-    def one_reservation(self) -> bool:
-        """A node's reservation names one process."""
-        return all(all(not self.reserved[q] for q in Proc if self.are_peers(q, p)) for p in Proc if self.reserved[p])
-
-    @lemma
-    def started_has_reserved(self) -> bool:
-        """Who has started has held the reservation: now it is its own, or a later process's."""
-        return all(self.reserved[p] or self.succeeded(p) for p in Proc if self.phase[p] != Phase.OFF)
-
-    @lemma
-    def handle_has_reserved(self) -> bool:
-        """So has who has a handle, started or not."""
-        return all(self.reserved[p] or self.succeeded(p) for p in Proc for s in Stream if self.handle[p, s] > Epoch(0))
-
-    @lemma
-    def barred_is_succeeded(self) -> bool:
-        """Who is barred has not the reservation: a later process has it."""
-        return all(self.succeeded(p) for p in Proc if self.barred(p))
-
-    @lemma
-    def known_has_reserved(self) -> bool:
-        """An incarnation that the controller knows has held the reservation."""
-        return all(
-            self.reserved[p] or self.succeeded(p)
-            for p in Proc
-            if not self.failover[p] and self.node_epoch[self.node_of[p]] == self.incarnation[p]
-        )
-
-    @lemma
-    def registers_once(self) -> bool:
-        """A process that is yet to register is not known; a worker's incarnation is, or a newer one."""
-        return all(
-            self.node_epoch[self.node_of[p]] >= self.incarnation[p]
-            if self.failover[p]
-            else self.node_epoch[self.node_of[p]] != self.incarnation[p]
-            for p in Proc
-            if self.phase[p] == Phase.RESERVED
-        )
-
-    @lemma
-    def past_barrier_is_registered(self) -> bool:
-        """Who has passed the barrier is registered, or barred."""
-        return all(
-            self.registered(p) or self.barred(p)
-            for p in Proc
-            if self.phase[p] == Phase.RECOVERING or self.phase[p] == Phase.READY
-        )
-
-    @lemma
-    def handle_is_registered(self) -> bool:
-        """So is who has a handle."""
-        return all(self.registered(p) or self.barred(p) for p in Proc for s in Stream if self.handle[p, s] > Epoch(0))
 
     # Handles --------------------------------------------------------------------------------------------------
 

@@ -29,8 +29,9 @@ from __future__ import annotations
 from typing import Self
 
 from holdfast.lang import Flag, Scope, action, equivalent, liveness, outcomes, require, rule, step, witness
-from models.parts.handles import HandleTable, Mode, Phase, Record
+from models.parts.handles import HandleTable, Mode, Record
 from models.parts.nodes import Node, NodeEpoch, Proc
+from models.parts.processes import Phase
 from models.parts.streams import Epoch, Offset, Stream
 
 

@@ -114,7 +114,7 @@ TypeOK ==
     /\ wal \in [Node \X Stream \X Offset -> Record]
     /\ acked_by \in [Stream \X Offset -> Node \cup {Nil}]
 
-\* It serves, and holds the reservation. Nothing is open, and every WAL is empty.
+\* Nothing is under way, and every WAL is empty.
 Init ==
     /\ exists = [s \in Stream |-> TRUE]
     /\ opened = [s \in Stream |-> FALSE]

@@ -10,9 +10,9 @@ from typing import Self
 
 from holdfast.lang import Flag, Ghost, Map, Rel, init, invariant, leads_to, step, witness
 from models.parts.entries import EntryTable
-from models.parts.handles import Phase
-from models.parts.nodes import Node, NodeEpoch, NodeTable, Proc
-from models.parts.streams import Epoch, Offset, Stream
+from models.parts.nodes import Node, Proc
+from models.parts.processes import Phase, ProcessTable
+from models.parts.streams import Offset, Stream
 
 
 class Mode(Enum):
@@ -26,7 +26,7 @@ class Mode(Enum):
     """The barrier has listed it for an entry of the node (ND-03)."""
 
 
-class FastBrokers(NodeTable, EntryTable):
+class FastBrokers(ProcessTable, EntryTable):
     """Processes that close before they upload, and the WALs of their nodes."""
 
     close_at_next: Flag
@@ -36,11 +36,6 @@ class FastBrokers(NodeTable, EntryTable):
     late_close: Flag
     """As built: the failover flag bars no close (AM-11)."""
 
-    reserved: Rel[Proc]
-    """The reservation object of p's node names p (WL-01)."""
-    phase: Map[Proc, Phase]
-    handle: Map[tuple[Proc, Stream], Epoch]
-    """The epoch under which p has opened s, or recovers it; 0 if it does neither."""
     mode: Map[tuple[Proc, Stream], Mode]
     next_offset: Map[tuple[Proc, Stream], Offset]
     confirm_offset: Map[tuple[Proc, Stream], Offset]
@@ -52,19 +47,8 @@ class FastBrokers(NodeTable, EntryTable):
     """Whose process has acked the offset; None again once it is trimmed."""
 
     @init
-    def start_nodes(self) -> None:  # type: ignore[override]
-        """The first incarnation of each node is registered; there is no choice any more."""
-        self.node_epoch.fill(NodeEpoch(1))
-        self.failover_mode.fill(False)
-
-    @init
-    def start_processes(self) -> None:
-        """It serves, and holds the reservation. Nothing is open, and every WAL is empty."""
-        for p in Proc:
-            first = self.incarnation[p] == NodeEpoch(1) and not self.failover[p]
-            self.reserved[p] = first
-            self.phase[p] = Phase.READY if first else Phase.OFF
-        self.handle.fill(Epoch(0))
+    def start_handles(self) -> None:
+        """Nothing is under way, and every WAL is empty."""
         self.mode.fill(Mode.SHUT)
         self.next_offset.fill(Offset(0))
         self.confirm_offset.fill(Offset(0))

@@ -11,17 +11,9 @@ from enum import Enum
 from typing import Self
 
 from holdfast.lang import Ghost, Map, Rel, init, invariant, leads_to, rule, step
-from models.parts.nodes import Node, NodeEpoch, NodeTable, Proc
-from models.parts.streams import Epoch, Offset, Stream, StreamTable
-
-
-class Phase(Enum):
-    """How far a process has come: OFF before it starts and once it halts, RECOVERING from the barrier on."""
-
-    OFF = "off"
-    RESERVED = "reserved"
-    RECOVERING = "recovering"
-    READY = "ready"
+from models.parts.nodes import Node, Proc
+from models.parts.processes import Phase, ProcessTable
+from models.parts.streams import Epoch, Offset, Stream
 
 
 class Mode(Enum):
@@ -40,14 +32,9 @@ class Record(Enum):
     MORE = "more"
 
 
-class HandleTable(NodeTable, StreamTable):
+class HandleTable(ProcessTable):
     """The processes' side of the log."""
 
-    reserved: Rel[Proc]
-    """The reservation object of p's node names p (WL-01)."""
-    phase: Map[Proc, Phase]
-    handle: Map[tuple[Proc, Stream], Epoch]
-    """The epoch under which p has opened s, or recovers it; 0 if it does neither."""
     mode: Map[tuple[Proc, Stream], Mode]
     next_offset: Map[tuple[Proc, Stream], Offset]
     confirm_offset: Map[tuple[Proc, Stream], Offset]
@@ -64,19 +51,8 @@ class HandleTable(NodeTable, StreamTable):
     """Whose process has acked the offset; None again once it is trimmed."""
 
     @init
-    def start_nodes(self) -> None:  # type: ignore[override]
-        """The first incarnation of each node is registered; there is no choice any more."""
-        self.node_epoch.fill(NodeEpoch(1))
-        self.failover_mode.fill(False)
-
-    @init
-    def start_processes(self) -> None:
-        """It serves, and holds the reservation. Nothing is open, and every WAL is empty."""
-        for p in Proc:
-            first = self.incarnation[p] == NodeEpoch(1) and not self.failover[p]
-            self.reserved[p] = first
-            self.phase[p] = Phase.READY if first else Phase.OFF
-        self.handle.fill(Epoch(0))
+    def start_handles(self) -> None:
+        """Nothing is under way, and every WAL is empty."""
         self.mode.fill(Mode.SHUT)
         self.next_offset.fill(Offset(0))
         self.confirm_offset.fill(Offset(0))
