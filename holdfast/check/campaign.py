@@ -19,7 +19,7 @@ class Campaign:
 
     Each has at most ``depth`` steps. ``pct`` asks for priorities, with so many ordered steps in mind (the depth of
     PCT); the processes are the elements of the sort ``pct_sort``, or of that which most actions have a parameter of.
-    Raises UsageError for numbers out of range.
+    Without ``swarm`` each run has all actions, and all weigh the same. Raises UsageError for numbers out of range.
     """
 
     seed: int = 0
@@ -28,6 +28,7 @@ class Campaign:
     run: int | None = None
     pct: int | None = None
     pct_sort: str | None = None
+    swarm: bool = True
 
     def __attrs_post_init__(self) -> None:
         _within("--seed", self.seed, 0, MOST_SEED)
@@ -45,7 +46,8 @@ class Campaign:
         """The options of the command line that make the same runs, but for the seed and the run's number."""
         pct = () if self.pct is None else ("--pct", str(self.pct))
         sort = () if self.pct_sort is None else ("--pct-sort", self.pct_sort)
-        return ("--depth", str(self.depth), *pct, *sort)
+        swarm = () if self.swarm else ("--no-swarm",)
+        return ("--depth", str(self.depth), *pct, *sort, *swarm)
 
 
 def _within(option: str, value: int, least: int, most: int) -> None:

@@ -36,7 +36,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Walks
-from holdfast.lower.walking import STOPS, VIOLATED, Plan, Schedule, Tally, by_priority, no_schedule
+from holdfast.lower.walking import STOPS, VIOLATED, Plan, Tally, by_priority, no_schedule
 from holdfast.trace.trace import Claim, Origin, Trace
 
 NO_BUDGET = Budget()
@@ -108,6 +108,16 @@ def walk(
         return found.result(origin)
 
 
+def plan_of(machine: Interpreter, campaign: Campaign, starts: Sequence[bytes]) -> Plan:
+    """What the runs of a campaign are drawn from; raises UsageError for a sort of processes that there is not."""
+    system, layout = machine.system, machine.layout
+    if campaign.pct is None:
+        schedule = no_schedule(system)
+    else:
+        schedule = by_priority(layout, campaign.pct_sort, campaign.pct, campaign.depth)
+    return Plan(campaign.seed, campaign.depth, tuple(starts), schedule, campaign.swarm)
+
+
 class _Campaign:
     """One campaign: the runs so far, added up."""
 
@@ -120,19 +130,13 @@ class _Campaign:
         self.campaign = campaign
         self.meter = meter
         starts = initial_states(machine, selection)
-        self.plan = Plan(campaign.seed, campaign.depth, tuple(starts), self._schedule())
+        self.plan = plan_of(machine, campaign, starts)
         self.walker = Walker(machine, selection, self.plan)
         self.tally = self.walker.tally()
         # What was decisive in the initial states belongs to the campaign.
         self._keep_statistics()
         self.compiling = 0.0
         """How many seconds went into that."""
-
-    def _schedule(self) -> Schedule:
-        campaign, layout = self.campaign, self.machine.layout
-        if campaign.pct is None:
-            return no_schedule(self.machine.system)
-        return by_priority(layout, campaign.pct_sort, campaign.pct, campaign.depth)
 
     # Making runs ----------------------------------------------------------------------------------------------
 

@@ -120,19 +120,23 @@ class _Walk:
         self.number = number
         self.tally = tally
         self.chance = chance = Chance(self.plan.seed, number)
-        actions = range(len(walker.actions))
+        self.weights = self._swarm() if self.plan.swarm else [1] * len(walker.actions)
+        self.order, self.changes = self._priorities()
+        self.start = self.state = self.plan.starts[chance.below(len(self.plan.starts))]
+        self.left = list(self.weights)
+        """The weights of the actions that may still be drawn in this state."""
+        self.edges: list[Edge] = []
+
+    def _swarm(self) -> list[int]:
+        """The weights of the actions, 0 for those that are omitted."""
+        chance, actions = self.chance, range(len(self.walker.actions))
         share = chance.below(100)
         kept = [chance.below(100) >= share for _ in actions]
         if not any(kept) and kept:
             kept[chance.below(len(kept))] = True
         # The weight of an action is drawn whether it stays or not.
         drawn = [1 + chance.below(100) for _ in actions]
-        self.weights = [weight if stays else 0 for weight, stays in zip(drawn, kept, strict=True)]
-        self.order, self.changes = self._priorities()
-        self.start = self.state = self.plan.starts[chance.below(len(self.plan.starts))]
-        self.left = list(self.weights)
-        """The weights of the actions that may still be drawn in this state."""
-        self.edges: list[Edge] = []
+        return [weight if stays else 0 for weight, stays in zip(drawn, kept, strict=True)]
 
     def _priorities(self) -> tuple[list[int], set[int]]:
         """The processes from the highest priority on, and the steps at which that changes."""

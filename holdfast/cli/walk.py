@@ -46,6 +46,7 @@ def walk(
     property: Names = (),  # noqa: A002 - the option's name
     pct: int | None = None,
     pct_sort: str | None = None,
+    swarm: bool = True,
     expect: Annotated[Expectation, Parameter(show_choices=False)] = "holds",
     budget: str | None = None,
     engine: Annotated[Engine, Parameter(show_choices=False)] = "auto",
@@ -85,6 +86,9 @@ def walk(
         different processes in one order.
     pct_sort
         The sort whose elements are the processes; otherwise that which most actions have a parameter of.
+    swarm
+        Let each run leave out some actions, and draw the others by weights of its own (the default), or let all runs
+        draw all actions alike.
     expect
         holds or violated; with violated the command ends 0 if something is violated, and 10 if nothing is.
     budget
@@ -103,7 +107,7 @@ def walk(
         Reports for other tools.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
-    campaign = Campaign(seed=_seed(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort)
+    campaign = Campaign(seed=_seed(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm)
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
     # What would fail after many runs fails before them.
     reports.prepare(json=json)

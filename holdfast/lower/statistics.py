@@ -55,6 +55,12 @@ class Statistics:
             place for (action, label), place in self._rules.items() if label in rules or f"{label}@{action}" in rules
         ]
 
+    def counted(self, hits: Sequence[int]) -> dict[tuple[str, str], int]:
+        """What was counted elsewhere in the places of ``hits``, by action and label; without the rules that did
+        nothing.
+        """
+        return {pair: int(hits[place]) for pair, place in self._rules.items() if hits[place]}
+
     def note(self, hits: Sequence[int], cuts: Sequence[int]) -> None:
         """Add what was noted elsewhere in the same places."""
         for place, hit in enumerate(hits[: len(self.hits)]):

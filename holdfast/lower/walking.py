@@ -4,7 +4,7 @@ A run is drawn in this order, all from its own stream:
 
 1. a share, 0 to 99 percent; each action is omitted with that probability (swarm testing: what is left goes deeper);
    if none is left, one drawn action stays;
-2. a weight, 1 to 100, for each action;
+2. a weight, 1 to 100, for each action; without the swarm nothing is drawn so far, and all actions weigh the same;
 3. with priorities (PCT): a permutation of the processes, from the highest priority to the lowest, then the change
    points, each one step of the prioritised part;
 4. the initial state;
@@ -36,6 +36,9 @@ DEPTH, STILL, FINAL, CUT, STUCK, MASKED, VIOLATED = range(7)
 that a @final names, or because a bound of the scope cut one, or for no such reason; only omitted actions have a step;
 something is violated."""
 
+STATE_BITS = 16
+"""How many bits the signature of a state has: a sample tells so many states apart, whose numbers do not count."""
+
 STOPS = ("depth", "still", "final", "cut", "stuck", "masked", "violated")
 
 
@@ -65,12 +68,16 @@ class Schedule:
 
 @attrs.frozen
 class Plan:
-    """A campaign: ``seed`` and ``depth``, the initial states to draw from, in order, and who runs when."""
+    """A campaign: ``seed`` and ``depth``, the initial states to draw from, in order, and who runs when.
+
+    Without ``swarm`` no action is omitted, and all weigh the same.
+    """
 
     seed: int
     depth: int
     starts: tuple[bytes, ...]
     schedule: Schedule
+    swarm: bool = True
 
 
 def instances(layout: Layout, action: Action) -> int:

@@ -20,12 +20,22 @@ class Both:
     walks: Walks
 
     @classmethod
-    def of(cls, system: System, scope: Scope, seed: int, depth: int, pct: int | None = None) -> Both:
+    def of(
+        cls,
+        system: System,
+        scope: Scope,
+        seed: int,
+        depth: int,
+        pct: int | None = None,
+        *,
+        sampled: bool = False,
+        swarm: bool = True,
+    ) -> Both:
         """Everything the system declares is checked."""
         selection = select(system, None)
         machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
         schedule = no_schedule(system) if pct is None else by_priority(machine.layout, None, pct, depth)
-        plan = Plan(seed, depth, tuple(machine.initial()), schedule)
+        plan = Plan(seed, depth, tuple(machine.initial()), schedule, swarm)
         machine.statistics.reset()
         walker = Walker(machine, selection, plan)
         return cls(
@@ -36,6 +46,7 @@ class Both:
                 witnesses=walker.witnesses,
                 finals=walker.finals,
                 idempotent=selection.idempotent,
+                sampled=sampled,
             ),
         )
 

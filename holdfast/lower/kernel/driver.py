@@ -258,3 +258,55 @@ def predecessors(states, first, last, targets, best, rows, notes):
 def listed(s, rows, notes):
     """Write the successors of one state into ``rows``; returns how many there are."""
     return successors(s, address(rows), address(notes))
+
+
+GONE = -2
+
+
+@jit
+def place_of(s, table_at, size):
+    """Where a table that is not full holds a state, or else would."""
+    slot = slot_of(s, size)
+    while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):
+        slot += 1
+        if slot == size:
+            slot = 0
+    return slot
+
+
+@entry
+def gather(rows_at, count, table_at, size):
+    """Put the rows at one address into the table at another, unless it holds them."""
+    for i in range(min(LOOKAHEAD, count)):
+        prefetch(table_at, slot_of(load(rows_at, i), size) * WORDS)
+    for i in range(count):
+        if i + LOOKAHEAD < count:
+            prefetch(table_at, slot_of(load(rows_at, i + LOOKAHEAD), size) * WORDS)
+        s = load(rows_at, i)
+        put(table_at, place_of(s, table_at, size), s)
+
+
+@entry
+def strike(rows_at, count, table_at, size):
+    """Strike the rows at one address off the table at another; no two of them are equal."""
+    for i in range(min(LOOKAHEAD, count)):
+        prefetch(table_at, slot_of(load(rows_at, i), size) * WORDS)
+    for i in range(count):
+        if i + LOOKAHEAD < count:
+            prefetch(table_at, slot_of(load(rows_at, i + LOOKAHEAD), size) * WORDS)
+        s = load(rows_at, i)
+        slot = place_of(s, table_at, size)
+        if peek(table_at, slot * WORDS) != -1:
+            # The slot stays taken, so that what lies behind it is still found.
+            poke(table_at, slot * WORDS, GONE)
+
+
+@entry
+def remaining(table_at, size, rows_at):
+    """Write what a table holds into rows; returns how many there are."""
+    n = 0
+    for slot in range(size):
+        if peek(table_at, slot * WORDS) >= 0:
+            put(rows_at, n, load(table_at, slot))
+            n += 1
+    return n

@@ -4,7 +4,7 @@
 in the same order. Names that are not defined here (``offers``, ``judge``, ``invariants``, ``ACTIONS``, …) are the
 model's. Three blocks of words are handed from function to function: ``work`` is what a run works with, ``seen`` has
 the steps that were listed last, which rules decided something and what was cut, ``counts`` all else that is counted;
-``walk_source.py`` has the places in them.
+``walk_source.py`` has the places in them. What only a sample counts is asked for at compile time (``SAMPLED``).
 """
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
@@ -26,7 +26,7 @@ def bump(block, place, by):
 @inlined
 def noted(seen, place):
     """Note that the rule of that place decided something; True, so that it can stand in the midst of a condition."""
-    poke(seen, place, 1)
+    poke(seen, place, peek(seen, place) + 1 if SAMPLED else 1)
     return True
 
 
@@ -74,7 +74,11 @@ def below(work, choices):
 
 @jit
 def draw_swarm(work):
-    """Which actions stay, and their weights; 0 for those that are omitted."""
+    """Which actions stay, and their weights; 0 for those that are omitted. Without the swarm all are alike."""
+    if peek(work, SWARM) == 0:
+        for a in range(ACTIONS):
+            poke(work, WEIGHTS + a, 1)
+        return
     share = below(work, 100)
     kept = 0
     for a in range(ACTIONS):
@@ -200,8 +204,33 @@ def draw_by_priority(s, step, work, seen):
 
 
 @jit
+def note_state(s, counts):
+    """Note the signature of a state: one bit of many, by a hash of the state without its numbers."""
+    h = np.uint64(0)
+    for word in outline(s):
+        h = mixed(h + np.uint64(word) + GOLDEN)
+    place = np.int64(h >> np.uint64(64 - STATE_BITS))
+    known = peek(counts, MET + (place >> 6))
+    poke(counts, MET + (place >> 6), known | np.int64(np.uint64(1) << np.uint64(place & 63)))
+
+
+@jit
+def note_violation(found, run, step, a, s, t, bad):
+    """What a run ends with that violates something: see ``Violating`` in ``walks.py``."""
+    poke(found, 0, run)
+    poke(found, 1, step)
+    poke(found, 2, a)
+    poke(found, 3, invariants(t))
+    poke(found, 4, bad)
+    poke(found, 5, witnesses(s, -1))
+    poke(found, 6, triggers(s, -1))
+
+
+@jit
 def look(s, run, step, counts, reached):
     """Note which invariants say something in a state, and which witnesses it is."""
+    if SAMPLED:
+        note_state(s, counts)
     silent, unreached = peek(counts, SILENT), peek(counts, UNREACHED)
     if silent:
         poke(counts, SILENT, silent & ~triggers(s, silent))
@@ -251,41 +280,55 @@ def why_no_step(s, work, seen):
     return VIOLATED if HAS_FINALS else STUCK
 
 
+@inlined
+def draw(s, step, stayed, work, seen):
+    """The action of the next step, its place among those listed, and that of its process. The action is -1 if none has
+    a step, and -2 if all that have one leave the state as it is.
+    """
+    if step < peek(work, PRIORITISED):
+        return draw_by_priority(s, step, work, seen)
+    a, j = draw_step(s, -1, work, seen)
+    if a < 0 and stayed:
+        if not moves(s, work, seen):
+            return -2, 0, 0
+        refill(-1, work)
+        a, j = draw_step(s, -1, work, seen)
+    return a, j, 0
+
+
 @jit
-def follow(s, run, depth, work, counts, reached, seen):
-    """One run from a state: how many steps it took, and why it ended."""
+def follow(s, run, depth, work, counts, reached, seen, found):
+    """One run from a state: how many steps it took, and why it ended; ``found`` has what it violates, if anything."""
     look(s, run, 0, counts, reached)
     if invariants(s) >= 0:
+        note_violation(found, run, 0, -1, s, s, 0)
         return 0, VIOLATED
     refill(-1, work)
     stayed = False
+    last = -1
     for step in range(depth):
         prioritised = step < peek(work, PRIORITISED)
-        place = 0
-        if prioritised:
-            a, j, place = draw_by_priority(s, step, work, seen)
-        else:
-            a, j = draw_step(s, -1, work, seen)
-            if a < 0 and stayed:
-                if not moves(s, work, seen):
-                    return step, STILL
-                refill(-1, work)
-                a, j = draw_step(s, -1, work, seen)
+        a, j, place = draw(s, step, stayed, work, seen)
         if a < 0:
-            return step, why_no_step(s, work, seen)
+            stop = STILL if a == -2 else why_no_step(s, work, seen)
+            if stop == VIOLATED:
+                note_violation(found, run, step, last, s, s, 0)
+            return step, stop
         t = state_of(seen, j)
         bump(counts, TAKEN + a, 1)
+        if SAMPLED and last >= 0:
+            bump(counts, PAIRS + last * ACTIONS + a, 1)
+        last = a
         bad = judge(a, t, s, number_of(seen, j), counts)
         stayed = t == s
         if stayed:
             poke(work, LEFT + a, 0)
             if prioritised:
                 demote(work, place)
-        else:
-            if peek(counts, SILENT) or peek(counts, UNREACHED):
-                look(t, run, step + 1, counts, reached)
-            bad = bad or invariants(t) >= 0
-        if bad:
+        elif SAMPLED or peek(counts, SILENT) or peek(counts, UNREACHED):
+            look(t, run, step + 1, counts, reached)
+        if bad != 0 or (not stayed and invariants(t) >= 0):
+            note_violation(found, run, step + 1, a, s, t, bad)
             return step + 1, VIOLATED
         if prioritised or not stayed:
             refill(-1, work)
@@ -294,22 +337,27 @@ def follow(s, run, depth, work, counts, reached, seen):
 
 
 @entry
-def walk(first, last, seed, depth, starts, work, counts, reached, stops, seen):
-    """The runs from ``first`` to one before ``last``, up to the first that violates something; returns it, or -1."""
+def walk(first, last, seed, depth, starts, work, counts, reached, stops, seen, found):
+    """The runs from ``first`` to one before ``last``, or up to where ``found`` has no room for one more that violates
+    something. Returns the number of the first run that was not made.
+    """
     starts_at, work_at, counts_at = address(starts), address(work), address(counts)
-    reached_at, seen_at = address(reached), address(seen)
+    reached_at, seen_at, found_at = address(reached), address(seen), address(found)
+    violating = 0
     for run in range(first, last):
+        if violating == found.shape[0]:
+            return run
         begin(work_at, seed, run)
         draw_swarm(work_at)
         if peek(work_at, PRIORITISED) > 0:
             draw_priorities(work_at)
         s = load(starts_at, below(work_at, starts.shape[0]))
-        steps, stop = follow(s, run, depth, work_at, counts_at, reached_at, seen_at)
+        row = found_at + violating * 8 * found.shape[1]
+        steps, stop = follow(s, run, depth, work_at, counts_at, reached_at, seen_at, row)
         if stops[stop, 0] == 0 or steps < stops[stop, 2]:
             stops[stop, 2] = steps
         stops[stop, 0] += 1
         stops[stop, 1] += steps
         stops[stop, 3] = max(stops[stop, 3], steps)
-        if stop == VIOLATED:
-            return run
-    return -1
+        violating += stop == VIOLATED
+    return last

@@ -7,13 +7,16 @@ number among the action's instances and the state it leads to, and the one that 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
+from holdfast.ir.types import IntType, NatType, OptionalType
 from holdfast.lower.emit import code_name
 from holdfast.lower.kernel.ends import CUT, DIFFERS, Gather
 from holdfast.lower.kernel.source import Source
-from holdfast.lower.walking import instances, strides
+from holdfast.lower.layout import Field
+from holdfast.lower.walking import STATE_BITS, instances, strides
 
 
 class WalkSource(Source):
@@ -23,7 +26,14 @@ class WalkSource(Source):
     rules decided something; from LISTED on the steps. ``judge`` judges a step and counts in the block ``counts``: the
     step properties, the invariants and lemmas that said nothing yet (SILENT), the witnesses not yet reached
     (UNREACHED), repetitions that a bound cut (UNSHOWN), and by action repetitions (REPEATS) and steps (TAKEN).
+
+    A ``sampled`` text counts how often a rule decided something, and notes pairs of actions that were taken one right
+    after the other (PAIRS) and the signatures of states (MET), too.
     """
+
+    def __init__(self, *args: Any, sampled: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sampled = sampled
 
     def text(self) -> str:
         parts = [*self._states(), *self._listing()]
@@ -35,7 +45,8 @@ class WalkSource(Source):
             parts.append(self._every(action, "offer", _Offer(self, action)))
             parts.append(self._judge(action))
         parts.append(self._dispatch("offers(a, s, seen)", "offer_{}(s, 0, seen, seen)", "0"))
-        parts.append(self._dispatch("judge(a, t, s, number, counts)", "judge_{}(t, s, number, counts)", "False"))
+        parts.append(self._dispatch("judge(a, t, s, number, counts)", "judge_{}(t, s, number, counts)", "0"))
+        parts.append(self._outline())
         parts.append(self._first_failing("invariants", self.checked))
         parts.append(self._mask("triggers", self.checked, "trigger", failing=False))
         parts.append(self._mask("witnesses", self.witnesses, "body", failing=False))
@@ -51,23 +62,33 @@ class WalkSource(Source):
         """Where the arrays have what."""
         hits, repeats, actions = len(self.statistics.cut_counts), 4, len(self.system.actions)
         return {
+            "SAMPLED": self.sampled,
+            "STATE_BITS": STATE_BITS,
             "HITS": hits,
             "LISTED": hits + len(self.statistics.hits),
             "CHANCE": 0,
             "PROCESSES": 2,
             "POINTS": 3,
             "PRIORITISED": 4,
-            "WEIGHTS": 5,
-            "LEFT": 5 + actions,
-            "STRIDES": 5 + 2 * actions,
-            "CUTS": 5 + 3 * actions,
-            "ORDER": 5 + 3 * actions + hits,
+            "SWARM": 5,
+            "WEIGHTS": 6,
+            "LEFT": 6 + actions,
+            "STRIDES": 6 + 2 * actions,
+            "CUTS": 6 + 3 * actions,
+            "ORDER": 6 + 3 * actions + hits,
             "SILENT": 1,
             "UNREACHED": 2,
             "UNSHOWN": 3,
             "REPEATS": repeats,
             "TAKEN": repeats + actions,
+            "PAIRS": repeats + 2 * actions,
+            "MET": repeats + 2 * actions + actions * actions,
         }
+
+    def _outline(self) -> str:
+        """A state without its numbers, and without what is kept by number: what its signature is a hash of."""
+        masks = self._masks(field for field in self.layout.fields if not _counts(field))
+        return f"def outline(s):\n    return ({' '.join(f's[{word}] & {mask},' for word, mask in enumerate(masks))})\n"
 
     def _listing(self) -> Iterator[str]:
         """The list of steps: for each its number, then the words of the state."""
@@ -81,8 +102,8 @@ class WalkSource(Source):
         yield f"def state_of(seen, k):\n{place}    return ({state})\n"
 
     def _judge(self, action: Action) -> str:
-        """Whether a step violates a step property, or the action's idempotence."""
-        lines = [f"def judge_{action.name}(t, s, number, counts):", "    bad = False"]
+        """The step properties that a step violates, one bit each; or, if none, -1 for the action's idempotence."""
+        lines = [f"def judge_{action.name}(t, s, number, counts):", "    bad = 0"]
         lines += [f"    {line}" for line in self._judged(action)]
         return "\n".join([*lines, "    return bad", ""])
 
@@ -94,7 +115,7 @@ class WalkSource(Source):
             yield f"{code_name(param)} = number // {stride} % {self.layout.codes(param.type)}"
         args = "".join(f", {code_name(param)}" for param in action.params)
         if relevant:
-            yield f"bad = (steps_of_all(t, s) | steps_{action.name}(t, s{args})) != 0"
+            yield f"bad = steps_of_all(t, s) | steps_{action.name}(t, s{args})"
             said = f"step_triggers_of_all(t, s) | step_triggers_{action.name}(t, s{args})"
             yield f"if peek(counts, 0) & {relevant}: poke(counts, 0, peek(counts, 0) & ~({said}))"
         if idempotent:
@@ -102,7 +123,7 @@ class WalkSource(Source):
             yield f"    bump(counts, REPEATS + {self.system.actions.index(action)}, 1)"
             yield f"    again = again_{action.name}(t{args}, 0)"
             yield f"    if again == {CUT}: bump(counts, UNSHOWN, 1)"
-            yield f"    if again == {DIFFERS}: bad = True"
+            yield f"    if again == {DIFFERS} and bad == 0: bad = -1"
 
     def _dispatch(self, head: str, call: str, none: str) -> str:
         """A function that calls that of the action with a given index."""
@@ -114,6 +135,9 @@ class WalkSource(Source):
 class _Offer(Gather):
     """Each step of an action is listed with its number. All that is noted goes to one array, ``notes``."""
 
+    def decisive(self, label: str) -> list[str]:
+        return [f"{self.note(label)}"]
+
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
         return [f"bump(notes, {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]
 
@@ -121,3 +145,9 @@ class _Offer(Gather):
         factors = zip(self.action.params, strides(self.source.layout, self.action), strict=True)
         number = " + ".join(f"{code_name(param)} * {stride}" for param, stride in factors) or "0"
         return [f"list_step(notes, k, {number}, ({state},))", "k += 1"]
+
+
+def _counts(field: Field) -> bool:
+    """Whether a field holds numbers, or has a cell for each; budgets and ghosts are as good as numbers."""
+    value = field.type.of if isinstance(field.type, OptionalType) else field.type
+    return field.ghost or any(isinstance(type_, NatType | IntType) for type_ in (value, *field.keys))

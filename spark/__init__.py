@@ -1,0 +1,1 @@
+"""Campaigns and exhaustive searches on Spark."""
