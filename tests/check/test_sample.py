@@ -78,6 +78,11 @@ def sampled(system: System, runs: int, *, swarm: bool = True, depth: int = 30) -
     return both, both.walks.sample(0, runs)
 
 
+def told(sample: Sample) -> list[Violating]:
+    """The violating runs of a sample."""
+    return [Violating(*row) for row in sample.violating.tolist()]
+
+
 def followed(both: Both, runs: int) -> list[Run]:
     """The same runs on the interpreter."""
     return [both.walker.run(number) for number in range(runs)]
@@ -119,12 +124,12 @@ def test_each_violation_is_described(table: System) -> None:
             )
         )
 
-    def told(each: Violating) -> tuple[object, ...]:
+    def described(each: Violating) -> tuple[object, ...]:
         bits = [each.witness >> index & 1 == 1 for index in range(len(both.walker.witnesses))]
         said = [each.premises >> index & 1 == 1 for index in range(len(machine.checked))]
         return (each.run, each.steps, each.action, each.state, each.steps_failing != 0, bits, said)
 
-    assert [told(each) for each in sample.violating] == expected
+    assert [described(each) for each in told(sample)] == expected
 
 
 def test_pairs_and_refusals_are_counted(table: System) -> None:
@@ -170,10 +175,10 @@ def test_a_deadlock_has_no_failing_property(compiled: Compiled) -> None:
     both, sample = sampled(compiled(RUNG.replace("N: 2", "N: 1").replace("< N(2)", "< N(3)")), 50)
     deadlocks = [run for run in followed(both, 50) if run.stop == VIOLATED]
 
-    assert [(each.run, each.steps, each.action) for each in sample.violating] == [
+    assert [(each.run, each.steps, each.action) for each in told(sample)] == [
         (run.number, len(run.edges), run.edges[-1][1]) for run in deadlocks
     ]
-    assert all(each.state == -1 and each.steps_failing == 0 for each in sample.violating)
+    assert all(each.state == -1 and each.steps_failing == 0 for each in told(sample))
 
 
 def test_many_violations_are_looked_at_in_parts(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +190,7 @@ def test_many_violations_are_looked_at_in_parts(compiled: Compiled, monkeypatch:
     monkeypatch.setattr("holdfast.lower.kernel.walks.ROOM", 7)
     parts = sampled(system, 300)[1]
 
-    assert parts.violating == whole.violating
+    assert told(parts) == told(whole)
     assert noted(parts.tally) == noted(whole.tally)
     assert parts.decisive == whole.decisive
     assert (parts.pairs == whole.pairs).all()
@@ -198,7 +203,7 @@ def test_without_the_swarm_all_actions_stay(compiled: Compiled) -> None:
     runs = followed(both, 200)
 
     assert all(run.weights == (1, 1) for run in runs)
-    assert [each.run for each in sample.violating] == [run.number for run in runs if run.violation is not None]
+    assert [each.run for each in told(sample)] == [run.number for run in runs if run.violation is not None]
     assert sample.tally.steps == sum(len(run.edges) for run in runs)
 
 

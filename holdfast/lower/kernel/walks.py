@@ -51,13 +51,13 @@ class Violating:
 class Sample:
     """What was counted over runs of which none ended the others.
 
-    ``tally`` is as that of any runs. ``decisive`` counts by action and rule how often a rule decided something.
+    ``tally`` is as that of any runs. A row of ``violating`` has the fields of ``Violating``. ``decisive`` counts by action and rule how often a rule decided something.
     ``pairs[a, b]`` is how often action b was taken right after action a. ``met`` has a bit for each signature of a
     state that was met.
     """
 
     tally: Tally
-    violating: list[Violating]
+    violating: Numbers
     decisive: dict[tuple[str, str], int]
     pairs: Numbers
     met: bytes
@@ -127,18 +127,17 @@ class Walks:
         assert self.sampled, "these runs count less than a sample needs"
         seed = self.plan.seed if seed is None else seed
         block = self._block(None, room=min(ROOM, max(1, last - first)))
-        violating: list[Violating] = []
+        violating = [block.found[:0]]
         while first < last:
             before = int(block.stops[VIOLATED, 0])
             first = self._walk(block, first, last, seed)
-            rows = block.found[: int(block.stops[VIOLATED, 0]) - before]
-            violating += [Violating(*row) for row in rows.tolist()]
+            violating.append(block.found[: int(block.stops[VIOLATED, 0]) - before].copy())
         actions = len(self.machine.system.actions)
         more = block.counts[self._module.PAIRS :]
         hits = block.seen[self._module.HITS : self._module.LISTED].tolist()
         return Sample(
             tally=self._tally(block),
-            violating=violating,
+            violating=np.concatenate(violating),
             decisive=self._statistics.counted(hits),
             pairs=more[: actions * actions].reshape(actions, actions),
             met=more[actions * actions :].astype("<i8").tobytes(),
