@@ -19,13 +19,14 @@ def render(records: Sequence[Record]) -> str:
 
 
 def _command(record: Record, case: Case) -> str:
-    where = {}
-    if case.at is not None:
-        file = os.path.relpath(case.at.file, Path.cwd())
-        where = {"file": file, "line": str(case.at.line), "col": str(case.at.column)}
-    named = {**where, "title": f"{record.title}: {case.name}"}
+    named = {
+        "file": os.path.relpath(case.at.file, Path.cwd()),
+        "line": str(case.at.line),
+        "col": str(case.at.column),
+        "title": f"{record.title}: {case.name}",
+    }
     options = ",".join(f"{name}={_escaped(value, option=True)}" for name, value in named.items())
-    text = "\n".join(part for part in (f"{case.message}. {case.sentence}", case.replay) if part)
+    text = "\n".join(part for part in (f"{case.message}. {case.sentence}".rstrip(), case.replay) if part)
     return f"::{LEVELS[case.status]} {options}::{_escaped(text)}"
 
 

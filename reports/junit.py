@@ -29,8 +29,9 @@ def render(records: Sequence[Record]) -> str:
 
 
 def _suite(root: ET.Element, record: Record) -> None:
-    time = f"{record.seconds:.3f}"
-    suite = ET.SubElement(root, "testsuite", _totals(record.cases), name=clean(record.title), time=time)
+    suite = ET.SubElement(root, "testsuite", _totals(record.cases), name=clean(record.title))
+    if record.seconds is not None:
+        suite.set("time", f"{record.seconds:.3f}")
     properties = ET.SubElement(suite, "properties")
     for name, value in (("verdict", record.verdict), ("exit_code", str(record.exit_code)), *record.figures):
         ET.SubElement(properties, "property", name=clean(name), value=clean(value))
@@ -45,10 +46,14 @@ def _case(suite: ET.Element, record: Record, case: Case) -> None:
     if case.status in ("failed", "unanswered"):
         tag = "failure" if case.status == "failed" else "error"
         problem = ET.SubElement(found, tag, message=clean(case.message), type=clean(case.kind))
-        replay = f"\n\n{case.replay}" if case.replay else ""
-        problem.text = clean(f"{case.text or case.sentence}{replay}")
+        said = case.text or case.sentence
+        replay = f"\n\n{case.replay}" if case.replay and case.replay not in said else ""
+        problem.text = clean(f"{said}{replay}")
     elif case.status == "skipped":
         ET.SubElement(found, "skipped", message=clean(case.message))
+    else:
+        # Why it is green.
+        ET.SubElement(found, "system-out").text = clean(case.message)
 
 
 def _totals(cases: Sequence[Case]) -> dict[str, str]:

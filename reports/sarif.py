@@ -35,15 +35,20 @@ def render(records: Sequence[Record]) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "invocations": [
-            {
-                "executionSuccessful": all(case.status != "unanswered" for _, case in said),
-                "exitCode": max((record.exit_code for record in records), default=0),
-            }
-        ],
+        "automationDetails": {"id": _category(records)},
+        "invocations": [{"executionSuccessful": all(case.status != "unanswered" for _, case in said)}],
         "results": [_result(record, case, order[case.name]) for record, case in said],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _category(records: Sequence[Record]) -> str:
+    """What was asked of which models, without scopes: results of the same question take the place of earlier ones.
+
+    Code scanners refuse two files of one tool and category; what stands behind the last slash is no part of that.
+    """
+    asked = dict.fromkeys(" ".join((record.engine, record.model, *record.changes)) for record in records)
+    return f"holdfast {', '.join(asked)}/"
 
 
 def _rule(case: Case) -> dict[str, Any]:
@@ -52,16 +57,19 @@ def _rule(case: Case) -> dict[str, Any]:
 
 
 def _result(record: Record, case: Case, rule: int) -> dict[str, Any]:
+    text = (
+        f"{' '.join(part for part in (record.model, record.scope) if part)}: {case.message}. {case.sentence}".rstrip()
+    )
     replay = f"\n\n{case.replay}" if case.replay else ""
     found: dict[str, Any] = {
         "ruleId": case.name,
         "ruleIndex": rule,
         "level": "error" if case.status == "failed" else "warning",
-        "message": {"text": f"{record.model} {record.scope}: {case.message}. {case.sentence}{replay}"},
-        "locations": [] if case.at is None else [_location(case.at)],
+        "message": {"text": f"{text}{replay}"},
+        "locations": [_location(case.at)],
     }
     if case.fingerprint:
-        found["partialFingerprints"] = {"holdfastRun/v1": case.fingerprint}
+        found["partialFingerprints"] = {"holdfastFinding/v1": case.fingerprint}
     if case.flow:
         found["codeFlows"] = [{"message": {"text": case.message}, "threadFlows": _threads(case.flow)}]
     return found

@@ -135,8 +135,7 @@ def _asked(wanted: Configuration, system: System, budget: Budget) -> Result | Li
     scope, properties = system.scope(wanted.scope), wanted.properties or None
     if wanted.engine == "check":
         return search(system, scope, properties=properties, budget=budget, target=wanted.model)
-    # SciPy takes a while to import.
-    from holdfast.check.live.engine import live  # noqa: PLC0415
+    from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 
     return live(system, scope, properties=properties, budget=budget, target=wanted.model)
 

@@ -1,7 +1,8 @@
 """The one record from which every report is written: what was asked, what the answer is, and the run that shows it.
 
 Every engine's answer becomes a list of records, one for each model and scope. A record stands on its own: a renderer
-(``reports/``) needs neither the model nor the engine, and two reports of one answer cannot contradict each other.
+(``reports/``) needs neither the model nor the engine, and two reports of one answer cannot contradict each other. The
+records of searches and of random runs are made here, those of the other engines in ``holdfast.check.records``.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Literal
 import attrs
 
 from holdfast.check.result import VIOLATION, Answer, Result
+from holdfast.check.select import idempotence
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System
 from holdfast.trace.line import replay_command
-from holdfast.trace.text import NOBODY, render
+from holdfast.trace.text import NOBODY, back, outcome, render
 from holdfast.trace.trace import Claim, Trace
-from holdfast.trace.views.events import events
+from holdfast.trace.views.events import Event, events
 
 Status = Literal["passed", "failed", "unanswered", "skipped"]
 """``unanswered`` is a question that the budget or the engine left open: it is never shown as a success."""
@@ -46,9 +48,9 @@ class Case:
 
     name: str
     kind: str
-    ids: tuple[str, ...]
+    ids: tuple[str, ...] = ()
     sentence: str
-    at: Place | None
+    at: Place
     status: Status
     message: str
     text: str = ""
@@ -59,21 +61,26 @@ class Case:
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """An answer about one model in one scope. ``figures`` are its numbers by name, in order; ``seconds`` its time."""
+    """An answer about one model in one scope.
+
+    ``changes`` are the chosen variants and removed rules, ``+NAME`` and ``-LABEL`` as a replay line has them.
+    ``figures`` are its numbers by name, in order; ``seconds`` its time, where that is known.
+    """
 
     engine: str
     model: str
     scope: str
+    changes: tuple[str, ...] = ()
     verdict: str
     exit_code: int
     cases: tuple[Case, ...]
     figures: tuple[tuple[str, str], ...] = ()
-    seconds: float = 0.0
+    seconds: float | None = None
 
     @property
     def title(self) -> str:
-        """What was asked, as the command line says it."""
-        return " ".join(part for part in ("holdfast", self.engine, self.model, self.scope) if part)
+        """What was asked, nearly as the command line says it."""
+        return " ".join(part for part in ("holdfast", self.engine, self.model, self.scope, *self.changes) if part)
 
 
 def record_of(system: System, answer: Answer, command: str, *, expected: bool = False) -> Record:
@@ -81,7 +88,7 @@ def record_of(system: System, answer: Answer, command: str, *, expected: bool = 
 
     Where a violation is ``expected``, to find one is what should happen.
     """
-    found = {trace.shown.name: trace for trace in answer.findings}
+    found = {trace.shown.name for trace in answer.findings}
     missing = {claim.name for claim in answer.missing} if isinstance(answer, Result) else set()
     vacuous = {claim.name for claim in answer.vacuous} if isinstance(answer, Result) else set()
     open_ended = answer.verdict == "out_of_budget" or answer.ended_by == VIOLATION
@@ -93,52 +100,54 @@ def record_of(system: System, answer: Answer, command: str, *, expected: bool = 
             continue
         if open_ended:
             said = f"not answered: ended by {answer.ended_by}"
-            cases.append(_plain(claim, "skipped" if answer.ended_by == VIOLATION else "unanswered", said))
+            cases.append(plain_case(claim, "skipped" if answer.ended_by == VIOLATION else "unanswered", said))
         elif claim.name in missing:
-            cases.append(_plain(claim, "failed", "no state that was reached is such a witness"))
+            cases.append(plain_case(claim, "failed", "no state that was reached is such a witness"))
         elif claim.name in vacuous:
-            cases.append(_plain(claim, "failed", "its premise was never met, so it says nothing"))
+            cases.append(plain_case(claim, "failed", "its premise was never met, so it says nothing"))
         else:
-            cases.append(_plain(claim, "passed", answer.verdict))
-    return Record(
+            cases.append(plain_case(claim, "passed", answer.verdict))
+    record = Record(
         engine=command,
         model=answer.target,
         scope=answer.scope,
+        changes=changes_of(answer.variants, answer.removed),
         verdict=answer.verdict,
         exit_code=answer.exit_code,
         cases=tuple(cases),
-        figures=(*_numbers(answer), ("fingerprint", answer.fingerprint)),
-        seconds=float(getattr(answer.timing, "seconds", 0.0)),
+        figures=numbers(answer),
+        seconds=getattr(answer.timing, "seconds", None),
     )
+    return identified(record, system.name)
 
 
 def case_of(system: System, trace: Trace) -> Case:
-    """The finding that a run shows."""
+    """The finding that a run shows: a violation of its claim."""
     claim = trace.shown
-    return Case(
-        name=claim.name,
-        kind=claim.kind,
-        ids=claim.ids,
-        sentence=claim.sentence,
-        at=claim.at,
-        status="failed",
-        message=f"{claim.title} is violated in {trace.length} {'step' if trace.length == 1 else 'steps'}",
+    steps = "step" if trace.length == 1 else "steps"
+    said = outcome(trace, claim) if claim.kind == "leads_to" else f"violated in {trace.length} {steps}"
+    return plain_case(
+        claim,
+        "failed",
+        f"{claim.title} is {said}",
         text=render(trace),
         replay=replay_command(trace),
-        fingerprint=_fingerprint(trace),
-        flow=tuple(_flow(system, trace)),
+        fingerprint=_fingerprint_of(trace),
+        flow=flow_of(system, trace, f"{claim.title} is violated", claim.at),
     )
 
 
-def _asked(system: System, answer: Answer) -> Iterator[Claim]:
-    """The claims that the engine was asked about, in the order of the model."""
-    asked = {name for name, _ in answer.figures.evaluated} | {each.claim.name for each in answer.witnesses}
-    for prop in system.properties:
-        if prop.name in asked and prop.kind in ("invariant", "lemma", "step", "witness"):
-            yield Claim.of_property(prop)
-
-
-def _plain(claim: Claim, status: Status, message: str) -> Case:
+def plain_case(
+    claim: Claim,
+    status: Status,
+    message: str,
+    *,
+    text: str = "",
+    replay: str | None = None,
+    fingerprint: str = "",
+    flow: tuple[Moment, ...] = (),
+) -> Case:
+    """What became of a property."""
     return Case(
         name=claim.name,
         kind=claim.kind,
@@ -147,27 +156,75 @@ def _plain(claim: Claim, status: Status, message: str) -> Case:
         at=claim.at,
         status=status,
         message=message,
+        text=text,
+        replay=replay,
+        fingerprint=fingerprint,
+        flow=flow,
     )
 
 
-def _flow(system: System, trace: Trace) -> Iterator[Moment]:
-    """The run on the model's lines."""
+def flow_of(system: System, trace: Trace, conclusion: str, at: Place) -> tuple[Moment, ...]:
+    """The run on the model's lines, with what it comes to at the end. A lasso tells where it goes on for ever."""
     places = {action.name: action.at for action in (system.init, *system.actions)}
-    for event in events(trace).each:
-        process = STATE if event.actor == NOBODY else event.actor
-        yield Moment(process, f"{event.number}. {event.call}", places[event.step.action])
-    yield Moment(STATE, f"{trace.shown.title} is violated", trace.shown.at)
+    moments = [
+        Moment(STATE if event.actor == NOBODY else event.actor, _said(event), places[event.step.action])
+        for event in events(trace).each
+    ]
+    ending = conclusion if trace.loop is None else f"{back(trace)}: {conclusion}"
+    return (*moments, Moment(STATE, ending, at))
 
 
-def _fingerprint(trace: Trace) -> str:
+def _said(event: Event) -> str:
+    """A step in one line; the repetition of one says what became of it."""
+    step = event.step
+    again = " again" if step.repeat else ""
+    refused = f": refused by {step.refused}" if step.refused is not None else ""
+    return f"{event.number}. {event.call}{again}{refused}"
+
+
+def changes_of(variants: tuple[str, ...], removed: tuple[str, ...]) -> tuple[str, ...]:
+    """What differs from the model as it stands."""
+    return (*(f"+{name}" for name in variants), *(f"-{label}" for label in removed))
+
+
+def numbers(answer: Answer) -> tuple[tuple[str, str], ...]:
+    """The numbers of an answer's figures that stand alone, and the fingerprint of the model."""
+    alone = [(name, str(value)) for name, value in answer.figures.to_json().items() if isinstance(value, int)]
+    return (*alone, ("fingerprint", answer.fingerprint))
+
+
+def identified(record: Record, model: str) -> Record:
+    """The record with a fingerprint for each finding that has none by its run; ``model`` is the name of the class.
+
+    It is made of what was asked and of how that ended, and not of words or lines.
+    """
+    asked = (record.engine, model, record.scope, *record.changes)
+    return attrs.evolve(
+        record,
+        cases=tuple(
+            case if case.fingerprint else attrs.evolve(case, fingerprint=fingerprint(*asked, case.name, case.status))
+            for case in record.cases
+        ),
+    )
+
+
+def fingerprint(*parts: str) -> str:
+    """Thirty-two hex digits over some words."""
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def _fingerprint_of(trace: Trace) -> str:
     """Equal for the same run to the same violation; lines and wording of the model do not matter."""
-    said = [trace.model, trace.scope, *trace.variants, *trace.removed, trace.shown.name]
-    said += [f"{step.action}{step.args}" for step in trace.steps]
-    return hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
+    steps = [f"{step.action}{step.args}" for step in trace.steps]
+    return fingerprint(trace.model, trace.scope, *trace.variants, *trace.removed, trace.shown.name, *steps)
 
 
-def _numbers(answer: Answer) -> Iterator[tuple[str, str]]:
-    """The numbers of the figures that stand alone."""
-    for name, value in answer.figures.to_json().items():
-        if isinstance(value, int):
-            yield name, str(value)
+def _asked(system: System, answer: Answer) -> Iterator[Claim]:
+    """The claims that the engine was asked about, in the order of the model."""
+    asked = {name for name, _ in answer.figures.evaluated} | {each.claim.name for each in answer.witnesses}
+    for prop in system.properties:
+        if prop.name in asked and prop.kind in ("invariant", "lemma", "step", "witness"):
+            yield Claim.of_property(prop)
+    for action in system.actions:
+        if action.idempotent is not None and idempotence(action).name in asked:
+            yield idempotence(action)

@@ -16,6 +16,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -35,9 +36,11 @@ from holdfast.check.where import where_it_fails
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
-from holdfast.lower.kernel.walks import Walks
 from holdfast.lower.walking import STOPS, VIOLATED, Plan, Tally, by_priority, no_schedule
 from holdfast.trace.trace import Claim, Origin, Trace
+
+if TYPE_CHECKING:
+    from holdfast.lower.kernel.walks import Walks
 
 NO_BUDGET = Budget()
 
@@ -184,6 +187,9 @@ class _Campaign:
         self.machine.statistics.reset()
 
     def _compiled(self) -> Walks:
+        # Numba takes long to import, and few runs do without.
+        from holdfast.lower.kernel.walks import Walks  # noqa: PLC0415
+
         began = self.meter.seconds
         walks = Walks(
             self.machine,

@@ -17,6 +17,7 @@ from holdfast.check.proof.ablation import (
     read_ablations,
     stored_form,
 )
+from holdfast.check.records.proof import ablation_record
 from holdfast.cli.check import GRAVITY
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.proofs import Asked
@@ -55,6 +56,12 @@ def print_ablations(asked: Asked, *, update: bool) -> int:
     code = min((each.exit_code for each in found), key=GRAVITY.index)
     if path is not None:
         _store(path, found, whole=all(each.ended_by is None for each in found))
+    asked.reports.give(
+        [
+            ablation_record(system, name, one)
+            for name, system, one in zip(asked.names, asked.systems, found, strict=False)
+        ]
+    )
     return code
 
 

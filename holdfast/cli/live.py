@@ -9,9 +9,11 @@ from pathlib import Path
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.live.result import LiveResult, live_to_json, render_live
 from holdfast.check.live.scopes import live_scopes
+from holdfast.check.records.live import live_record
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
 from holdfast.cli.check import Names, Switch, usual_scopes
 from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
@@ -32,6 +34,7 @@ def live(
     budget: str | None = None,
     json: Switch = False,
     itf: Path | None = None,
+    reports: Reports = NO_REPORTS,
 ) -> int:
     """Decide whether what a model owes always comes, and show a run that goes on for ever without it.
 
@@ -56,9 +59,10 @@ def live(
         Print the result as JSON, one line for each model and scope, and nothing else.
     itf
         Write the first run that violates something to this file, in the Informal Trace Format.
+    reports
+        Reports for other tools.
     """
-    # SciPy takes a while to import, and no other command needs it.
-    from holdfast.check.live.engine import leads_to  # noqa: PLC0415
+    from holdfast.check.live.engine import leads_to  # noqa: PLC0415 - SciPy takes a while to import
 
     if not model:
         raise UsageError("no model is named; give one or several, such as `holdfast live reassignment`")
@@ -68,19 +72,22 @@ def live(
     for system in systems.values():
         leads_to(system, property or None)
         _scopes(system, scope)
+    reports.prepare(json=json)
     if itf is not None:
         check_writable(itf)
-    results = [
-        result
+    answers = [
+        (system, result)
         for name, system in systems.items()
         for result in _decide(name, system, scope, property, limits, as_json=json)
     ]
+    results = [result for _, result in answers]
     if itf is not None:
         found = next((trace for result in results for trace in result.findings), None)
         if found is None:
             note(f"holdfast: nothing is violated, so {itf} is not written")
         else:
             write(itf, itf_text(found))
+    reports.give([live_record(system, result, property) for system, result in answers])
     return min((result.exit_code for result in results), key=GRAVITY.index)
 
 

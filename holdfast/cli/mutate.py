@@ -20,10 +20,13 @@ from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.mutate.operators import try_operators
 from holdfast.check.mutate.result import OperatorRow, Report, Row, to_json
-from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
+from holdfast.check.record import Record, record_of
+from holdfast.check.records.mutation import mutation_record
+from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result
 from holdfast.check.result import to_json as result_to_json
 from holdfast.check.summary import render_result
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model, load_with_lemmas, model_folders, names_in
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 
 GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
 """Exit codes, the gravest first: of several models the gravest counts."""
+
+Answer = Report | Result
+"""What becomes of a model's mutants; of a model that does not hold itself, its violation."""
 
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
 Switch = Annotated[bool, Parameter(negative="")]
@@ -56,6 +62,7 @@ def mutate(
     resume: Path | None = None,
     update: Switch = False,
     guards: Path | None = None,
+    reports: Reports = NO_REPORTS,
 ) -> int:
     """Remove every labelled rule of a model, one at a time, and see what notices.
 
@@ -92,6 +99,8 @@ def mutate(
         Store what becomes of each mutant in mutants.json beside the models; without names, of all of them.
     guards
         Write the page of all guards to this file, from what is stored; without models nothing is tried.
+    reports
+        Reports for other tools.
     """
     folder = _folder() if update or guards is not None else None
     if guards is not None:
@@ -102,10 +111,12 @@ def mutate(
         models = models or tuple(names_in(folder))
         _check_stored_here(folder, models)
     elif guards is not None and not models:
+        reports.refuse("--guards without a model tries nothing")
         return _write_guards(folder, guards)
     limits = Limits(Budget() if budget is None else Budget.parse(budget), cores=cores)
     if not models:
         raise UsageError("no model is named; `holdfast models` lists what there is")
+    reports.prepare(json=json)
     if itf is not None:
         _make_folder(itf)
     if resume is not None:
@@ -114,8 +125,7 @@ def mutate(
     systems = {target: compile_model(load_model(target)) for target in models}
     chosen = {target: usual_scopes(system, scope) for target, system in systems.items()}
     log = MutationLog(resume)
-    codes: list[int] = []
-    reports: list[Report] = []
+    answers: list[Answer] = []
     for target, system in systems.items():
         stamp = fingerprint(system, chosen[target])
         mutation = Mutation(
@@ -130,16 +140,21 @@ def mutate(
         )
         rows = Rows(partial(log.operator, target, stamp), partial(log.keep_operator, target, stamp))
         proving = _proving(target, stamp, log, limits) if prove else None
-        codes.append(_mutate(mutation, limits, reports, rows if operators else None, proving, as_json=json))
-        if codes[-1] == OUT_OF_BUDGET and len(codes) < len(systems):
-            note(f"holdfast: not tried: {', '.join(list(systems)[len(codes) :])}")
+        answers.append(_mutate(mutation, limits, rows if operators else None, proving, as_json=json))
+        if answers[-1].exit_code == OUT_OF_BUDGET and len(answers) < len(systems):
+            note(f"holdfast: not tried: {', '.join(list(systems)[len(answers) :])}")
             break
-    code = min(codes, key=GRAVITY.index)
+    code = min((answer.exit_code for answer in answers), key=GRAVITY.index)
     if update:
-        code = _store(folder, reports, code)
+        code = _store(folder, [answer for answer in answers if isinstance(answer, Report)], code)
     if guards is not None and code == HOLDS:
         code = _write_guards(folder, guards)
+    reports.give([_record(system, answer) for system, answer in zip(systems.values(), answers, strict=False)])
     return code
+
+
+def _record(system: System, answer: Answer) -> Record:
+    return mutation_record(system, answer) if isinstance(answer, Report) else record_of(system, answer, "mutate")
 
 
 @attrs.frozen
@@ -152,8 +167,7 @@ class Rows:
 
 def _proving(target: str, stamp: str, log: MutationLog, limits: Limits) -> Proving:
     """The proof of a model, with the lemmas beside it."""
-    # Z3 takes a while to load, and most mutants are tried without.
-    from holdfast.cli.proving import Proving  # noqa: PLC0415
+    from holdfast.cli.proving import Proving  # noqa: PLC0415 - Z3 takes a while to load
 
     known, keep = partial(log.proof, target, stamp), partial(log.keep_proof, target, stamp)
     return Proving.of(load_with_lemmas(target), limits, known, keep)
@@ -162,12 +176,11 @@ def _proving(target: str, stamp: str, log: MutationLog, limits: Limits) -> Provi
 def _mutate(
     mutation: Mutation,
     limits: Limits,
-    reports: list[Report],
     operators: Rows | None,
     proving: Proving | None,
     *,
     as_json: bool,
-) -> int:
+) -> Answer:
     """Try one model's mutants, and print what became of them."""
     with Ticker() as ticker:
         limits.progress = partial(_tick, ticker, mutation.target, limits)
@@ -177,25 +190,24 @@ def _mutate(
             broken = mutation.broken()
         except Stopped as stopped:
             note(f"holdfast: {mutation.target}: {stopped}, before any mutant was tried")
-            return OUT_OF_BUDGET
+            return mutation.untried(str(stopped))
         if broken is None:
             report = mutation.report()
             if operators is not None and report.ended_by is None:
                 report = _with_operators(mutation, report, limits, operators)
             if proving is not None and report.ended_by is None:
-                from holdfast.cli.proving import with_proofs  # noqa: PLC0415
+                from holdfast.cli.proving import with_proofs  # noqa: PLC0415 - as above
 
                 report = with_proofs(report, proving)
     if broken is not None:
         say(json_format.dumps(result_to_json(broken)) if as_json else render_result(broken))
         note(f"holdfast: {mutation.target} itself does not hold, so its mutants say nothing; mend it first")
-        return broken.exit_code
-    reports.append(report)
+        return broken
     if as_json:
         say(json_format.dumps(to_json(report)))
     else:
         _print(report, mutation.system)
-    return report.exit_code
+    return report
 
 
 def _with_operators(mutation: Mutation, report: Report, limits: Limits, operators: Rows) -> Report:
@@ -309,8 +321,7 @@ def _print(report: Report, system: System) -> None:
         say(f"{at}: {row.facts.mutant.name}: {row.fault}")
     for row in report.rows:
         if row.way == "undecided":
-            why = row.facts.ended_by or row.facts.starves_open or "a pair was left open"
-            say(f"{row.facts.mutant.name}: no answer ({why})")
+            say(f"{row.facts.mutant.name}: no answer ({row.open_because})")
     if report.ended_by is not None:
         say(f"ended early ({report.ended_by}); not tried: {', '.join(report.untried) or 'some pairs'}")
     counted = Counter(row.way for row in report.rows)
@@ -333,23 +344,8 @@ def _table(report: Report) -> Table:
     for row in report.rows:
         kill = row.kill
         way = row.way.upper() if row.fault is not None or row.way == "undecided" else row.way
-        table.add_row(row.facts.mutant.name, way, _because(row), kill.scope if kill is not None else "")
+        table.add_row(row.facts.mutant.name, way, row.because, kill.scope if kill is not None else "")
     return table
-
-
-def _because(row: Row) -> str:
-    facts, declared = row.facts, row.declared
-    if facts.kill is not None:
-        return str(facts.kill)
-    if row.way == "redundant" and facts.killed_with is not None:
-        return f"without {facts.killed_with.partner} too: {facts.killed_with.kill}"
-    if row.way == "liveness" and row.kill is not None:
-        return str(row.kill)
-    tried = f"in pairs with {', '.join(pair.partner for pair in facts.pairs)}: nothing" if facts.pairs else ""
-    if declared is None or (row.way == "equivalent" and declared.kind != "equivalent"):
-        return tried
-    named = f"{declared.names}: " if declared.kind == "liveness" else ""
-    return f"{named}{declared.reason}"
 
 
 def _operator_table(report: Report) -> Table:

@@ -15,9 +15,11 @@ from holdfast.check.proof.prover import Limits
 from holdfast.check.proof.result import ProofResult, Timing, proof_to_json
 from holdfast.check.proof.text import fragment_lines, render_proof
 from holdfast.check.proof.unroll import DepthResult, unroll
+from holdfast.check.records.proof import depth_record, proof_record
 from holdfast.check.result import HOLDS
 from holdfast.cli.check import GRAVITY
 from holdfast.cli.output import Ticker, cannot_write, note, say, write
+from holdfast.cli.reporting import Reports
 from holdfast.ir.load import WithLemmas
 from holdfast.ir.system import System
 from holdfast.trace.itf import itf_text
@@ -39,6 +41,7 @@ class Asked:
     limits: Limits
     cores: int | None
     json: bool
+    reports: Reports
 
     def each(self) -> Iterator[tuple[WithLemmas, System]]:
         """The models, and their systems."""
@@ -73,6 +76,12 @@ def print_unrolled(asked: Asked, depth: int, itf: Path | None) -> int:
             break
     if itf is not None:
         _write_itf([found.trace for found in results if found.trace is not None], itf)
+    asked.reports.give(
+        [
+            depth_record(system, name, found, asked.properties or None)
+            for name, system, found in zip(asked.names, asked.systems, results, strict=False)
+        ]
+    )
     return min((found.exit_code for found in results), key=GRAVITY.index)
 
 
@@ -106,6 +115,12 @@ def print_proofs(asked: Asked, *, seeds: int, length: int, explain: bool, sugges
             break
     if itf is not None:
         _write_itf([trace for result in results for trace in _runs(result)], itf)
+    asked.reports.give(
+        [
+            proof_record(system, name, result, asked.properties or None)
+            for name, system, result in zip(asked.names, asked.systems, results, strict=False)
+        ]
+    )
     return min((result.exit_code for result in results), key=GRAVITY.index)
 
 

@@ -11,6 +11,7 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import Budget
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import check_writable
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from holdfast.ir.lemmas import compile_with_lemmas
 from holdfast.ir.load import load_with_lemmas
@@ -21,10 +22,11 @@ Way = Literal["a proof", "--fragment", "--depth", "--ablate"]
 TAKEN: Mapping[Way, frozenset[str]] = {
     "a proof": frozenset({
         "--property", "--seeds", "--k", "--explain", "--no-suggest", "--json", "--itf", "--budget",
+        "--junit", "--sarif", "--github",
     }),
     "--fragment": frozenset(),
-    "--depth": frozenset({"--property", "--json", "--itf", "--budget"}),
-    "--ablate": frozenset({"--json", "--budget", "--update"}),
+    "--depth": frozenset({"--property", "--json", "--itf", "--budget", "--junit", "--sarif", "--github"}),
+    "--ablate": frozenset({"--json", "--budget", "--update", "--junit", "--sarif", "--github"}),
 }  # fmt: skip
 """The options that mean something to each way to ask, beside those that all of them take."""
 
@@ -52,6 +54,7 @@ def prove(
     budget: str | None = None,
     json: Switch = False,
     itf: Path | None = None,
+    reports: Reports = NO_REPORTS,
 ) -> int:
     """Prove the properties of models for any number of everything, with Z3.
 
@@ -99,6 +102,8 @@ def prove(
         Print the results as JSON, one line for each model, and nothing else.
     itf
         Write the first counterexample, or violating run, to this file, in the Informal Trace Format.
+    reports
+        Reports for other tools.
     """
     way = _way(fragment=fragment, depth=depth, ablate=ablate)
     given = {
@@ -111,6 +116,7 @@ def prove(
         "--itf": itf is not None,
         "--budget": budget is not None,
         "--update": update,
+        **reports.given,
     }
     for option in (each for each, there in given.items() if there and each not in TAKEN[way]):
         raise UsageError(f"{way}: {option} means nothing to it; leave it out")
@@ -119,14 +125,16 @@ def prove(
         raise UsageError(f"budget {budget!r}: a proof counts no states; limit its time or memory: 60s,2GB")
     loaded = [load_with_lemmas(name) for name in (model, *models)]
     systems = [remove_rules(compile_with_lemmas(each, variant), without) for each in loaded]
+    reports.prepare(json=json)
     if itf is not None:
         check_writable(itf)
-    # Z3 takes a while to load, and the other commands do without.
-    from holdfast.check.proof.prover import Limits  # noqa: PLC0415
-    from holdfast.cli import ablation, proofs  # noqa: PLC0415
+    from holdfast.check.proof.prover import Limits  # noqa: PLC0415 - Z3 takes a while to load
+    from holdfast.cli import ablation, proofs  # noqa: PLC0415 - as above
 
     limits = Limits(quick, max(quick, long))
-    asked = proofs.Asked((model, *models), tuple(loaded), tuple(systems), property, budgeted, limits, cores, json)
+    asked = proofs.Asked(
+        (model, *models), tuple(loaded), tuple(systems), property, budgeted, limits, cores, json, reports
+    )
     if fragment:
         return proofs.print_fragments(asked)
     if ablate:

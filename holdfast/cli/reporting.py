@@ -39,23 +39,39 @@ class Reports:
     sarif: Path | None = None
     github: Annotated[bool, Parameter(negative="")] = False
 
+    @property
+    def given(self) -> dict[str, bool]:
+        """The options, and whether each was given."""
+        return {"--junit": self.junit is not None, "--sarif": self.sarif is not None, "--github": self.github}
+
     def prepare(self, *, json: bool = False) -> None:
         """Raise UsageError for what could not be written in the end; to be asked before the long work."""
         if json and self.github:
             raise UsageError("--github prints to standard output, where --json prints nothing else: choose one")
-        for path in (self.junit, self.sarif):
-            if path is not None:
-                check_writable(path)
+        if self.junit is not None and self.sarif is not None and self.junit.resolve() == self.sarif.resolve():
+            raise UsageError(f"--junit and --sarif both name {self.junit}; give each a file of its own")
+        for option, path in self._files:
+            _renderer(option)
+            check_writable(path)
+
+    def refuse(self, why: str) -> None:
+        """Raise UsageError if any was asked for, where there is nothing to report."""
+        for option in (option for option, there in self.given.items() if there):
+            raise UsageError(f"{option}: {why}; leave it out")
 
     def give(self, records: Sequence[Record]) -> None:
-        """Write the reports that were asked for."""
-        for name, path in (("junit", self.junit), ("sarif", self.sarif)):
-            if path is not None:
-                write(path, _renderer(name)(records))
-        if self.github:
-            found = _renderer("github")(records)
-            if found:
-                say(found.rstrip("\n"))
+        """Write the reports that were asked for, once all of them are rendered."""
+        rendered = [(path, _renderer(name)(records)) for name, path in self._files]
+        annotations = _renderer("github")(records) if self.github else ""
+        for path, text in rendered:
+            write(path, text)
+        if annotations:
+            say(annotations.rstrip("\n"))
+
+    @property
+    def _files(self) -> list[tuple[str, Path]]:
+        """The formats that go to files, with their files."""
+        return [(name, path) for name, path in (("junit", self.junit), ("sarif", self.sarif)) if path is not None]
 
 
 NO_REPORTS = Reports()

@@ -12,12 +12,21 @@ from typing import Annotated, Any
 import attrs
 from cyclopts import Parameter, validators
 
+from holdfast.check.record import Record
+from holdfast.check.records.second_opinion import (
+    DISAGREES,
+    agreement_record,
+    claims_record,
+    owed_record,
+    unanswered_record,
+)
 from holdfast.check.result import HOLDS, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, Claimed, SecondOpinion, Side
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
-from holdfast.check.tlc.process import end_all, find_tools
+from holdfast.check.tlc.process import NoAnswerError, end_all, find_tools
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.tla import SPEC, smallest, written_by_hand
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
@@ -27,8 +36,6 @@ from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import render
 from holdfast.trace.trace import Trace
-
-DISAGREES = 1
 
 LIMIT = 900.0
 """Seconds for each run."""
@@ -44,6 +51,7 @@ def tlc(
     limit: Annotated[float, Parameter(validator=validators.Number(gt=0))] = LIMIT,
     json: Switch = False,
     itf: Path | None = None,
+    reports: Reports = NO_REPORTS,
 ) -> int:
     """Let TLC, an independent checker, search a scope too, and compare.
 
@@ -72,9 +80,12 @@ def tlc(
         Print the answers as JSON, one line for each model, and nothing else.
     itf
         Write the first counterexample of TLC to this file, in the Informal Trace Format.
+    reports
+        Reports for other tools.
     """
     if implements and live:
         raise UsageError("--implements and --live ask for different runs; choose one of them")
+    reports.prepare(json=json)
     if itf is not None:
         check_writable(itf)
     tools = find_tools()
@@ -86,28 +97,33 @@ def tlc(
         opinions.append(SecondOpinion(system, found, tools, target=target, seconds=limit, modules=by_hand))
     if not opinions:
         raise UsageError("there are no models here; name a file: holdfast tlc path/to/model.py")
-    runs: list[Trace] = []
-    codes = []
-    with _threads() as pool, Ticker() as ticker:
-        ticker.show("TLC is running")
-        if implements:
-            for opinion, claims in zip(opinions, pool.map(_implements, opinions), strict=True):
+    ask = _implements if implements else _owes if live else _agrees
+    answers: list[Answered] = []
+    try:
+        with _threads() as pool, Ticker() as ticker:
+            ticker.show("TLC is running")
+            for answer in ask(pool, opinions):
                 ticker.show("")
-                codes.append(_report_claims(opinion, claims, json))
-                runs += [claim.run for claim in claims if claim.run is not None]
-        elif live:
-            for opinion, owed in zip(opinions, _debts(pool, opinions), strict=True):
-                ticker.show("")
-                codes.append(_report_owed(opinion, owed, json))
-                runs += [] if owed is None else owed.runs
-        else:
-            for agreement in _agreements(pool, opinions):
-                ticker.show("")
-                codes.append(_report(agreement, json))
-                runs += [] if agreement.run is None else [agreement.run]
+                say(json_format.dumps(answer.json) if json else answer.text)
+                answers.append(answer)
+    except (KeyboardInterrupt, NoAnswerError) as error:
+        reports.give([*(answer.record for answer in answers), *_unanswered(opinions[len(answers) :], error)])
+        raise
     if itf is not None:
-        _write_run(runs, itf)
+        _write_run([run for answer in answers for run in answer.runs], itf)
+    reports.give([answer.record for answer in answers])
+    codes = {answer.record.exit_code for answer in answers}
     return next((code for code in (DISAGREES, VIOLATED) if code in codes), HOLDS)
+
+
+@attrs.frozen
+class Answered:
+    """What was found of one model: as people read it, as JSON values, as a record, and TLC's counterexamples."""
+
+    text: str
+    json: dict[str, Any]
+    record: Record
+    runs: Sequence[Trace]
 
 
 # Running ---------------------------------------------------------------------------------------------------------
@@ -127,80 +143,87 @@ def _threads() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown()
 
 
-def _agreements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Agreement]:
+def _agrees(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:
     """Search in this thread, which Ctrl-C reaches, while TLC runs beside it."""
     asked = [pool.submit(opinion.ask) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
-        yield opinion.compared(future.result)
+        found = opinion.compared(future.result)
+        record = agreement_record(opinion, found)
+        yield Answered(_text(found), _to_json(found), record, [] if found.run is None else [found.run])
 
 
-def _implements(opinion: SecondOpinion) -> list[Claimed]:
+def _implements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:
+    """Let TLC check each module that a model says it implements."""
+    for opinion, claims in zip(opinions, pool.map(_claims, opinions), strict=True):
+        record = claims_record(opinion, claims)
+        found = {"implements": [_claim_json(claim) for claim in claims]}
+        runs = [claim.run for claim in claims if claim.run is not None]
+        yield Answered(_claims_text(opinion, claims), _heading_json(record) | found, record, runs)
+
+
+def _claims(opinion: SecondOpinion) -> list[Claimed]:
     return [opinion.implemented(name) for name in opinion.implementing]
 
 
-def _debts(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[LiveAgreement | None]:
+def _owes(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:
     """Decide liveness in this thread, while TLC runs beside it."""
     asked = [pool.submit(ask_liveness, opinion) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
-        yield compare_liveness(opinion, future.result)
+        owed = compare_liveness(opinion, future.result)
+        record = owed_record(opinion, owed)
+        found = {"liveness": None if owed is None else _owed_json(owed)}
+        runs = () if owed is None else owed.runs
+        yield Answered(_owed_text(opinion, owed), _heading_json(record) | found, record, runs)
 
 
-# Reporting -------------------------------------------------------------------------------------------------------
+def _unanswered(left: Sequence[SecondOpinion], ended: BaseException) -> Iterator[Record]:
+    """The records of what has no answer: the first ended the run, the others were not come to."""
+    why = str(ended) or "interrupted"
+    for number, opinion in enumerate(left):
+        yield unanswered_record(opinion, f"not asked, after another ended early: {why}" if number else why)
 
 
-def _report(agreement: Agreement, as_json: bool) -> int:
-    """Say what both found, and answer the exit code."""
-    code = HOLDS if agreement.agrees else DISAGREES
-    if as_json:
-        say(json_format.dumps(_to_json(agreement, code)))
-        return code
+# Text ------------------------------------------------------------------------------------------------------------
+
+
+def _text(agreement: Agreement) -> str:
+    """What both found."""
     heading = _configured(agreement.model, agreement.scope, agreement.variants, agreement.removed)
-    say(f"{heading}: {'both agree' if agreement.agrees else 'THEY DISAGREE'}")
-    say(f"  search  {agreement.ours}")
-    say(f"  TLC     {agreement.theirs}")
-    for difference in agreement.differences:
-        say(f"  {difference}")
+    lines = [
+        f"{heading}: {'both agree' if agreement.agrees else 'THEY DISAGREE'}",
+        f"  search  {agreement.ours}",
+        f"  TLC     {agreement.theirs}",
+        *(f"  {difference}" for difference in agreement.differences),
+    ]
     if agreement.run is not None:
-        say(f"  TLC's run: {replay_command(agreement.run)}")
-    return code
+        lines.append(f"  TLC's run: {replay_command(agreement.run)}")
+    return "\n".join(lines)
 
 
-def _report_claims(opinion: SecondOpinion, claims: Sequence[Claimed], as_json: bool) -> int:
-    """Say what TLC found of the modules that the model implements, and answer the exit code."""
+def _claims_text(opinion: SecondOpinion, claims: Sequence[Claimed]) -> str:
+    """What TLC found of the modules that the model implements."""
     heading = _configured(opinion.target, opinion.scope.name, opinion.system.chosen, opinion.system.removed)
-    code = HOLDS if all(claim.holds for claim in claims) else VIOLATED
-    if as_json:
-        found = {"engine": "tlc", "model": opinion.target, "scope": opinion.scope.name, "exit_code": code}
-        say(json_format.dumps(found | {"implements": [_claim_json(claim) for claim in claims]}))
-        return code
-    say(f"{heading}:" if claims else f"{heading}: it implements no module of {SPEC}/ in this scope")
+    lines = [f"{heading}:" if claims else f"{heading}: it implements no module of {SPEC}/ in this scope"]
     for claim in claims:
-        say(f"  {claim.name}: {'it does' if claim.holds else 'it DOES NOT'}")
+        lines.append(f"  {claim.name}: {'it does' if claim.holds else 'it DOES NOT'}")
         if claim.run is not None:
-            say(f"  TLC's run: {replay_command(claim.run)}")
-            say(f"\n{render(claim.run)}")
-    return code
+            lines += [f"  TLC's run: {replay_command(claim.run)}", "", render(claim.run)]
+    return "\n".join(lines)
 
 
-def _report_owed(opinion: SecondOpinion, owed: LiveAgreement | None, as_json: bool) -> int:
-    """Say what both found of each leads-to, and answer the exit code."""
-    code = HOLDS if owed is None or owed.agrees else DISAGREES
+def _owed_text(opinion: SecondOpinion, owed: LiveAgreement | None) -> str:
+    """What both found of each leads-to."""
     heading = _configured(opinion.target, opinion.scope.name, opinion.system.chosen, opinion.system.removed)
-    if as_json:
-        found = {"engine": "tlc", "model": opinion.target, "scope": opinion.scope.name, "exit_code": code}
-        say(json_format.dumps(found | {"liveness": None if owed is None else _owed_json(owed)}))
-        return code
     if owed is None:
-        say(f"{heading}: it has no @leads_to")
-        return code
-    say(f"{heading}: {'both agree' if owed.agrees else 'THEY DISAGREE'}")
-    say(f"  live    {_verdicts(owed.properties, owed.ours, owed.only_if_cut)}")
-    say(f"  TLC     {_verdicts(owed.properties, owed.theirs, ())}")
-    for difference in owed.differences:
-        say(f"  {difference}")
-    for run in owed.runs:
-        say(f"  TLC's run: {replay_command(run)}")
-    return code
+        return f"{heading}: it has no @leads_to"
+    lines = [
+        f"{heading}: {'both agree' if owed.agrees else 'THEY DISAGREE'}",
+        f"  live    {_verdicts(owed.properties, owed.ours, owed.only_if_cut)}",
+        f"  TLC     {_verdicts(owed.properties, owed.theirs, ())}",
+        *(f"  {difference}" for difference in owed.differences),
+        *(f"  TLC's run: {replay_command(run)}" for run in owed.runs),
+    ]
+    return "\n".join(lines)
 
 
 def _verdicts(names: Sequence[str], violated: Sequence[str], if_cut: Sequence[str]) -> str:
@@ -222,7 +245,14 @@ def _write_run(runs: Sequence[Trace], path: Path) -> None:
         note(f"holdfast: TLC found no counterexample, so {path} is not written")
 
 
-def _to_json(agreement: Agreement, code: int) -> dict[str, Any]:
+# JSON ------------------------------------------------------------------------------------------------------------
+
+
+def _heading_json(record: Record) -> dict[str, Any]:
+    return {"engine": "tlc", "model": record.model, "scope": record.scope, "exit_code": record.exit_code}
+
+
+def _to_json(agreement: Agreement) -> dict[str, Any]:
     return {
         "engine": "tlc",
         "model": agreement.model,
@@ -230,7 +260,7 @@ def _to_json(agreement: Agreement, code: int) -> dict[str, Any]:
         "variants": list(agreement.variants),
         "without": list(agreement.removed),
         "verdict": "agrees" if agreement.agrees else "disagrees",
-        "exit_code": code,
+        "exit_code": HOLDS if agreement.agrees else DISAGREES,
         "search": _side_json(agreement.ours),
         "tlc": _side_json(agreement.theirs),
         "differences": list(agreement.differences),

@@ -16,16 +16,25 @@ from holdfast.check.agreement.opinions import joined
 from holdfast.check.agreement.running import run_all
 from holdfast.check.budget import Budget
 from holdfast.check.manifest import MANIFEST, Entry, format_manifest, read_manifest
+from holdfast.check.records.verification import verification_records
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders
 
 DIFFERS = 1
 
 
-def verify(*, slow: Switch = False, only: Names = (), budget: str | None = None, update: Switch = False) -> int:
+def verify(
+    *,
+    slow: Switch = False,
+    only: Names = (),
+    budget: str | None = None,
+    update: Switch = False,
+    reports: Reports = NO_REPORTS,
+) -> int:
     """Ask every engine about every model, and compare the answers with what is pinned and with each other.
 
     The pinned outcomes stand in manifest.json beside the models, and what becomes of mutants in mutants.json: in
@@ -43,6 +52,8 @@ def verify(*, slow: Switch = False, only: Names = (), budget: str | None = None,
         Stop after a time, with what is answered by then: 5min.
     update
         Pin what is found instead of comparing.
+    reports
+        Reports for other tools.
     """
     folder = next(iter(model_folders()), None)
     if folder is None:
@@ -51,7 +62,9 @@ def verify(*, slow: Switch = False, only: Names = (), budget: str | None = None,
     if limit.states is not None or limit.memory_bytes is not None:
         raise UsageError(f"budget {budget!r}: a verification is limited by its time alone, such as 5min")
     if update:
+        reports.refuse("--update pins what is found, and judges nothing")
         check_writable(folder / MANIFEST)
+    reports.prepare()
     entries = read_manifest(folder)
     chosen = _chosen(jobs(folder, entries, slow=slow), only)
     if update:
@@ -65,6 +78,7 @@ def verify(*, slow: Switch = False, only: Names = (), budget: str | None = None,
     for problem in left_open:
         say(f"no answer: {problem}")
     _tell_times(found)
+    reports.give(verification_records(folder, chosen, found))
     wrong = sum(bool(done.opinion.problems) for done in found)
     if len(found) < len(chosen):
         say(f"interrupted: {len(found)} of {len(chosen)} checked, {wrong} of them not as expected")

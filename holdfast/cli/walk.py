@@ -107,7 +107,9 @@ def walk(
         Reports for other tools.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
-    campaign = Campaign(seed=_seed(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm)
+    campaign = Campaign(
+        seed=seed_number(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
+    )
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
     # What would fail after many runs fails before them.
     reports.prepare(json=json)
@@ -116,7 +118,7 @@ def walk(
     with Ticker() as ticker:
         result = walk_runs(
             system,
-            _scope(system, scope),
+            walked_scope(system, scope),
             campaign,
             properties=property or None,
             engine=engine,
@@ -136,14 +138,16 @@ def walk(
     return _exit_code(result, expect, json)
 
 
-def _seed(text: str) -> int:
+def seed_number(text: str) -> int:
+    """The number that ``--seed`` says; raises UsageError for what is none."""
     try:
         return int(text, 16 if text.lower().startswith("0x") else 10)
     except ValueError:
         raise UsageError(f"--seed {text}: write a number, or hexadecimal such as 0x5eed") from None
 
 
-def _scope(system: System, name: str | None) -> Scope:
+def walked_scope(system: System, name: str | None) -> Scope:
+    """The scope of that name, or the usual one; raises UsageError where there is none."""
     if name is not None:
         return system.scope(name)
     usual = next((system.scopes[each] for each in USUAL if each in system.scopes), None)

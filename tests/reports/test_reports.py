@@ -1,7 +1,4 @@
-"""Reports that other tools read: valid by the published schemas, and saying what the command says.
-
-``schemas/`` holds those schemas as they were published: SARIF 2.1.0 (OASIS), and the JUnit XML that Jenkins reads.
-"""
+"""Reports that other tools read: valid by the published schemas, and saying what the command says."""
 
 from __future__ import annotations
 
@@ -17,23 +14,35 @@ import xmlschema
 
 from holdfast.check.budget import Budget
 from holdfast.check.record import Case, Record, record_of
+from holdfast.check.records.findings import record_of_findings
+from holdfast.check.result import Result
 from holdfast.check.search import search
 from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
 from reports import github, junit, sarif
 from tests.cli.samples import COUNTER
+from tests.reports.validating import JUNIT, SARIF
 
-SCHEMAS = Path(__file__).with_name("schemas")
-SARIF = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text(encoding="utf-8"))
-JUNIT = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
+
+def searched(*without: str, **options: Any) -> tuple[System, Result]:
+    """What a search of `ownership` finds."""
+    system = remove_rules(compile_model(load_model("ownership")), without)
+    return system, search(system, system.scope("tiny"), target="ownership", engine="interpreter", **options)
 
 
 def answered(*without: str, **options: Any) -> list[Record]:
     """What a search of `ownership` answers."""
-    system = remove_rules(compile_model(load_model("ownership")), without)
-    result = search(system, system.scope("tiny"), target="ownership", engine="interpreter", **options)
+    system, result = searched(*without, **options)
     return [record_of(system, result, "check")]
+
+
+@pytest.fixture(scope="module")
+def every() -> tuple[System, Result]:
+    """A search that goes on for a while after a violation: several are found."""
+    return searched("ST-14", keep_going=True, budget=Budget(states=1_000))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +61,8 @@ def hostile() -> list[Record]:
     """An answer whose texts hold what XML cannot, what GitHub reads as its own, and no ASCII."""
     text = 'a "b" <c> & \x00\x1b[31m %0A\r\n:: , é \U0001f512 \ud800'.encode("utf-16", "surrogatepass")
     said = text.decode("utf-16", "replace")
-    case = Case(name=said, kind=said, ids=(said,), sentence=said, at=None, status="failed", message=said, text=said)
+    at = Place("odd, 100%: name.py", 1)
+    case = Case(name=said, kind=said, ids=(said,), sentence=said, at=at, status="failed", message=said, text=said)
     return [Record(engine="check", model=said, scope="", verdict="violated", exit_code=12, cases=(case,))]
 
 
@@ -128,21 +138,20 @@ def test_the_run_is_a_code_flow_on_the_models_lines(violated: list[Record]) -> N
     assert "def one_owner(" in lines[at[-1]["region"]["startLine"] - 1]
 
 
-def test_the_fingerprint_is_that_of_the_finding(violated: list[Record]) -> None:
+def test_the_fingerprint_is_that_of_the_finding(violated: list[Record], every: tuple[System, Result]) -> None:
     """It stays when lines move or are reworded, and differs between findings."""
 
     def of(records: list[Record]) -> list[str]:
         found = json.loads(sarif.render(records))["runs"][0]["results"]
-        return [each["partialFingerprints"]["holdfastRun/v1"] for each in found]
+        return [each["partialFingerprints"]["holdfastFinding/v1"] for each in found]
 
     moved = [attrs.evolve(violated[0], cases=tuple(_moved(case) for case in violated[0].cases))]
     assert of(moved) == of(violated)
-    every = of(answered("ST-14", keep_going=True))
-    assert len(set(every)) == len(every) > 1
+    different = of([record_of(*every, "check")])
+    assert len(set(different)) == len(different) > 1
 
 
 def _moved(case: Case) -> Case:
-    assert case.at is not None
     return attrs.evolve(case, at=attrs.evolve(case.at, line=case.at.line + 7), sentence="Said otherwise.")
 
 
@@ -152,6 +161,40 @@ def test_an_annotation_is_one_line_at_the_property(violated: list[Record]) -> No
     assert line.startswith("::error file=models/ownership.py,line=")
     assert "%0Aholdfast replay" in line
     assert len(github.render(hostile()).splitlines()) == 1
+
+
+def test_an_annotation_is_escaped() -> None:
+    """A text keeps its colons and commas; where they separate options, and where a line would end, a code stands."""
+    at = Place("a,b%c.py", 3, 5)
+    case = Case(name="x: y", kind="step", sentence="90% of it,\r\nor all: ok.", at=at, status="failed", message="No")
+    record = Record(engine="check", model="m", scope="s", verdict="violated", exit_code=12, cases=(case,))
+    assert github.render([record]) == (
+        "::error file=a%2Cb%25c.py,line=3,col=5,title=holdfast check m s%3A x%3A y::No. 90%25 of it,%0D%0Aor all: ok.\n"
+    )
+
+
+def test_findings_of_runs_made_elsewhere(every: tuple[System, Result]) -> None:
+    """Each is a failure with how often it was met; what no run violates passes, but not before all runs are made."""
+    system, found = every[0], every[1].findings
+    findings = [(trace, "in 3 of 10 runs") for trace in found]
+
+    def record(**options: Any) -> Record:
+        return record_of_findings(
+            system, "campaign run", "tiny", "violated", 12, findings, [("runs", "10")], target="ownership", **options
+        )
+
+    whole, part = record(), record(complete=False)
+    for each in (whole, part):
+        JUNIT.validate(junit.render([each]))
+        jsonschema.validate(json.loads(sarif.render([each])), SARIF)
+    assert whole.title == "holdfast campaign run ownership tiny -ST-14"
+    failed = [case for case in whole.cases if case.status == "failed"]
+    assert [case.name for case in failed] == [trace.shown.name for trace in found]
+    assert all(case.message.endswith(" steps, in 3 of 10 runs") and case.flow for case in failed)
+    assert {case.status for case in whole.cases} == {"failed", "passed"}
+    assert {case.status for case in part.cases} == {"failed", "unanswered"}
+    assert {case.name for case in whole.cases} >= {prop.name for prop in system.of_kind("invariant", "step")}
+    assert len(record(properties=["one_owner"]).cases) == len(found)
 
 
 def test_equal_answers_give_equal_bytes(violated: list[Record]) -> None:

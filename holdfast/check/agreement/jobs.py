@@ -169,8 +169,7 @@ class _Comparison:
 
     def kernel(self) -> Opinion:
         """Interpreter and kernel, on the model and on its mutants; one kernel serves all that lack rules only."""
-        # Numba takes a second to import, and most jobs do without.
-        from holdfast.check.kernel_search import mutable_kernel  # noqa: PLC0415
+        from holdfast.check.kernel_search import mutable_kernel  # noqa: PLC0415 - Numba takes a second to import
 
         shared = mutable_kernel(self.system, self.scope)
         mutants = [system for system, _ in self._mutants() if not system.chosen]

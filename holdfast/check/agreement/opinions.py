@@ -11,6 +11,9 @@ from holdfast.check.campaign import Campaign
 from holdfast.check.live.result import LiveResult, live_to_json
 from holdfast.check.result import HOLDS, Result, to_json
 from holdfast.check.search import search
+from holdfast.check.tlc.agreement import SecondOpinion
+from holdfast.check.tlc.liveness import compare_liveness
+from holdfast.check.tlc.process import find_tools
 from holdfast.ir.system import Scope, System
 from holdfast.trace.text import configuration
 
@@ -51,8 +54,7 @@ def compared(system: System, scope: Scope, kernel: Kernel | None = None) -> Opin
 
 def drawn(system: System, scope: Scope, properties: Sequence[str] | None = None) -> Opinion:
     """Liveness on the graph that the interpreter draws, and on that of the kernel."""
-    # SciPy takes a while to import.
-    from holdfast.check.live.engine import live  # noqa: PLC0415
+    from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 
     by_hand = live(system, scope, properties=properties, engine="interpreter")
     by_kernel = live(system, scope, properties=properties, engine="kernel")
@@ -109,10 +111,6 @@ def unrolled(system: System, scope: Scope, steps: int, cores: int) -> Opinion:
 
 def second_opinion(system: System, scope: Scope, target: str, seconds: float, *, owed: bool) -> Opinion:
     """TLC on the generated module: safety, and if ``owed`` what is owed by leads-to properties, which takes longer."""
-    from holdfast.check.tlc.agreement import SecondOpinion  # noqa: PLC0415
-    from holdfast.check.tlc.liveness import compare_liveness  # noqa: PLC0415
-    from holdfast.check.tlc.process import find_tools  # noqa: PLC0415
-
     opinion = SecondOpinion(system, scope, find_tools(), target=target, seconds=seconds)
     safety, progress = opinion.compared(), compare_liveness(opinion) if owed else None
     what = _named(system, scope)

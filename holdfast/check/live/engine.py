@@ -139,8 +139,7 @@ class _Liveness:
             graph = draw(self.machine, starts, self.demands, impatient)
             if graph is not None or self.meter.spent is not None:
                 return graph
-        # Numba takes a second to import, and small graphs do without.
-        from holdfast.lower.kernel.graphs import KernelGraph  # noqa: PLC0415
+        from holdfast.lower.kernel.graphs import KernelGraph  # noqa: PLC0415 - Numba takes a second to import
 
         self.machine.statistics.reset()
         try:

@@ -129,12 +129,13 @@ def render_live(result: LiveResult) -> str:
         lines += ["", *(line for name, text in _figures(result) for line in entry(name, text))]
     for note in result.notes:
         lines += ["", *textwrap.wrap(note, WIDTH)]
-    runs = (f"{render(trace)}\n\n{_fair(reasons)}" for trace, reasons in zip(result.findings, result.fair, strict=True))
+    found = zip(result.findings, result.fair, strict=True)
+    runs = (f"{render(trace)}\n\n{fair_text(reasons)}" for trace, reasons in found)
     return "\n\n".join([*runs, "\n".join(lines)])
 
 
-def _fair(reasons: Reasons) -> str:
-    """Why a run is fair."""
+def fair_text(reasons: Reasons) -> str:
+    """Why a run is fair, without a final newline."""
     if not reasons:
         return "No action is fair, so that a run may end anywhere."
     lines = ["why the run is fair"]

@@ -152,6 +152,18 @@ class Mutation:
             ended_by=ended_by,
         )
 
+    def untried(self, ended_by: str) -> Report:
+        """The answer where a limit left no time to try anything."""
+        return Report(
+            model=self.system.name,
+            target=self.target,
+            scopes=tuple(bench.scope.name for bench in self.benches),
+            fingerprint=fingerprint(self.system, [bench.scope for bench in self.benches]),
+            rows=(),
+            untried=tuple(mutant.name for mutant in self._wanted()),
+            ended_by=ended_by,
+        )
+
     def _wanted(self) -> Iterator[Mutant]:
         only = self.options.only
         for name in only:

@@ -123,6 +123,27 @@ class Row:
             return self.facts.kill
         return self.facts.killed_with.kill
 
+    @property
+    def because(self) -> str:
+        """Why it ends so, in a few words; empty where there is nothing to say."""
+        facts, declared = self.facts, self.declared
+        if facts.kill is not None:
+            return str(facts.kill)
+        if self.way == "redundant" and facts.killed_with is not None:
+            return f"without {facts.killed_with.partner} too: {facts.killed_with.kill}"
+        if self.way == "liveness" and self.kill is not None:
+            return str(self.kill)
+        tried = f"in pairs with {', '.join(pair.partner for pair in facts.pairs)}: nothing" if facts.pairs else ""
+        if declared is None or (self.way == "equivalent" and declared.kind != "equivalent"):
+            return tried
+        named = f"{declared.names}: " if declared.kind == "liveness" else ""
+        return f"{named}{declared.reason}"
+
+    @property
+    def open_because(self) -> str:
+        """Why an undecided one has no answer."""
+        return self.facts.ended_by or self.facts.starves_open or "a pair was left open"
+
 
 @attrs.frozen
 class OperatorRow:

@@ -25,8 +25,7 @@ def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits
     """Ask ``live`` of a mutant in each scope until something is violated. Raises Stopped."""
     if next(mutant.of_kind("leads_to"), None) is None:
         return Starved()
-    # SciPy takes a while to import, and most mutants are killed before.
-    from holdfast.check.live.engine import live  # noqa: PLC0415
+    from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 
     ended_by: str | None = None
     for scope in scopes:

@@ -32,11 +32,7 @@ def render_proof(result: ProofResult, *, explain: bool = False, saved: Sequence[
     blocks = [render_result(each) for each in result.searched if each.findings]
     if blocks:
         return "\n\n".join([*blocks, "\n".join(_wrapped(_headline(result)))])
-    blocks = [
-        "\n".join(_counterexample(proof.claim, proof.counterexample, proof.suggestions))
-        for proof in result.properties
-        if proof.counterexample is not None
-    ]
+    blocks = [counterexample_text(proof) for proof in result.properties if proof.counterexample is not None]
     blocks += ["\n".join(_wrapped(text)) for text in _gaps(result)]
     blocks.append("\n".join([*_wrapped(_headline(result)), "", *_summary(result, explain)]))
     blocks += ["\n".join(_wrapped(f"{checked.problem}.")) for checked in result.failed_sanity]
@@ -113,6 +109,12 @@ def fragment_lines(system: System) -> Iterator[str]:
 
 
 # What stands in the way ------------------------------------------------------------------------------------------
+
+
+def counterexample_text(proof: PropertyProof) -> str:
+    """The counterexample to induction of a property that has one, and what would exclude it; no final newline."""
+    assert proof.counterexample is not None
+    return "\n".join(_counterexample(proof.claim, proof.counterexample, proof.suggestions))
 
 
 def _counterexample(claim: Claim, found: Counterexample, suggestions: Sequence[Suggestion]) -> Iterator[str]:

@@ -32,6 +32,8 @@ from holdfast.trace.trace import Origin, Trace
 
 DepthVerdict = Literal["none_within", "violated", "unknown"]
 
+NO_BUDGET = Budget()
+
 
 @attrs.frozen
 class DepthResult:
@@ -76,7 +78,7 @@ def unroll(
     depth: int,
     *,
     properties: Sequence[str] | None = None,
-    budget: Budget = Budget(),  # noqa: B008 - a value without limits
+    budget: Budget = NO_BUDGET,
     progress: Callable[[str], None] | None = None,
     target: str | None = None,
     cores: int | None = None,

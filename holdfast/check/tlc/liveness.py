@@ -12,7 +12,6 @@ from collections.abc import Callable
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.live.engine import live
 from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.answer import Finding, TlcError, finding
@@ -29,7 +28,8 @@ class LiveAgreement:
     """What both find of each leads-to, by its name in the order of the source.
 
     ``ours`` is violated according to ``live``, ``only_if_cut`` would be, if what a bound cuts were impossible;
-    ``theirs`` is violated according to TLC, which shows it by ``runs``. ``differences`` is empty if they agree.
+    ``theirs`` is violated according to TLC, which shows it by ``runs``. ``differences`` is empty if they agree; each
+    begins with the name of its property and a colon.
     """
 
     model: str
@@ -78,6 +78,8 @@ def compare_liveness(
 
     ``asked`` waits for what TLC finds, where it was asked beforehand. Raises as ``SecondOpinion.compared`` does.
     """
+    from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
+
     names = tuple(prop.name for prop in opinion.system.of_kind("leads_to"))
     if not names:
         return None

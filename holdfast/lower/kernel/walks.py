@@ -51,9 +51,9 @@ class Violating:
 class Sample:
     """What was counted over runs of which none ended the others.
 
-    ``tally`` is as that of any runs. A row of ``violating`` has the fields of ``Violating``. ``decisive`` counts by action and rule how often a rule decided something.
-    ``pairs[a, b]`` is how often action b was taken right after action a. ``met`` has a bit for each signature of a
-    state that was met.
+    ``tally`` is as that of any runs. A row of ``violating`` has the fields of ``Violating``. ``decisive`` counts by
+    action and rule how often a rule decided something. ``pairs[a, b]`` is how often action b was taken right after
+    action a. ``met`` has a bit for each signature of a state that was met.
     """
 
     tally: Tally

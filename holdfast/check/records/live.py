@@ -1,0 +1,58 @@
+"""The record of ``live``: a case for each leads-to, with the lasso that violates it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from holdfast.check.live.result import LiveResult, fair_text
+from holdfast.check.record import Case, Record, case_of, changes_of, identified, numbers, plain_case
+from holdfast.ir.system import System
+from holdfast.trace.text import count
+from holdfast.trace.trace import Claim
+
+
+def live_record(system: System, result: LiveResult, names: Sequence[str] = ()) -> Record:
+    """The record of the leads-to properties of these names or rule ids; none is all."""
+    record = Record(
+        engine="live",
+        model=result.target,
+        scope=result.scope,
+        changes=changes_of(result.variants, result.removed),
+        verdict=result.verdict,
+        exit_code=result.exit_code,
+        cases=tuple(_cases(system, result, names)),
+        figures=numbers(result),
+        seconds=result.timing.seconds,
+    )
+    return identified(record, system.name)
+
+
+def _cases(system: System, result: LiveResult, names: Sequence[str]) -> Iterator[Case]:
+    for trace, reasons in zip(result.findings, result.fair, strict=True):
+        case = case_of(system, trace)
+        yield attrs.evolve(case, text=f"{case.text}\n\n{fair_text(reasons)}")
+    violated = {trace.shown.name for trace in result.findings}
+    for prop in system.of_kind("leads_to"):
+        if prop.name not in violated and (not names or {prop.name, *prop.ids} & set(names)):
+            yield _unviolated(Claim.of_property(prop), result)
+
+
+def _unviolated(claim: Claim, result: LiveResult) -> Case:
+    """A property that no run was found to violate: it holds, or nobody knows."""
+    if result.ended_by is not None:
+        return plain_case(claim, "unanswered", f"not answered: ended by {result.ended_by}")
+    found = next(each for each in result.figures.owed if each.claim.name == claim.name)
+    cuts = ", ".join(f"{action} by {bound}" for action, bound, _ in result.figures.fair_cuts)
+    if found.only_if_cut is not None:
+        steps = count(found.only_if_cut, "step")
+        said = f"no answer: a run of {steps} would violate it if what a bound of the scope cut were impossible: {cuts}"
+        return plain_case(claim, "unanswered", said)
+    if cuts:
+        return plain_case(
+            claim, "unanswered", f"no answer: a bound of the scope cut what must happen some time: {cuts}"
+        )
+    if claim.name in {each.name for each in result.vacuous}:
+        return plain_case(claim, "failed", "its trigger was never met, so it says nothing")
+    return plain_case(claim, "passed", f"owed in {count(found.owing, 'state')}, and it always comes")

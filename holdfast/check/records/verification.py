@@ -1,0 +1,83 @@
+"""The records of ``verify``: for each model a case for each question that was asked of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from holdfast.check.agreement.jobs import Asked, Done, Job
+from holdfast.check.record import Case, Record, Status, identified
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET
+from holdfast.ir.errors import Place
+
+DIFFERS = 1
+
+SENTENCES: Mapping[Asked, str] = {
+    "check": "The search finds what is pinned.",
+    "live": "What is pinned of liveness is found again.",
+    "kernel": "Interpreter and kernel answer alike.",
+    "walk": "Random runs do not contradict the search.",
+    "graph": "Interpreter and kernel draw the same graph.",
+    "prove": "The proof does not contradict the search.",
+    "unroll": "Z3 finds in short runs what the search finds.",
+    "tlc": "TLC finds the same.",
+    "mutants": "What is stored of mutants is so.",
+}
+"""What holds where an engine's answer is as expected."""
+
+
+def verification_records(folder: Path, asked: Sequence[Job], found: Sequence[Done]) -> list[Record]:
+    """A record for each model in the folder, with what was asked and not answered as well."""
+    done = {each.job: each for each in found}
+    return [
+        _record(folder / f"{model}.py", model, [(job, done.get(job)) for job in asked if job.model == model])
+        for model in dict.fromkeys(job.model for job in asked)
+    ]
+
+
+def _record(file: Path, model: str, asked: Sequence[tuple[Job, Done | None]]) -> Record:
+    cases = [_case(file, job, done) for job, done in asked]
+    statuses = [case.status for case in cases]
+    if "failed" in statuses:
+        verdict, code = "differs", DIFFERS
+    elif "unanswered" in statuses:
+        verdict, code = "open", OUT_OF_BUDGET
+    else:
+        verdict, code = "as expected", HOLDS
+    seconds = sum(done.seconds for _, done in asked if done is not None)
+    record = Record(
+        engine="verify", model=model, scope="", verdict=verdict, exit_code=code, cases=tuple(cases), seconds=seconds
+    )
+    return identified(record, model)
+
+
+def _case(file: Path, job: Job, done: Done | None) -> Case:
+    status: Status = "unanswered"
+    text, replay = "", None
+    if done is None:
+        message = "not asked: interrupted, or out of time"
+    elif done.opinion.problems:
+        status, message = "failed", done.opinion.problems[0]
+        replay = None if done.outcome is None else done.outcome.replay
+        problems = [problem for problem in done.opinion.problems if replay is None or not problem.endswith(replay)]
+        text = "\n".join([*problems, *(f"no answer: {problem}" for problem in done.opinion.open)])
+    elif done.opinion.open:
+        message = f"no answer: {'; '.join(done.opinion.open)}"
+    else:
+        status, message = "passed", done.opinion.found or "as expected"
+    return Case(
+        name=_named(job),
+        kind=job.engine,
+        sentence=SENTENCES[job.engine],
+        at=Place(str(file), 1),
+        status=status,
+        message=message,
+        text=text,
+        replay=replay,
+    )
+
+
+def _named(job: Job) -> str:
+    """``kernel``; of what is pinned with its configuration: ``check --scope tiny --without ST-14``."""
+    pinned = job.engine in ("check", "live") and job.entries
+    return f"{job.engine} {job.entries[0].configuration}" if pinned else job.engine

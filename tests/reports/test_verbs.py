@@ -1,0 +1,414 @@
+"""The reports of every verb: valid, of the verdict that is printed, and the same when lines move."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check.agreement.jobs import Done, Job
+from holdfast.check.agreement.opinions import Opinion
+from holdfast.check.mutate.log import MutationLog
+from holdfast.check.mutate.result import Facts
+from holdfast.check.search import search
+from holdfast.check.tlc.agreement import Claimed
+from holdfast.check.tlc.answer import Finding
+from holdfast.check.tlc.process import NoAnswerError, Tools
+from holdfast.cli import tlc
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from reports import sarif
+from tests.cli.conftest import holdfast
+from tests.cli.running import Ran, Run
+from tests.cli.samples import COUNTER
+from tests.docs.fences import ROOT
+from tests.reports.validating import Files, read
+from tests.tla.conftest import tools
+
+__all__ = ["holdfast", "tools"]
+
+TWO = (ROOT / "docs/examples/two_phase_commit.py").read_text()
+BARE, _, _ = TWO.partition("    @lemma\n")
+"""Two-phase commit without its lemmas, which does not prove anything."""
+
+BROKEN = COUNTER.replace("self.value[n] > Count(0) for n", "self.value[n] < Count(2) for n")
+
+DECLARED = COUNTER.replace(
+    "    @init\n", '    mutants = outcomes({"CT-01": missing("what a counter was before")})\n\n    @init\n'
+).replace("invariant, require", "invariant, missing, outcomes, require")
+"""The counter, which no property keeps from going down, and which says so."""
+
+FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the models, and two.py as one that verify finds."""
+    monkeypatch.chdir(tmp_path)
+    models = {"two": TWO, "bare": BARE, "counter": COUNTER, "broken": BROKEN, "declared": DECLARED}
+    for name, text in models.items():
+        Path(f"{name}.py").write_text(text)
+    shutil.copy(ROOT / "tests/live/models/lease.py", "lease.py")
+    shutil.copy(ROOT / "tests/tla/models/lamp.py", "lamp.py")
+    return tmp_path
+
+
+def told(holdfast: Run, *argv: object) -> tuple[Ran, Files]:
+    """What a command printed, and its reports."""
+    ran = holdfast(*argv, *FILES, "--github")
+    files = read()
+    annotations = [line for line in ran.out.splitlines() if line.startswith("::")]
+    assert len(annotations) == len(files.sarif["results"])
+    return ran, files
+
+
+@attrs.frozen
+class Answer:
+    """A command, its exit code, its test suites, and what becomes of some of its cases; ``every`` of all others."""
+
+    argv: str
+    code: int
+    suites: tuple[str, ...]
+    cases: dict[str, str]
+    every: str | None = "passed"
+
+
+ANSWERS = {
+    "proved": Answer("prove two.py", 0, ("prove two.py",), {"all_agree (TP-10)": "passed", "vote possible": "passed"}),
+    "not inductive": Answer("prove bare.py --no-suggest", 20, ("prove bare.py",), {"all_agree (TP-10)": "failed"}),
+    "violated": Answer(
+        "prove two.py --without TP-02",
+        12,
+        ("prove two.py -TP-02",),
+        {"promises_are_kept": "failed"},
+        every="skipped",
+    ),
+    "no time to prove": Answer(
+        "prove two.py counter.py --budget 0.000001s", 20, ("prove two.py", "prove counter.py"), {}, every="unanswered"
+    ),
+    "within a depth": Answer(
+        "prove two.py --depth 1 --property final", 0, ("prove two.py",), {"final (TP-11)": "passed"}
+    ),
+    "violated in a depth": Answer(
+        "prove two.py --depth 3 --without TP-02 --property promises_are_kept",
+        12,
+        ("prove two.py -TP-02",),
+        {"promises_are_kept": "failed"},
+    ),
+    "all killed": Answer("mutate two.py", 0, ("mutate two.py tiny",), {"without TP-02": "passed"}),
+    "undeclared": Answer(
+        "mutate counter.py", 10, ("mutate counter.py tiny, default",), {"without CT-01": "failed"}, every=None
+    ),
+    "operators": Answer(
+        "mutate declared.py --operators",
+        0,
+        ("mutate declared.py tiny, default",),
+        {"without CT-01": "passed", "grow: CT-01: > to >=": "skipped"},
+        every=None,
+    ),
+    "no states for mutants": Answer(
+        "mutate counter.py --budget 1states",
+        20,
+        ("mutate counter.py tiny",),
+        {"grown": "unanswered"},
+        every="unanswered",
+    ),
+    "no time for mutants": Answer(
+        "mutate two.py --budget 0.000001s",
+        20,
+        ("mutate two.py tiny",),
+        {"without TP-02": "unanswered"},
+        every="unanswered",
+    ),
+    "always comes": Answer(
+        "live lease.py", 0, ("live lease.py tiny", "live lease.py default"), {"served (LV-01)": "passed"}
+    ),
+    "never comes": Answer(
+        "live lease.py --without LS-08 --property freed",
+        13,
+        ("live lease.py tiny -LS-08",),
+        {"freed (LV-02)": "failed"},
+    ),
+    "no states for liveness": Answer(
+        "live lease.py --budget 10states", 20, ("live lease.py tiny",), {}, every="unanswered"
+    ),
+    "cut": Answer("live lamp.py", 20, ("live lamp.py tiny",), {"ages (LA-03)": "unanswered"}, every="unanswered"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_reports_say_what_the_command_says(holdfast: Run, name: str) -> None:
+    """The exit code, a suite for each model and scope, and every case; what is open is no success."""
+    answer = ANSWERS[name]
+    ran, files = told(holdfast, *answer.argv.split())
+    assert (ran.code, files.suites) == (answer.code, [f"holdfast {suite}" for suite in answer.suites])
+    assert answer.cases.items() <= files.cases.items()
+    others = {status for case, status in files.cases.items() if case not in answer.cases}
+    assert answer.every is None or others <= {answer.every}
+    assert ("unanswered" in files.cases.values() or "failed" in files.cases.values()) == (ran.code != 0)
+    assert files.sarif["invocations"][0]["executionSuccessful"] == ("unanswered" not in files.cases.values())
+
+
+MOVED = {
+    "check broken.py": ("grown_is_positive", "def grown_is_positive"),
+    "prove two.py --without TP-02": ("promises_are_kept", "def promises_are_kept"),
+    "prove bare.py --no-suggest": ("all_agree", "def all_agree"),
+    "mutate counter.py": ("without CT-01", "require(c > self.value[n]"),
+    "live lease.py --without LS-08": ("freed", "def freed"),
+}
+
+
+@pytest.mark.parametrize("argv", MOVED)
+def test_a_finding_stays_the_same_when_lines_move(holdfast: Run, argv: str) -> None:
+    """Its place is the model's line, which moves; its fingerprint does not."""
+    model, (rule, said) = Path(argv.split()[1]), MOVED[argv]
+    _, before = told(holdfast, *argv.split())
+    file, line = before.line(rule)
+    assert file == str(model)
+    assert said in model.read_text().splitlines()[line - 1]
+    Path("moved.py").write_text(f"\n{model.read_text()}")
+    _, after = told(holdfast, *argv.replace(file, "moved.py").split())
+    assert after.line(rule) == ("moved.py", line + 1)
+    assert after.fingerprints == before.fingerprints
+
+
+def test_a_counterexample_to_induction_is_told(holdfast: Run) -> None:
+    """As text, with the state and the step; it is no run, so there is no code flow."""
+    _, files = told(holdfast, "prove", "bare.py", "--no-suggest")
+    message, text = files.said("all_agree (TP-10)")
+    assert message.startswith("all_agree (TP-10) is not proved: not kept by ")
+    assert "It need not be one that can be reached." in " ".join(text.split())
+    assert "codeFlows" not in files.results["all_agree"]
+
+
+def test_a_lasso_is_a_code_flow(holdfast: Run) -> None:
+    """A thread for each client, the steps in their order, and where it goes on for ever."""
+    _, files = told(holdfast, "live", "lease.py", "--without", "LS-08", "--property", "served")
+    (flow,) = files.results["served"]["codeFlows"]
+    threads = {thread["id"]: thread["locations"] for thread in flow["threadFlows"]}
+    said = sorted(
+        (place["executionOrder"], process, place["location"]["message"]["text"])
+        for process, places in threads.items()
+        for place in places
+    )
+    assert said == [
+        (1, "c1", "1. ask(f1)"),
+        (2, "c2", "2. ask(f1)"),
+        (3, "c2", "3. grant(f1)"),
+        (4, "state", "and then nothing happens any more (stuttering): served (LV-01) is violated"),
+    ]
+    assert "why the run is fair" in files.said("served (LV-01)")[1]
+
+
+def test_lemmas_left_out(holdfast: Run) -> None:
+    """Each lemma is a case; with so little time none has an answer."""
+    ran, files = told(holdfast, "prove", "two.py", "--ablate", "--budget", "0.000001s")
+    assert (ran.code, files.suites) == (20, ["holdfast prove --ablate two.py"])
+    assert set(files.cases.values()) == {"unanswered"}
+    assert {"one_decision", "promises_are_kept"} <= set(files.cases)
+
+
+def test_a_model_that_does_not_hold_is_reported_as_such(holdfast: Run) -> None:
+    """Its mutants say nothing, and its violation is the failure."""
+    ran, files = told(holdfast, "mutate", "broken.py")
+    assert ran.code == 12
+    assert files.cases["grown_is_positive (CT-10)"] == "failed"
+    assert files.suites == ["holdfast mutate broken.py tiny"]
+
+
+# TLC and verify ------------------------------------------------------------------------------------------------------
+
+
+def test_agreement_with_tlc(holdfast: Run, tools: Tools) -> None:
+    """A case for each configuration; a model that implements nothing, or owes nothing, passes over that."""
+    assert tools.jar.is_file()
+    ran, files = told(holdfast, "tlc", "counter.py")
+    assert (ran.code, files.cases) == (0, {"agreement": "passed"})
+    for option, name in (("--implements", "refinement"), ("--live", "liveness")):
+        ran, files = told(holdfast, "tlc", "counter.py", option)
+        assert (ran.code, files.cases) == (0, {name: "skipped"})
+
+
+def test_disagreement_with_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails at the scope that both searched, or by the property that they find different things of."""
+    assert tools.jar.is_file()
+    monkeypatch.setattr(tlc.SecondOpinion, "ask", lambda _: Finding("exhausted", distinct=8, depth=2))
+    monkeypatch.setattr(tlc, "ask_liveness", lambda _: ())
+    ran, files = told(holdfast, "tlc", "counter.py")
+    assert (ran.code, files.said("agreement")[0]) == (1, "they disagree: states: search 9, TLC 8")
+    file, line = files.line("agreement")
+    assert "tiny = Scope(" in Path(file).read_text().splitlines()[line - 1]
+    ran, files = told(holdfast, "tlc", "lamp.py", "--live")
+    assert (ran.code, files.cases) == (1, {"shines": "passed", "ages": "failed"})
+
+
+def test_a_model_that_does_not_implement_what_it_says(
+    holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLC's run, which shows nothing that the model has a name for, is the code flow."""
+    assert tools.jar.is_file()
+    system = compile_model(load_model("counter.py"))
+    witness = search(system, system.scopes["tiny"], target="counter.py").witnesses[0].trace
+    assert witness is not None
+    run = attrs.evolve(witness, claim=None)
+    monkeypatch.setattr(tlc, "_claims", lambda _: [Claimed("counter_implements_lease", holds=False, run=run)])
+    ran, files = told(holdfast, "tlc", "counter.py", "--implements")
+    assert (ran.code, files.cases) == (12, {"counter_implements_lease": "failed"})
+    (flow,) = files.results["counter_implements_lease"]["codeFlows"]
+    assert [thread["id"] for thread in flow["threadFlows"]] == ["n2", "state"]
+    assert "holdfast replay 'counter.py tiny #" in files.said("counter_implements_lease")[1]
+
+
+@pytest.mark.parametrize("ended", [NoAnswerError("TLC had no answer after 1 s"), KeyboardInterrupt()])
+def test_no_answer_from_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch, ended: BaseException) -> None:
+    """What was answered by then is reported, and what was not is open."""
+    assert tools.jar.is_file()
+    answers = iter([Finding("exhausted", distinct=9, depth=2), ended])
+
+    def ask(_: object) -> Finding:
+        found = next(answers)
+        if isinstance(found, Finding):
+            return found
+        raise found
+
+    monkeypatch.setattr(tlc.SecondOpinion, "ask", ask)
+    monkeypatch.setattr(tlc, "ThreadPoolExecutor", _AtOnce)
+    ran = holdfast("tlc", "counter.py", "declared.py", *FILES)
+    files = read()
+    assert (ran.code, files.suites) == (20, ["holdfast tlc counter.py tiny", "holdfast tlc declared.py tiny"])
+    assert [case[0].tag for case in files.junit.iter("testcase")] == ["system-out", "error"]
+    assert files.said("agreement")[0].startswith("both agree") or files.results["agreement"]["level"] == "warning"
+
+
+class _AtOnce:
+    """Asks one after the other, when the answer is wanted."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def submit(self, ask: object) -> _Later:
+        return _Later(ask)
+
+    def shutdown(self, **_: object) -> None:
+        pass
+
+
+@attrs.frozen
+class _Later:
+    result: object
+
+
+def test_every_question_of_a_verification(holdfast: Run) -> None:
+    """What is not pinned, or not as pinned, fails at the model; and then nothing does."""
+    Path("models").mkdir()
+    Path("models/counter.py").write_text(COUNTER)
+    ran, files = told(holdfast, "verify", "--only", "check")
+    assert (ran.code, files.suites) == (1, ["holdfast verify counter"])
+    assert set(files.cases.values()) == {"failed"}
+    assert files.line("check --scope tiny") == ("models/counter.py", 1)
+    holdfast("verify", "--update")
+    ran, files = told(holdfast, "verify", "--only", "check")
+    assert (ran.code, files.cases) == (0, {"check --scope tiny": "passed", "check --scope default": "passed"})
+    Path("models/mutants.json").write_text("{}")
+    ran, files = told(holdfast, "verify", "--only", "mutants")
+    assert (ran.code, files.cases) == (20, {"mutants": "unanswered"})
+
+
+# Ended early ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_verification_is_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not asked is open."""
+
+    def interrupted(_: Path, jobs: Sequence[Job], *__: object, **___: object) -> Iterator[Done]:
+        yield Done(jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1)
+        raise KeyboardInterrupt
+
+    Path("models").mkdir()
+    Path("models/counter.py").write_text(COUNTER)
+    monkeypatch.setattr("holdfast.cli.verify.run_all", interrupted)
+    ran, files = told(holdfast, "verify", "--only", "check")
+    assert (ran.code, list(files.cases.values())) == (20, ["passed", "unanswered"])
+
+
+def test_interrupted_trials_are_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutants so far, and those that were left."""
+    kept: list[Facts] = []
+    # A shell that runs the tests in the background has them ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: Facts) -> None:
+        kept.append(facts)
+        if len(kept) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(MutationLog, "keep", interrupt)
+    ran, files = told(holdfast, "mutate", "two.py")
+    signal.signal(signal.SIGINT, before)
+    assert ran.code == 20
+    assert files.cases["without TP-01"] == "passed"
+    assert files.cases["without TP-05"] == "unanswered"
+
+
+# What is refused, and what is not written ----------------------------------------------------------------------------
+
+QUICKLY = {
+    "prove": "prove two.py",
+    "depth": "prove two.py --depth 5",
+    "ablate": "prove two.py --ablate",
+    "mutate": "mutate two.py",
+    "live": "live lease.py",
+    "tlc": "tlc counter.py",
+    "verify": "verify --only check",
+}
+
+
+@pytest.mark.parametrize("name", QUICKLY)
+def test_wrong_arguments_come_first(holdfast: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that cannot be written, and two things on standard output, before anything is asked."""
+    Path("models").mkdir()
+    Path("models/counter.py").write_text(COUNTER)
+    monkeypatch.setattr("holdfast.cli.output.Ticker.__enter__", None)
+    argv = QUICKLY[name].split()
+    problems = {"no/such/r.xml: cannot be written": ("--junit", "no/such/r.xml")}
+    if name != "verify":
+        problems["choose one"] = ("--json", "--github")
+    for problem, options in problems.items():
+        ran = holdfast(*argv, *options)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+        assert problem in ran.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        ("prove two.py --fragment --sarif r.sarif", "--fragment: --sarif means nothing to it; leave it out"),
+        ("mutate --guards guards.md --junit r.xml", "--junit: --guards without a model tries nothing; leave it out"),
+        ("verify --update --github", "--github: --update pins what is found, and judges nothing; leave it out"),
+        ("check counter.py --junit r --sarif r", "--junit and --sarif both name r; give each a file of its own"),
+    ],
+)
+def test_nothing_to_report_is_refused(holdfast: Run, argv: str, problem: str) -> None:
+    """What would be ignored is an error instead."""
+    Path("models").mkdir()
+    Path("models/counter.py").write_text(COUNTER)
+    ran = holdfast(*argv.split())
+    assert (ran.code, ran.out, ran.err) == (2, "", f"holdfast: {problem}\n")
+
+
+def test_nothing_is_half_written(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong argument, and a fault of a renderer, leave no file behind."""
+    assert holdfast("prove", "two.py", "--property", "nothing", *FILES).code == 2
+    assert holdfast("live", "counter.py", *FILES).code == 2
+
+    def broken(_: object) -> str:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(sarif, "render", broken)
+    ran = holdfast("live", "lease.py", *FILES)
+    assert (ran.code, "internal error" in ran.err) == (1, True)
+    assert not list(Path().glob("r.*"))
