@@ -72,6 +72,35 @@ def measure(
     out.write_text(json.dumps(to_json(measured), indent=2) + "\n", encoding="utf-8")
 
 
+@app.command
+def campaign(
+    *,
+    traces: Annotated[int, Parameter(help="how many runs")] = 10_000_000,
+    cores: Annotated[int, Parameter(help="how many cores Spark may use")] = 2,
+) -> None:
+    """Measure a campaign on Spark against the bare kernel. It wants a machine that does nothing else."""
+    # Spark's modules are no matter of the other benchmarks.
+    from benchmarks.campaigns import campaigned, lines  # noqa: PLC0415
+
+    for line in (f"load before: {machine().load}", *lines(campaigned(traces, cores, DEPTH))):
+        Console().print(line, highlight=False, soft_wrap=True)
+
+
+@app.command(name="search")
+def search_on_spark(
+    *,
+    cores: Annotated[int, Parameter(help="how many cores Spark may use")] = 2,
+    quick: Annotated[bool, Parameter(help="a small scope: does everything run?", negative=())] = False,
+) -> None:
+    """Measure exhaustive search on Spark, from one to 26 million states. It wants a machine that does nothing else."""
+    from benchmarks.searches import lines, searched  # noqa: PLC0415 - as above
+
+    Console().print(f"load before: {machine().load}", highlight=False)
+    for start, found in searched(cores, quick):
+        for line in lines(start, found, cores):
+            Console().print(line, highlight=False, soft_wrap=True)
+
+
 def _simulate(model: System, quick: bool) -> tlc.Simulated:
     return tlc.simulate(model.scopes["one_word"], runs=200 if quick else 10_000, depth=DEPTH)
 

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
@@ -47,6 +48,9 @@ CODES = """Exit codes:
     2  a wrong argument or file
     1  an outcome other than the pinned one, engines that disagree, or a fault of holdfast"""
 
+EXTRAS = {"boto3": "s3", "jinja2": "spark", "pandas": "spark", "pyarrow": "spark", "pyspark": "spark"}
+"""What brings the libraries that some commands of other packages need."""
+
 app = App(
     name="holdfast",
     help=HELP,
@@ -62,6 +66,9 @@ app = App(
 )
 for verb in (models, check, live, walk, prove, mutate, tla, tlc, new, replay, show, explore, shrink, diff, verify):
     app.command(verb)
+for found in entry_points(group="holdfast.verbs"):
+    # Other packages bring verbs of their own, which are loaded when they are called.
+    app.command(found.value, name=found.name)
 
 
 def run() -> NoReturn:
@@ -87,6 +94,9 @@ def main(argv: Sequence[str]) -> int:
     except MemoryError:
         return _end(INCONCLUSIVE, "out of memory; choose a smaller scope, or set a limit such as --budget 2GB")
     except Exception as error:  # noqa: BLE001 - a fault of ours is one line too
+        extra = _missing_extra(error)
+        if extra is not None:
+            return _end(USAGE, extra)
         if os.environ.get("HOLDFAST_DEBUG") == "1":
             traceback.print_exc()
         return _end(
@@ -99,6 +109,16 @@ def main(argv: Sequence[str]) -> int:
 def _end(code: int, problem: str) -> int:
     note(f"holdfast: {' '.join(problem.split())}")
     return code
+
+
+def _missing_extra(error: BaseException | None) -> str | None:
+    """One line about a library that an extra brings, if that is what an error comes from."""
+    while error is not None:
+        library = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ImportError) and library in EXTRAS:
+            return f"{library} is not installed, and this command needs it: pip install 'holdfast[{EXTRAS[library]}]'"
+        error = error.__cause__
+    return None
 
 
 def _usage(error: CycloptsError) -> str:

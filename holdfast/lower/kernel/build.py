@@ -16,16 +16,17 @@ import platform
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib import resources
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import attrs
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-
-from holdfast.lower.kernel import memory
 
 HEAD = '''"""Generated: the kernel of one model in one scope."""
 
@@ -42,20 +43,40 @@ entry = numba.njit(nogil=True, _nrt=False, error_model="numpy", no_cfunc_wrapper
 TEMPLATE_BEGINS = "# mypy: ignore-errors\n"
 """The last line of a driver's head, which is for those who read it as a file of its own."""
 
+_CODE = "__pycache__"
+"""Where Numba keeps machine code, beside the text."""
+
 CACHE_VARIABLE = "HOLDFAST_CACHE"
 """The environment variable that names another folder for compiled kernels."""
 
 
+PREFIX = "kernel_"
+"""What the name of every module of this kind begins with."""
+
+
+@attrs.frozen
+class Kept:
+    """One module as it lies on disk, with its machine code: what another machine needs to load it without compiling.
+
+    ``modified`` is the time of its text, by which Numba tells whether machine code belongs to a text.
+    """
+
+    name: str
+    text: bytes
+    modified: int
+    code: Mapping[str, bytes]
+
+
 def kernel_text(functions: str, driver: str) -> str:
     """The whole module: the model's functions, and the driver that calls them."""
-    template = Path(__file__).with_name(driver).read_text(encoding="utf-8")
+    template = _source(driver)
     return f"{HEAD}{functions}\n\n{template.partition(TEMPLATE_BEGINS)[2]}"
 
 
 def build(functions: str, driver: str = "driver.py") -> ModuleType:
     """The compiled module of a model's functions, and of the driver in the file of that name."""
     text = kernel_text(functions, driver)
-    name = f"kernel_{_digest(text)}"
+    name = f"{PREFIX}{_digest(text)}"
     known = sys.modules.get(name)
     if known is not None:
         return known
@@ -65,11 +86,52 @@ def build(functions: str, driver: str = "driver.py") -> ModuleType:
         return _import(_temporary_folder(), name, text)
 
 
+def kept() -> list[Kept]:
+    """Every module that this process has, sorted by name, with the machine code there is by now."""
+    found = []
+    for name in sorted(name for name in sys.modules if name.startswith(PREFIX)):
+        path = Path(str(sys.modules[name].__file__))
+        code = {file.name: file.read_bytes() for file in sorted((path.parent / _CODE).glob(f"{name}.*.nb?"))}
+        found.append(Kept(name, path.read_bytes(), path.stat().st_mtime_ns, code))
+    return found
+
+
+def keep(module: Kept) -> None:
+    """Put a module of another machine where ``build`` looks for it, unless it is there already.
+
+    Where Numba finds that this machine's processor is another one, it compiles all the same.
+    """
+    folder = _cache_folder()
+    try:
+        _put(folder, module)
+    except OSError:
+        folder = _temporary_folder()
+        os.environ[CACHE_VARIABLE] = str(folder)
+        _put(_cache_folder(), module)
+
+
+def _put(folder: Path, module: Kept) -> None:
+    text = folder / f"{module.name}.py"
+    (folder / _CODE).mkdir(parents=True, exist_ok=True)
+    code = {folder / _CODE / name: data for name, data in module.code.items()}
+    if all(path.is_file() for path in (text, *code)):
+        return
+    for path, data in code.items():
+        _write(path, data)
+    # The text comes last: where it is, its machine code is.
+    _write(text, module.text, module.modified)
+
+
 def _digest(text: str) -> str:
     """What the machine code depends on: the text, the intrinsics it uses, the compiler and the processor."""
-    intrinsic = Path(memory.__file__).read_text(encoding="utf-8")
+    intrinsic = _source("memory.py")
     versions = (numba.__version__, np.__version__, platform.python_version(), platform.machine())
     return hashlib.blake2b("\0".join((text, intrinsic, *versions)).encode(), digest_size=12).hexdigest()
+
+
+def _source(file: str) -> str:
+    """The text of a file of this package, which may lie in a zip on an executor of Spark."""
+    return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
 
 
 def _cache_folder() -> Path:
@@ -88,7 +150,7 @@ def _import(folder: Path, name: str, text: str) -> ModuleType:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.py"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        _write(path, text)
+        _write(path, text.encode())
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -133,8 +195,10 @@ class _Forgiving:
             self._cache.save_overload(signature, code)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes, modified: int | None = None) -> None:
     """Put the file in place whole, so that another process never sees half of it."""
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text(text, encoding="utf-8")
+    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    draft.write_bytes(data)
+    if modified is not None:
+        os.utime(draft, ns=(modified, modified))
     draft.replace(path)

@@ -1,0 +1,114 @@
+"""A campaign on Spark against the bare kernel: how much more of the processors it takes, and how long it takes in all.
+
+Both make the same runs of the same units on this machine. The bare kernel is one process that calls the machine code
+and keeps nothing. The campaign is everything else, too: the driver, the Java and its workers, which write tables. What
+starts Spark and compiles is left out of the first figure and is in the second.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import attrs
+import psutil
+
+from benchmarks.clock import now
+from holdfast.check.budget import Budget
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from spark.campaign import advance, begin
+from spark.config import Config, traces_per_unit
+from spark.model_target import ModelTarget
+from spark.session import Cluster, start_cluster
+from spark.settings import SparkOptions
+from spark.storage import Folder
+
+MODEL = "reassignment"
+WARM = 100_000
+"""Runs that are made before it counts: the workers have imported and compiled, and Java has warmed up."""
+
+
+@attrs.frozen
+class Campaigned:
+    """What a campaign of so many runs took, and the bare kernel for the same ones; all in seconds.
+
+    ``cpu`` are of driver, Java and workers together, ``kernel_cpu`` of the bare kernel; ``whole`` is what somebody
+    waits who starts with nothing but compiled kernels.
+    """
+
+    traces: int
+    cores: int
+    start: float
+    whole: float
+    cpu: float
+    kernel_cpu: float
+
+    @property
+    def more(self) -> float:
+        """By which part a campaign takes more of the processors than the bare kernel."""
+        return self.cpu / self.kernel_cpu - 1
+
+
+def campaigned(traces: int, cores: int, depth: int) -> Campaigned:
+    """Make a campaign, and then its runs on the bare kernel."""
+    config = _config(traces, depth)
+    target = ModelTarget(compile_model(load_model(MODEL)), config)
+    kernel = target.ready()
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
+        began = now()
+        with start_cluster(SparkOptions(master=f"local[{cores}]")) as cluster:
+            start = now() - began
+            _run(cluster, Path(folder, "warm"), attrs.evolve(config, traces=WARM, traces_per_unit=1 << 12), target)
+            warm = now() - began - start
+            with _computing() as used:
+                _run(cluster, Path(folder, "campaign"), config, target)
+            whole = now() - began - warm
+    with _computing() as bare:
+        for unit in range(config.units):
+            kernel.walks.sample(0, config.traces_of(unit), config.seed_of(unit))
+    return Campaigned(traces, cores, start, whole, used[0], bare[0])
+
+
+def _config(traces: int, depth: int) -> Config:
+    return Config(
+        target=MODEL, scope="default", traces=traces, depth=depth, seed=1, traces_per_unit=traces_per_unit(traces)
+    )
+
+
+def _run(cluster: Cluster, folder: Path, config: Config, target: ModelTarget) -> None:
+    storage = Folder(name=str(folder), root=str(folder))
+    begin(storage, config, target.system)
+    advance(cluster, storage, config, target, budget=Budget(), progress=lambda _now: None)
+
+
+@contextmanager
+def _computing() -> Iterator[list[float]]:
+    """The seconds of processors that this process and all below it have used by the end of the context."""
+    used = [0.0]
+    before = _used()
+    yield used
+    after = _used()
+    # A worker that ended in between is missed; they live as long as the session.
+    used[0] = sum(later - before.get(pid, 0.0) for pid, later in after.items())
+
+
+def _used() -> dict[int, float]:
+    found = {}
+    here = psutil.Process()
+    for process in (here, *here.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            found[process.pid] = times.user + times.system
+    return found
+
+
+def lines(found: Campaigned) -> Iterator[str]:
+    """The figures in words, with what was promised."""
+    start = f"{found.start:,.1f} s for Spark to start"
+    kernel = f"the bare kernel {found.kernel_cpu:,.1f} s"
+    yield f"campaign of {found.traces:,} runs of {MODEL}, on {found.cores} cores"
+    yield f"  processors  {found.cpu:,.1f} s, {kernel}: {found.more:+.1%}; without the start (goal: at most +15%)"
+    yield f"  in all      {found.whole:,.1f} s, of which {start} (goal: 60 s)"

@@ -1,0 +1,291 @@
+"""A campaign as one page of HTML: what was asked, what came out, what was covered, and what may be left to find.
+
+The page is a single file that loads nothing and reaches no network: a content security policy forbids it, and names
+its one style sheet and its one script by their digests. It reads without the script. Equal summaries give equal bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import takewhile
+from pathlib import Path
+
+import attrs
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from holdfast.check.walk_result import WHY, StopFigures
+from holdfast.ir.errors import UsageError
+from holdfast.trace.itf_read import itf_run
+from holdfast.trace.text import count
+from holdfast.trace.views.svg import STYLE, render_svg
+from reports.plot import compact, growth_plot
+from spark.estimate import size, span
+from spark.saturation import Point, Saturation, sentence
+from spark.summary import Finding, Summary
+from spark.summary_text import answer
+
+MOST_FINDINGS = 25
+MOST_RULES = 500
+MOST_ACTIONS = 40
+"""How many findings, rows of rules, and actions in the matrix the page has at most; it says what it leaves out."""
+
+MOST_STEPS = 200
+"""How many steps a run may have to be drawn; a longer one is shown as text."""
+LONGEST_TEXT = 200_000
+"""How many letters of a run's text the page shows."""
+
+NUMBERED = 14
+"""Up to so many actions the matrix shows numbers, not colours alone."""
+LEVELS = 5
+"""How many colours the matrix has besides that of never."""
+
+TABLE_ROWS = 12
+"""How many points of a curve its table has at most."""
+
+SECTIONS = (
+    ("asked", "What was asked"),
+    ("findings", "Findings"),
+    ("saturation", "Saturation"),
+    ("coverage", "Coverage"),
+    ("pairs", "Pairs of actions"),
+)
+
+
+def render(summary: Summary) -> str:
+    """The page."""
+    css, js = _part("campaign.css"), _part("campaign.js")
+    word, _, said = answer(summary).partition(": ") if summary.verdict == "violated" else (answer(summary), "", "")
+    most_taken = max((action.taken for action in summary.actions), default=0)
+    most_decisive = max((rule.decisive for rule in summary.rules), default=0)
+    return _environment().get_template("campaign.html.jinja").render(
+        summary=summary,
+        policy=_policy(css, js),
+        css=Markup(css),  # noqa: S704 - a file of this package
+        js=Markup(js),  # noqa: S704 - as above
+        sections=SECTIONS,
+        answer=answer(summary),
+        word=word,
+        said=said,
+        facts=list(_facts(summary)),
+        stops=[_Stop(stop, WHY.get(stop.reason, stop.reason), 100 * stop.runs / summary.runs)
+               for stop in summary.stops if stop.runs],
+        findings=[_finding(finding) for finding in summary.findings[:MOST_FINDINGS]],
+        more_findings=max(0, len(summary.findings) - MOST_FINDINGS),
+        growths=[_growth(title, each) for title, each in _kinds(summary)],
+        actions=[(action, _share(action.taken, most_taken)) for action in summary.actions],
+        rules=[(rule, _share(rule.decisive, most_decisive)) for rule in summary.rules[:MOST_RULES]],
+        more_rules=max(0, len(summary.rules) - MOST_RULES),
+        matrix=_matrix(summary),
+        more_actions=max(0, len(summary.actions) - MOST_ACTIONS),
+    )  # fmt: skip
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("reports", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _part(name: str) -> str:
+    return files("reports").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _policy(css: str, js: str) -> str:
+    """Nothing but this style sheet and this script, and the empty icon that keeps a browser from asking for one."""
+    return (
+        f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+# What was asked and done -------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Stop:
+    figures: StopFigures
+    why: str
+    share: float
+
+
+def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    asked, rates = summary.asked, summary.rates
+    yield "Target", f"{asked.target}, scope {asked.scope}"
+    for name, values in (
+        ("Variants", asked.variants),
+        ("Without the rules", asked.removed),
+        ("Properties", asked.properties),
+    ):
+        if values:
+            yield name, ", ".join(values)
+    yield "Runs", f"{summary.runs:,} of {asked.traces:,}, of at most {count(asked.depth, 'step')} each"
+    yield "Seed", str(asked.seed)
+    if asked.pct is not None:
+        yield "Choice of actions", f"by random priorities that change at {count(asked.pct - 1, 'point')}"
+    else:
+        yield "Choice of actions", "random, weighted anew for each run" if asked.swarm else "random, all weigh the same"
+    yield "Units", f"{summary.done:,} of {asked.units:,} done, of {asked.traces_per_unit:,} runs each"
+    if asked.stop_after is not None:
+        yield "To end", f"after {count(asked.stop_after, 'finding')}"
+    if summary.done:
+        mean = summary.steps / summary.runs if summary.runs else 0.0
+        yield "Steps", f"{summary.steps:,}, {mean:,.1f} a run on average"
+        yield "Runs that violate something", f"{summary.violations:,}"
+        speed = f"{rates.runs_per_second:,.0f} runs and {rates.steps_per_second:,.0f} steps a second"
+        yield "Rate of one core", f"{speed}; {span(rates.seconds)} in units, {span(rates.cpu_seconds)} of it computing"
+        yield "Set-up", f"{rates.setup_seconds:,.1f} s in {count(rates.setups, 'worker')}, apart from the rate"
+        yield "Tables", f"{size(summary.bytes)} in {summary.name}"
+    yield "Fingerprint of the model", summary.fingerprint
+    yield "Holdfast", summary.holdfast
+
+
+# Findings ----------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class _Shown:
+    finding: Finding
+    sentence: str
+    met: str
+    drawn: str
+    became: str
+    replay: str
+    text: str
+    diagram: Markup | None
+
+
+def _finding(finding: Finding) -> _Shown:
+    shrunk = finding.shrunk
+    text = "" if shrunk is None else shrunk.text
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[:LONGEST_TEXT]}\n… {len(text) - LONGEST_TEXT:,} letters more are left out of this page"
+    return _Shown(
+        finding=finding,
+        sentence=_sentence(text),
+        met=f"{count(finding.times, 'run')} of {count(finding.units, 'unit')}",
+        drawn=count(finding.drawn, "step"),
+        became=""
+        if shrunk is None or shrunk.steps == finding.drawn
+        else f" and shrunk to {count(shrunk.steps, 'step')}",
+        replay="" if shrunk is None else shrunk.replay,
+        text=text,
+        diagram=None if shrunk is None else _diagram(shrunk.itf, shrunk.steps),
+    )
+
+
+def _sentence(text: str) -> str:
+    """What the property says: the indented lines below the first, as runs are printed."""
+    return " ".join(line.strip() for line in takewhile(lambda line: line.startswith("  "), text.splitlines()[1:]))
+
+
+def _diagram(itf: str, steps: int) -> Markup | None:
+    """The run as a space-time diagram in the page's own colours; None where it is too long or cannot be read."""
+    if not itf or steps > MOST_STEPS:
+        return None
+    try:
+        # Only what the file says is drawn: the model may have changed since, or be elsewhere.
+        trace = itf_run(json.loads(itf), Path("itf")).trace()
+    except (UsageError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    return Markup(render_svg(trace).replace(f"<style>\n{STYLE}</style>\n", ""))  # noqa: S704 - it escapes all texts
+
+
+# Saturation --------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class _Growth:
+    title: str
+    sentence: str
+    plot: Markup
+    rows: Sequence[tuple[Point, float]]
+
+
+def _kinds(summary: Summary) -> Iterator[tuple[str, Saturation]]:
+    yield "Kinds of state, by their signatures", summary.states
+    yield "Pairs of consecutive actions", summary.met_pairs
+    if summary.findings:
+        yield "Findings", summary.met_findings
+
+
+def _growth(title: str, found: Saturation) -> _Growth:
+    said = sentence(found)
+    rows = list(zip(found.curve, found.rates, strict=True))
+    # The first and the last row stay, and others evenly between them.
+    chosen = sorted({round(place * (len(rows) - 1) / (TABLE_ROWS - 1)) for place in range(TABLE_ROWS)} if rows else ())
+    return _Growth(
+        title=title,
+        sentence=said,
+        plot=Markup(growth_plot(found, f"{title} by traces. {said}")),  # noqa: S704 - it escapes all texts
+        rows=[rows[place] for place in chosen],
+    )
+
+
+# Coverage ----------------------------------------------------------------------------------------------------------
+
+
+def _share(times: int, most: int) -> float:
+    """The width of a bar, in hundredths, by the logarithm: what happened once still shows."""
+    return 0.0 if not times else round(100 * math.log1p(times) / math.log1p(most), 1)
+
+
+@attrs.frozen
+class _Cell:
+    level: int
+    title: str
+    text: str
+
+
+@attrs.frozen
+class _Matrix:
+    names: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[_Cell]]]
+    legend: Sequence[tuple[int, str]]
+    has_numbers: bool
+
+
+def _matrix(summary: Summary) -> _Matrix:
+    """The pairs of the actions taken most, in the order of the model."""
+    kept = {action.name for action in sorted(summary.actions, key=lambda each: -each.taken)[:MOST_ACTIONS]}
+    names = [action.name for action in summary.actions if action.name in kept] if summary.runs else []
+    times = {(pair.first, pair.second): pair.times for pair in summary.pairs}
+    most = max((times.get((a, b), 0) for a in names for b in names), default=0)
+    numbered = len(names) <= NUMBERED
+    rows = [(a, [_cell(a, b, times.get((a, b), 0), most, numbered=numbered) for b in names]) for a in names]
+    return _Matrix(names, rows, _legend(most), numbered)
+
+
+def _cell(first: str, second: str, times: int, most: int, *, numbered: bool) -> _Cell:
+    said = f"{first}, then {second}: {f'{times:,} times' if times else 'never'}"
+    return _Cell(_level(times, most), said, compact(times) if times and numbered else f"{times:,}" if times else "")
+
+
+def _level(times: int, most: int) -> int:
+    """The colour: 0 for never, else 1 to LEVELS by the logarithm."""
+    return 0 if not times else min(LEVELS, 1 + math.floor(LEVELS * math.log(times) / math.log(most + 1)))
+
+
+def _legend(most: int) -> list[tuple[int, str]]:
+    """The least number of each colour that is used."""
+    if not most:
+        return []
+    least = [1, *(math.ceil((most + 1) ** (level / LEVELS)) for level in range(1, LEVELS))]
+    spans = [(level, low) for level, low in enumerate(least, start=1) if _level(min(low, most), most) == level]
+    return [(level, f"{compact(low)} or more") for level, low in spans if low <= most]

@@ -1,0 +1,203 @@
+"""``holdfast campaign status``, ``report``, ``diff`` and ``plan``: campaigns looked at, without Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.result import HOLDS
+from holdfast.cli.output import check_writable, note, say, write
+from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports
+from holdfast.cli.walk import walked_scope
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from spark.campaign import check_same, read_campaign
+from spark.cli_run import exit_code
+from spark.config import Config, traces_per_unit
+from spark.difference import compare, render_difference
+from spark.estimate import Measured, measured, parse_count, render_plan
+from spark.estimate import plan as plan_for
+from spark.model_target import ModelTarget
+from spark.records import campaign_record
+from spark.storage import Storage, open_storage
+from spark.summary import Summary, summarise
+from spark.summary_text import render_status
+from spark.tables import TIMING, to_parquet
+from spark.work import coverage_row, runs_row
+
+PAGE = "report.html"
+
+SAMPLE = 3.0
+"""Seconds of runs from which a plan without a campaign takes its rates."""
+
+SAMPLED = 1 << 14
+"""How many runs are made between two looks at the clock."""
+
+
+def status(place: str, /, *, s3: str | None = None) -> int:
+    """Say where a campaign stands: what is done, at what rate, what is left, and what was found.
+
+    Parameters
+    ----------
+    place
+        Where its tables are: what --out named.
+    s3
+        The address of an S3 that is not Amazon's: http://HOST:PORT.
+    """
+    storage = open_storage(place, s3)
+    begun = read_campaign(storage)
+    summary = summarise(storage)
+    say(render_status(summary, os.cpu_count()))
+    return exit_code(summary, begun.config, None)
+
+
+def report(place: str, /, *, html: Path | None = None, s3: str | None = None, reports: Reports = NO_REPORTS) -> int:
+    """Write a page about a campaign: rates, coverage, saturation, and the findings with their runs.
+
+    The page is one file that needs no network. It lies beside the tables, as report.html.
+
+    Parameters
+    ----------
+    place
+        Where its tables are: what --out named.
+    html
+        Write the page to this file instead.
+    s3
+        The address of an S3 that is not Amazon's: http://HOST:PORT.
+    reports
+        Reports for other tools.
+    """
+    storage = open_storage(place, s3)
+    begun = read_campaign(storage)
+    reports.prepare()
+    if html is not None:
+        check_writable(html)
+    summary = summarise(storage)
+    page = _renderer()(summary)
+    if html is not None:
+        write(html, page)
+    else:
+        storage.write(PAGE, page.encode())
+    say(f"The page is {html or storage.name.rstrip('/') + '/' + PAGE}.")
+    code = exit_code(summary, begun.config, None)
+    if any(reports.given.values()):
+        config = begun.config
+        system = remove_rules(compile_model(load_model(config.target), variants=config.variants), config.removed)
+        check_same(storage, begun, system)
+        reports.give([campaign_record(system, config, summary, "campaign report", code)])
+    return HOLDS
+
+
+def diff(a: str, b: str, /, *, s3: str | None = None) -> int:
+    """Compare two campaigns of a model: what only one of them found, or covered.
+
+    It ends with 0 if the second has found nothing that the first has not, and with 12 if it has.
+
+    Parameters
+    ----------
+    a
+        Where the tables of one campaign are.
+    b
+        Where those of the other are.
+    s3
+        The address of an S3 that is not Amazon's: http://HOST:PORT.
+    """
+    one, two = (summarise(_storage(place, s3)) for place in (a, b))
+    found = compare(one, two)
+    say(render_difference(found))
+    return found.exit_code
+
+
+def plan(
+    place: str | None = None,
+    /,
+    *,
+    target: str | None = None,
+    traces: str,
+    cores: int,
+    cores_per_machine: int = 8,
+    scope: str | None = None,
+    depth: int = 50,
+    s3: str | None = None,
+) -> int:
+    """Say what a campaign would take: time, machine hours and room, and what each number is made of.
+
+    Parameters
+    ----------
+    place
+        Where the tables of a campaign are whose rates are those of the plan.
+    target
+        Or a model whose rates are measured now, on one core of this machine.
+    traces
+        How many runs, such as 1e12.
+    cores
+        How many cores.
+    cores_per_machine
+        How many of them a machine has (8).
+    scope
+        The scope of the target; otherwise default, or tiny.
+    depth
+        How many steps a run of the target may take (50).
+    s3
+        The address of an S3 that is not Amazon's: http://HOST:PORT.
+    """
+    wanted = parse_count("--traces", traces)
+    if (place is None) == (target is None):
+        raise UsageError("a plan takes its rates from a campaign (name its place) or from a model (--target): name one")
+    if target is not None:
+        rates = _measure(target, scope, depth, wanted)
+    else:
+        assert place is not None
+        rates = measured(summarise(open_storage(place, s3)))
+    say(render_plan(plan_for(wanted, cores, rates, cores_per_machine=cores_per_machine)))
+    return HOLDS
+
+
+def _storage(place: str, s3: str | None) -> Storage:
+    """A place of two: the address of S3 is for those that lie there."""
+    return open_storage(place, s3 if place.startswith("s3://") else None)
+
+
+def _measure(name: str, scope: str | None, depth: int, traces: int) -> Measured:
+    """The rates of a model on one core of this machine."""
+    system = compile_model(load_model(name))
+    each = traces_per_unit(traces)
+    config = Config(
+        target=name,
+        scope=walked_scope(system, scope).name,
+        traces=traces,
+        depth=depth,
+        seed=0,
+        traces_per_unit=each,
+    )
+    config.check()
+    note(f"measuring {name} for about {SAMPLE:.0f} s")
+    meter = Meter(Budget())
+    ready = ModelTarget(system, config).ready()
+    setup, runs, units, octets = meter.seconds, 0, 0, 0
+    while meter.seconds - setup < SAMPLE:
+        case = ready.run(config.seed_of(units), SAMPLED)
+        octets += len(to_parquet("coverage", [coverage_row(units, case)]))
+        octets += len(to_parquet("runs", [runs_row(units, 0, case)]))
+        octets += len(to_parquet("timing", [dict.fromkeys(TIMING.names, units)]))
+        runs, units = runs + case.runs, units + 1
+    return Measured(
+        source=f"{name}, one core of this machine",
+        runs_per_second=runs / (meter.seconds - setup),
+        bytes_per_unit=octets / units,
+        setup_seconds=setup,
+        start_seconds=0.0,
+    )
+
+
+def _renderer() -> Callable[[Summary], str]:
+    """The function that writes the page: it is found as those of other reports are."""
+    for found in entry_points(group=GROUP, name="html"):
+        renderer: Callable[[Summary], str] = found.load()
+        return renderer
+    raise UsageError(f"no renderer for pages is installed (entry points {GROUP}); install holdfast again")

@@ -1,0 +1,218 @@
+"""``holdfast campaign run`` and ``resume``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
+from holdfast.cli.check import Names
+from holdfast.cli.output import Ticker, note, say
+from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.walk import seed_number, walked_scope
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from spark.campaign import STOPPED, Progress, advance, begin, check_free, check_same, read_campaign
+from spark.cli_options import NO_SETTINGS, SparkSettings
+from spark.config import Config, traces_per_unit
+from spark.estimate import parse_count, span
+from spark.model_target import ModelTarget
+from spark.records import campaign_record
+from spark.session import start_cluster
+from spark.settings import SparkOptions
+from spark.storage import Storage, open_storage
+from spark.summary import Summary, summarise
+from spark.summary_text import render_summary, timing_line
+
+
+def run(
+    *,
+    target: str,
+    out: str,
+    traces: str = "1e6",
+    depth: int = 50,
+    seed: str = "0",
+    swarm: bool = True,
+    scope: str | None = None,
+    variant: Names = (),
+    without: Names = (),
+    property: Names = (),  # noqa: A002 - the option's name
+    pct: int | None = None,
+    pct_sort: str | None = None,
+    stop_after: int | None = None,
+    budget: str | None = None,
+    s3: str | None = None,
+    spark: SparkSettings = NO_SETTINGS,
+    reports: Reports = NO_REPORTS,
+) -> int:
+    """Begin a campaign: make many random runs of a model on Spark, and keep what they found in tables.
+
+    The same model, seed and options give the same tables, on any master and any number of cores.
+
+    Parameters
+    ----------
+    target
+        A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
+    out
+        Where the tables go: a folder, or s3://BUCKET/PREFIX.
+    traces
+        How many runs to make, such as 10000000 or 1e7 (1e6).
+    depth
+        How many steps a run may take (50).
+    seed
+        What all runs are drawn from: a number, or hexadecimal such as 0x5eed (0).
+    swarm
+        Let each run leave out some actions, and draw the others by weights of its own (the default), or let all runs
+        draw all actions alike.
+    scope
+        The scope to walk in; otherwise default, or tiny.
+    variant
+        Choose a named variant of the model. May be repeated.
+    without
+        Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
+    property
+        Check this property only, by its name or rule id. May be repeated.
+    pct
+        Run processes by random priorities that change at so many points less one.
+    pct_sort
+        The sort whose elements are the processes; otherwise that which most actions have a parameter of.
+    stop_after
+        Stop once there are so many different findings.
+    budget
+        Stop at a limit of time: 30min; `holdfast campaign resume` goes on.
+    s3
+        The address of an S3 that is not Amazon's: http://HOST:PORT.
+    spark
+        Where Spark runs.
+    reports
+        Reports for other tools.
+    """
+    limits = _limits(budget)
+    storage = open_storage(out, s3)
+    system = remove_rules(compile_model(load_model(target), variants=variant), without)
+    wanted = parse_count("--traces", traces)
+    config = Config(
+        target=target,
+        scope=walked_scope(system, scope).name,
+        variants=system.chosen,
+        removed=system.removed,
+        properties=property,
+        traces=wanted,
+        depth=depth,
+        seed=seed_number(seed),
+        swarm=swarm,
+        pct=pct,
+        pct_sort=pct_sort,
+        stop_after=stop_after,
+        traces_per_unit=traces_per_unit(wanted),
+    )
+    # What would fail after the start of Spark fails before it.
+    config.check()
+    reports.prepare()
+    options = spark.options()
+    check_free(storage)
+    return _go_on(storage, config, system, limits, options, reports, "run")
+
+
+def resume(
+    place: str,
+    /,
+    *,
+    budget: str | None = None,
+    s3: str | None = None,
+    spark: SparkSettings = NO_SETTINGS,
+    reports: Reports = NO_REPORTS,
+) -> int:
+    """Make the runs of a campaign that are missing, whatever ended it before.
+
+    Parameters
+    ----------
+    place
+        Where its tables are: what --out named.
+    budget
+        Stop at a limit of time: 30min.
+    s3
+        The address of an S3 that is not Amazon's: http://HOST:PORT.
+    spark
+        Where Spark runs.
+    reports
+        Reports for other tools.
+    """
+    limits = _limits(budget)
+    storage = open_storage(place, s3)
+    begun = read_campaign(storage)
+    config = begun.config
+    system = remove_rules(compile_model(load_model(config.target), variants=config.variants), config.removed)
+    check_same(storage, begun, system)
+    reports.prepare()
+    storage.check_writable()
+    return _go_on(storage, config, system, limits, spark.options(), reports, "resume")
+
+
+def _limits(budget: str | None) -> Budget:
+    limits = Budget() if budget is None else Budget.parse(budget)
+    if limits.states is not None or limits.memory_bytes is not None:
+        raise UsageError(
+            f"--budget {budget}: a campaign is limited by time alone; it stores no states, and its memory is Spark's "
+            "(--executor-memory)"
+        )
+    return limits
+
+
+def _go_on(
+    storage: Storage,
+    config: Config,
+    system: System,
+    limits: Budget,
+    options: SparkOptions,
+    reports: Reports,
+    verb: str,
+) -> int:
+    """Make what is missing, and say what the campaign comes to."""
+    target = ModelTarget(system, config)
+    meter = Meter(Budget())
+    with Ticker() as ticker:
+        ticker.show("compiling the kernel, which happens once, and starting Spark")
+        target.ready()
+        compiled = meter.seconds
+        with start_cluster(options) as cluster:
+            started = meter.seconds - compiled
+            if verb == "run":
+                # Not before: what cannot start has not begun.
+                begin(storage, config, system)
+            ended = advance(cluster, storage, config, target, budget=limits, progress=partial(_tick, ticker))
+            ticker.show("adding up")
+            summary = summarise(storage)
+    say(f"{render_summary(summary)}\n")
+    note(
+        f"{timing_line(summary)}; {span(meter.seconds)} in all, of which {span(compiled)} for the kernel and "
+        f"{span(started)} for Spark to start"
+    )
+    code = exit_code(summary, config, ended)
+    if ended is not None and ended != STOPPED:
+        say(f"Ended by {ended}; go on with `holdfast campaign resume {storage.name}`.")
+    reports.give([campaign_record(system, config, summary, f"campaign {verb}", code)])
+    return code
+
+
+def exit_code(summary: Summary, config: Config, ended: str | None) -> int:
+    """As of a walk: what was found counts, however much is missing."""
+    if summary.violations:
+        return DEADLOCK if all(finding.property == "deadlock" for finding in summary.findings) else VIOLATED
+    return HOLDS if ended is None and summary.done == config.units else OUT_OF_BUDGET
+
+
+def _tick(ticker: Ticker, now: Progress) -> None:
+    parts = [
+        f"{now.runs:,} of {now.all_runs:,} runs",
+        f"{now.rate:,.0f} a second",
+        f"{now.findings:,} findings",
+        f"{now.seconds:.0f} s",
+    ]
+    if now.rate and now.runs < now.all_runs:
+        parts.append(f"about {(now.all_runs - now.runs) / now.rate:,.0f} s to go")
+    parts += [] if now.left is None else [f"{now.left:.0f} s left"]
+    ticker.show(now.showing or ", ".join(parts))

@@ -1,0 +1,206 @@
+"""Two campaigns of one model side by side: what one found or covered and the other did not."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from holdfast.check.result import HOLDS, VIOLATED
+from holdfast.check.summary import entry
+from holdfast.ir.errors import UsageError
+from holdfast.trace.text import WIDTH, count
+from spark.config import Config
+from spark.summary import Finding, Rates, Summary
+
+MOST_FINDINGS = 20
+"""How many findings of a kind the text lists before it only counts."""
+MOST_NAMES = 12
+"""How many names a line of the text lists before it only counts."""
+
+
+NOTHING = "nothing"
+
+
+@attrs.frozen
+class Two:
+    """What each of two campaigns has, and the other has not."""
+
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Difference:
+    """What two campaigns differ in. ``settings`` are the options that do, each with both values.
+
+    ``findings_a`` and ``findings_b`` were met by one only, ``both`` are pairs of the same finding.
+    """
+
+    model: str
+    names: tuple[str, str]
+    settings: tuple[tuple[str, str, str], ...]
+    findings_a: tuple[Finding, ...]
+    findings_b: tuple[Finding, ...]
+    both: tuple[tuple[Finding, Finding], ...]
+    actions: Two
+    rules: Two
+    pairs: Two
+    witnesses: Two
+    runs: tuple[int, int]
+    complete: tuple[bool, bool]
+    rates: tuple[Rates, Rates]
+
+    @property
+    def exit_code(self) -> int:
+        """12 if the second campaign has findings that the first lacks, else 0."""
+        return VIOLATED if self.findings_b else HOLDS
+
+
+def compare(a: Summary, b: Summary) -> Difference:
+    """The differences; raises UsageError for campaigns of different models, which have nothing to compare."""
+    if a.model != b.model:
+        raise UsageError(
+            f"{a.name} is a campaign of {a.model} and {b.name} one of {b.model}; compare campaigns of one model"
+        )
+    by_a, by_b = ({finding.signature: finding for finding in each.findings} for each in (a, b))
+    return Difference(
+        model=a.model,
+        names=(a.name, b.name),
+        settings=tuple(_settings(a, b)),
+        findings_a=tuple(finding for name, finding in by_a.items() if name not in by_b),
+        findings_b=tuple(finding for name, finding in by_b.items() if name not in by_a),
+        both=tuple((finding, by_b[name]) for name, finding in by_a.items() if name in by_b),
+        actions=_two(_taken(a), _taken(b)),
+        rules=_two(_decisive(a), _decisive(b)),
+        pairs=_two([f"{p.first} then {p.second}" for p in a.pairs], [f"{p.first} then {p.second}" for p in b.pairs]),
+        witnesses=_two([each.name for each in a.witnesses], [each.name for each in b.witnesses]),
+        runs=(a.runs, b.runs),
+        complete=(a.is_complete, b.is_complete),
+        rates=(a.rates, b.rates),
+    )
+
+
+def _settings(a: Summary, b: Summary) -> Iterator[tuple[str, str, str]]:
+    """What was asked, where it differs."""
+    one, two = _asked(a.asked), _asked(b.asked)
+    one |= {"fingerprint": a.fingerprint, "holdfast": a.holdfast}
+    two |= {"fingerprint": b.fingerprint, "holdfast": b.holdfast}
+    for name, value in one.items():
+        if value != two[name]:
+            yield name, value, two[name]
+
+
+def _asked(config: Config) -> dict[str, str]:
+    """What was asked by the names of its options, as text."""
+    names = {"removed": "without", "traces_per_unit": "traces a unit"}
+    return {names.get(name, name.replace("_", " ")): _shown(value) for name, value in attrs.asdict(config).items()}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or NOTHING
+    return NOTHING if value is None else str(value)
+
+
+def _taken(summary: Summary) -> list[str]:
+    return [action.name for action in summary.actions if action.taken]
+
+
+def _decisive(summary: Summary) -> list[str]:
+    return [f"{rule.label}@{rule.action}" for rule in summary.rules if rule.decisive]
+
+
+def _two(a: Sequence[str], b: Sequence[str]) -> Two:
+    return Two(tuple(name for name in a if name not in set(b)), tuple(name for name in b if name not in set(a)))
+
+
+# In words ----------------------------------------------------------------------------------------------------------
+
+
+def render_difference(found: Difference) -> str:
+    """The comparison, A and B by their names, without a final newline. Only the rates depend on the machine."""
+    lines = textwrap.wrap(_verdict(found), WIDTH, subsequent_indent="  ")
+    lines += ["", *entry("A", _about(found, 0)), *entry("B", _about(found, 1))]
+    for name, one, two in found.settings:
+        lines += entry(name, f"{one} in A, {two} in B")
+    for title, findings in (("only in B", found.findings_b), ("only in A", found.findings_a)):
+        if findings:
+            lines += ["", f"findings {title}"]
+            lines += [line for each in findings[:MOST_FINDINGS] for line in _finding(each)] + _more(findings)
+    if found.both:
+        lines += ["", "findings in both"]
+        lines += [line for pair in found.both[:MOST_FINDINGS] for line in _shared(*pair)] + _more(found.both)
+    covered = list(_covered(found))
+    lines += ["", *covered] if covered else []
+    for note in _notes(found):
+        lines += ["", *textwrap.wrap(note, WIDTH)]
+    return "\n".join(lines)
+
+
+def _verdict(found: Difference) -> str:
+    new, gone, both = len(found.findings_b), len(found.findings_a), len(found.both)
+    shared = f"{count(both, 'finding')} in both"
+    if new:
+        also = f", and lacks {gone:,} of A's" if gone else ""
+        return f"{found.model}: B has {count(new, 'finding')} that A has not{also}; {shared}"
+    if gone:
+        return f"{found.model}: B has no finding that A has not, and lacks {gone:,} of A's; {shared}"
+    return f"{found.model}: the same findings, {both:,} in both" if both else f"{found.model}: neither found anything"
+
+
+def _about(found: Difference, side: int) -> str:
+    rates = found.rates[side]
+    part = "" if found.complete[side] else ", not complete"
+    return (
+        f"{found.names[side]}: {count(found.runs[side], 'run')}{part}, "
+        f"{rates.runs_per_second:,.0f} runs and {rates.steps_per_second:,.0f} steps a second and core"
+    )
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield from entry(finding.signature[:12], f"{finding.property}, {_by(finding)}: {count(finding.times, 'run')}")
+    if finding.shrunk is not None and finding.shrunk.replay:
+        # A command stays on one line, however long: it is there to be copied.
+        yield f"{'':18}{finding.shrunk.replay}"
+
+
+def _shared(one: Finding, two: Finding) -> list[str]:
+    return entry(one.signature[:12], f"{one.property}, {_by(one)}: {one.times:,} in A, {count(two.times, 'run')} in B")
+
+
+def _more(findings: Sequence[object]) -> list[str]:
+    more = len(findings) - MOST_FINDINGS
+    return [f"  and {count(more, 'finding')} more"] if more > 0 else []
+
+
+def _by(finding: Finding) -> str:
+    return f"by {finding.action}" if finding.action else "in an initial state"
+
+
+def _covered(found: Difference) -> Iterator[str]:
+    kinds: Mapping[str, Two] = {
+        "taken": found.actions,
+        "decisive": found.rules,
+        "pairs": found.pairs,
+        "reached": found.witnesses,
+    }
+    for name, two in kinds.items():
+        for side, names in (("A", two.only_a), ("B", two.only_b)):
+            if names:
+                yield from entry(f"{name}, {side} only", listed(names))
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """The names, the first of them where they are many."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])}, and {len(names) - most:,} more"
+
+
+def _notes(found: Difference) -> Iterator[str]:
+    if any(name == "fingerprint" for name, _, _ in found.settings):
+        yield "The fingerprints differ: the model was changed between the two, or its variants were chosen otherwise."
+    if found.runs[0] != found.runs[1]:
+        yield "They made different numbers of runs, so the one that made more had more occasion to find and to cover."

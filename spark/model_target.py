@@ -1,0 +1,193 @@
+"""A model as the target of a campaign: its random runs, in machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from holdfast.check.initial import initial_states
+from holdfast.check.select import DEADLOCK, idempotence, select
+from holdfast.check.walk import plan_of, walk
+from holdfast.check.walk_result import StopFigures
+from holdfast.check.walker import Walker
+from holdfast.ir.system import System
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel.walks import Sample, Violating, Walks
+from holdfast.lower.walking import STOPS
+from holdfast.trace.trace import Trace
+from spark.cases import Case, Shown, Sighting
+from spark.config import Config
+
+Row = tuple[int, ...]
+
+
+def _portable(system: System) -> System:
+    """The system without the class that it was compiled from, whose module an executor may not have."""
+    return attrs.evolve(system, python=object)
+
+
+@attrs.frozen
+class ModelTarget:
+    """A model with its variants and without its removed rules, in the scope of the configuration."""
+
+    system: System = attrs.field(converter=_portable)
+    config: Config
+
+    def ready(self) -> ReadyModel:
+        """Compile its kernel, unless this machine has done so before."""
+        return ReadyModel(self)
+
+
+class ReadyModel:
+    """A compiled model. Raises UsageError and ModelError as `holdfast walk` does."""
+
+    def __init__(self, target: ModelTarget) -> None:
+        self.config = config = target.config
+        self.system = system = target.system
+        self.scope = system.scope(config.scope)
+        selection = select(system, config.properties or None)
+        self.machine = Interpreter(system, self.scope, ghosts=selection.ghosts, properties=selection.properties)
+        plan = plan_of(self.machine, config.campaign(0), initial_states(self.machine, selection))
+        self.walker = Walker(self.machine, selection, plan)
+        # A run is shown with all ghosts, whichever properties were asked for.
+        everything = select(system, None)
+        self.whole = Interpreter(system, self.scope, ghosts=everything.ghosts, properties=everything.properties)
+        self.walks = Walks(
+            self.machine,
+            plan,
+            witnesses=self.walker.witnesses,
+            finals=self.walker.finals,
+            idempotent=selection.idempotent,
+            sampled=True,
+        )
+        self.walks.compile()
+
+    def run(self, seed: int, traces: int) -> Case:
+        """So many runs of a seed."""
+        sample = self.walks.sample(0, traces, seed)
+        tally, names = sample.tally, [action.name for action in self.system.actions]
+        refused = self._refused(sample)
+        return Case(
+            runs=tally.runs,
+            steps=tally.steps,
+            stops=tuple(
+                StopFigures(reason, stop.runs, stop.steps, stop.shortest, stop.longest)
+                for reason, stop in zip(STOPS, tally.stops, strict=True)
+            ),
+            sightings=tuple(self._sightings(sample)),
+            actions=tuple(
+                (name, taken, sum(times for (action, _), times in refused.items() if action == name))
+                for name, taken in zip(names, tally.taken, strict=True)
+            ),
+            rules=tuple(
+                (action, label, refused.get((action, label), 0), sample.decisive.get((action, label), 0))
+                for action, label in self._rules()
+            ),
+            cuts=tuple((*pair, times) for pair, times in sorted(tally.statistics.cuts.items())),
+            pairs=tuple(
+                (names[one], names[two], int(sample.pairs[one, two])) for one, two in np.argwhere(sample.pairs).tolist()
+            ),
+            witnesses=tuple(
+                (prop.name, *reached)
+                for prop, reached in zip(self.walker.witnesses, tally.reached, strict=True)
+                if reached is not None
+            ),
+            states=sample.met,
+        )
+
+    def show(self, seed: int, run: int) -> Shown:
+        """The run of that number, made again by the interpreter and then small."""
+        result = walk(
+            self.system,
+            self.scope,
+            self.config.campaign(seed, run),
+            properties=self.config.properties or None,
+            target=self.config.target,
+        )
+        assert result.raw_length is not None, f"run {run} of seed {seed} violates nothing"
+        trace = result.findings[0]
+        return Shown(trace, result.raw_length, *self._signature_of(trace))
+
+    def _signature_of(self, trace: Trace) -> tuple[str, str, tuple[str, ...]]:
+        """The same as ``_signature``, of a run that is shown."""
+        machine, violated, last = self.whole, trace.shown.name, trace.steps[-1]
+        if len(trace.steps) == 1:
+            return violated, "", self._held(machine, violated, last.code)
+        return violated, last.action, self._held(machine, violated, trace.steps[-2].code)
+
+    def _held(self, machine: Interpreter, violated: str, state: bytes) -> tuple[str, ...]:
+        spoke = any(prop.name == violated and machine.triggered(prop, state) for prop in machine.checked)
+        met = [prop.name for prop in self.walker.witnesses if machine.holds(prop, state)]
+        return _predicates(violated if spoke else None, met)
+
+    # Coverage -------------------------------------------------------------------------------------------------
+
+    def _rules(self) -> Iterator[tuple[str, str]]:
+        """Each rule in each action that it serves, but for those that were removed."""
+        removed = self.system.removed
+        for rule in self.system.rules:
+            for action in rule.actions:
+                known = any(each.name == action for each in self.system.actions)
+                if known and rule.label not in removed and f"{rule.label}@{action}" not in removed:
+                    yield action, rule.label
+
+    def _refused(self, sample: Sample) -> dict[tuple[str, str], int]:
+        """How often each ``require`` refused an action: whenever it decided something."""
+        requires = {rule.label for rule in self.system.rules if rule.kind == "require"}
+        return {pair: times for pair, times in sample.decisive.items() if pair[1] in requires}
+
+    # Findings -------------------------------------------------------------------------------------------------
+
+    def _sightings(self, sample: Sample) -> Iterator[Sighting]:
+        """The violating runs by what tells them apart, in that order."""
+        alike: dict[tuple[str, str, tuple[str, ...]], list[Violating]] = {}
+        for group in _grouped(sample.violating.tolist()):
+            alike.setdefault(self._signature(group[0]), []).extend(group)
+        for (prop, action, state), runs in sorted(alike.items()):
+            shortest = min(runs, key=lambda run: (run.steps, run.run))
+            yield Sighting(
+                property=prop,
+                action=action,
+                state=state,
+                times=len(runs),
+                run=shortest.run,
+                steps=shortest.steps,
+            )
+
+    def _signature(self, run: Violating) -> tuple[str, str, tuple[str, ...]]:
+        """What tells a violating run from others: the property, the last action, and the state before it by predicates
+        of the model: its witnesses, and whether the property spoke of the state already.
+        """
+        violated = self._violated(run)
+        action = "" if run.action < 0 else self.system.actions[run.action].name
+        said = [prop.name for index, prop in enumerate(self.machine.checked) if run.premises >> index & 1]
+        met = [prop.name for index, prop in enumerate(self.walker.witnesses) if run.witness >> index & 1]
+        return violated, action, _predicates(violated if violated in said else None, met)
+
+    def _violated(self, run: Violating) -> str:
+        """The first property of the source that fails, as `Walker` has it."""
+        failing = [] if run.state < 0 else [self.machine.checked[run.state]]
+        failing += [
+            prop for index, prop in enumerate(self.machine.checked_steps) if max(run.steps_failing, 0) >> index & 1
+        ]
+        if failing:
+            return min(failing, key=self.walker.selection.properties.index).name
+        if run.steps_failing < 0:
+            return idempotence(self.system.actions[run.action]).name
+        return DEADLOCK
+
+
+def _predicates(spoke: str | None, witnesses: Sequence[str]) -> tuple[str, ...]:
+    """The predicates of a state as findings name them."""
+    return (*([] if spoke is None else [f"premise {spoke}"]), *(f"witness {name}" for name in witnesses))
+
+
+def _grouped(rows: list[list[Any]]) -> Iterator[list[Violating]]:
+    """The violating runs by all but their number and length: most are of a few kinds."""
+    groups: dict[Row, list[Violating]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[2:]), []).append(Violating(*row))
+    yield from groups.values()

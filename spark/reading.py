@@ -1,0 +1,74 @@
+"""The files of a campaign, read unit by unit: memory holds few of them at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from holdfast.ir.errors import UsageError
+from spark.places import UNIT_TABLES, unit_path
+from spark.tables import SCHEMAS, from_parquet
+
+if TYPE_CHECKING:
+    from spark.storage import Storage
+
+TOGETHER = 64
+"""How many units are fetched together: from S3 a file takes longer to come than to be read."""
+READERS = 4 + (os.cpu_count() or 1)
+"""How many files are fetched or read at the same time."""
+
+Row = Mapping[str, Any]
+
+
+def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:
+    """Each unit with its rows in ``UNIT_TABLES``, and the bytes that they take."""
+    with ThreadPoolExecutor(READERS) as pool:
+        for start in range(0, len(units), TOGETHER):
+            some = units[start : start + TOGETHER]
+            files = [(table, unit) for unit in some for table in UNIT_TABLES]
+            read = pool.map(partial(_unit, storage), files)
+            for unit in some:
+                (coverage, one), (timing, two), (runs, three) = next(read), next(read), next(read)
+                yield unit, (coverage, timing, runs, one + two + three)
+
+
+def _unit(storage: Storage, file: tuple[str, int]) -> tuple[Row, int]:
+    """The row of a table and unit that is done, so that it has one in all tables; and how many bytes its file has."""
+    table, unit = file
+    path = unit_path(table, unit)
+    remedy = f"delete {unit_path('runs', unit)}, and resume the campaign"
+    data = storage.read(path)
+    if data is None:
+        raise UsageError(f"{storage.name}: {path} is missing, though the unit is done; {remedy}")
+    try:
+        row = row_of(storage, table, path, data)
+    except UsageError as error:
+        raise UsageError(f"{error}; {remedy}") from None
+    if row["unit"] != unit:
+        raise UsageError(f"{storage.name}: {path} holds unit {row['unit']:,}; {remedy}")
+    return row, len(data)
+
+
+def row_of(storage: Storage, table: str, path: str, data: bytes) -> Row:
+    """The row of a file that has one."""
+    rows = rows_of(storage, table, path, data)
+    if len(rows) != 1:
+        raise UsageError(f"{storage.name}: {path} has {len(rows):,} rows instead of 1")
+    return rows[0]
+
+
+def rows_of(storage: Storage, table: str, path: str, data: bytes) -> Sequence[Row]:
+    """The rows of a file of a table; raises UsageError for what is no such file."""
+    try:
+        rows = from_parquet(data)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
+        raise UsageError(f"{storage.name}: {path} cannot be read as Parquet: {reason}") from None
+    if rows and list(rows[0]) != SCHEMAS[table].names:
+        raise UsageError(f"{storage.name}: {path} has other columns than the table {table}; it is not of this campaign")
+    return rows

@@ -1,0 +1,41 @@
+"""The record of a campaign, from which reports for other tools are written."""
+
+from __future__ import annotations
+
+import shlex
+
+from holdfast.check.opening import open_trace
+from holdfast.check.record import Record
+from holdfast.check.records.findings import record_of_findings
+from holdfast.ir.system import System
+from holdfast.trace.text import count
+from spark.config import Config
+from spark.summary import Summary
+
+
+def campaign_record(system: System, config: Config, summary: Summary, command: str, code: int) -> Record:
+    """The record: each finding that has been shrunk is a run, and how often it was met."""
+    findings = []
+    for finding in summary.findings:
+        if finding.shrunk is not None:
+            _, _, line = shlex.split(finding.shrunk.replay)
+            findings.append((open_trace(line).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}"))
+    return record_of_findings(
+        system,
+        command,
+        config.scope,
+        summary.verdict,
+        code,
+        findings,
+        [
+            ("runs", str(summary.runs)),
+            ("steps", str(summary.steps)),
+            ("violations", str(summary.violations)),
+            ("seed", str(config.seed)),
+            ("fingerprint", summary.fingerprint),
+        ],
+        target=config.target,
+        properties=config.properties or None,
+        seconds=summary.rates.seconds,
+        complete=summary.done == config.units,
+    )

@@ -1,0 +1,80 @@
+"""What the finished units of a campaign have seen so far, read from their files as they appear."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import attrs
+
+from spark.places import unit_number, unit_path
+from spark.storage import Storage
+from spark.tables import from_parquet
+
+READERS = 8
+"""How many files are read at the same time: those of S3 take long to come."""
+
+
+@attrs.frozen(order=True)
+class Best:
+    """The run that shows a finding: the shortest, of equals the first."""
+
+    steps: int
+    unit: int
+    run: int
+    seed: int
+
+
+@attrs.define
+class Seen:
+    """A finding over all units: what it is, how often it was met, in how many units, and its best run."""
+
+    property: str
+    action: str
+    state: tuple[str, ...]
+    best: Best
+    times: int = 0
+    units: int = 0
+
+
+@attrs.define
+class Sightings:
+    """The finished units of a storage, added up; ``look`` adds those that are new. Sums depend on no order."""
+
+    storage: Storage
+    done: set[int] = attrs.field(factory=set)
+    runs: int = 0
+    violations: int = 0
+    seen: dict[str, Seen] = attrs.field(factory=dict)
+    first: dict[str, int] = attrs.field(factory=dict)
+    """The first unit that met each finding."""
+
+    def look(self) -> None:
+        """Add the units that have come since the last look."""
+        new = [unit for name in self.storage.list("runs") if (unit := unit_number("runs", name)) not in self.done]
+        with ThreadPoolExecutor(READERS) as pool:
+            for unit, data in zip(new, pool.map(self._read, new), strict=True):
+                if data is not None:
+                    self._add(unit, from_parquet(data)[0])
+
+    def _read(self, unit: int) -> bytes | None:
+        return self.storage.read(unit_path("runs", unit))
+
+    def _add(self, unit: int, row: dict[str, Any]) -> None:
+        self.done.add(unit)
+        self.runs += row["runs"]
+        self.violations += row["violations"]
+        for sighting in row["sightings"]:
+            name = sighting["signature"]
+            best = Best(sighting["steps"], unit, sighting["run"], row["seed"])
+            seen = self.seen.setdefault(
+                name, Seen(sighting["property"], sighting["action"], tuple(sighting["state"]), best)
+            )
+            seen.best = min(seen.best, best)
+            seen.times += sighting["times"]
+            seen.units += 1
+            self.first[name] = min(self.first.get(name, unit), unit)
+
+    def before(self, unit: int) -> int:
+        """How many findings the units before this one have met."""
+        return sum(1 for first in self.first.values() if first < unit)

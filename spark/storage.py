@@ -1,0 +1,285 @@
+"""Where the files of a campaign or a search lie: a folder, or a bucket of S3. The only code here that touches either.
+
+A file is written whole or not at all, and to write it twice is to write it once. A storage is a small value: it is sent
+to executors, and they write with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+import attrs
+
+from holdfast.ir.errors import HoldfastError, UsageError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_DRAFT = ".draft-"
+"""What the name of a file begins with until the file is whole."""
+
+_CONNECTING = 10
+"""Seconds for S3 to accept a connection."""
+
+_READING = 60
+"""Seconds for S3 to go on with an answer."""
+
+_TRIES = 4
+"""How often a request is made before its failure counts."""
+
+
+class StorageError(HoldfastError):
+    """A file could not be read or written though its storage was usable before (exit code 20)."""
+
+    exit_code = 20
+
+
+class Storage(Protocol):
+    """A place for files, named by paths with ``/``."""
+
+    @property
+    def name(self) -> str:
+        """The place as the user wrote it, for messages."""
+
+    def read(self, path: str) -> bytes | None:
+        """The file, None if there is none."""
+
+    def write(self, path: str, data: bytes) -> None:
+        """Put the file in place whole."""
+
+    def list(self, folder: str) -> list[str]:
+        """The names of the files in a folder, sorted; a folder that is not there has none."""
+
+    def delete(self, path: str) -> None:
+        """Remove the file, if it is there."""
+
+    def check_writable(self) -> None:
+        """Raise UsageError if a file cannot be written."""
+
+
+@attrs.frozen
+class Folder:
+    """A folder of this machine, or one that all machines share."""
+
+    name: str
+    root: str
+    """Its absolute path: an executor may have another working directory."""
+    option: str = "--out"
+    """What named it on the command line, for messages."""
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return self._at(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._failed("read", path, error) from error
+
+    def write(self, path: str, data: bytes) -> None:
+        place = self._at(path)
+        # Two threads, tasks or machines may write the same file at the same time, each a draft of its own.
+        draft = place.with_name(f"{_DRAFT}{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}-{place.name}")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with draft.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                draft.replace(place)
+            except BaseException:
+                with suppress(OSError):
+                    draft.unlink()
+                raise
+        except OSError as error:
+            raise self._failed("written", path, error) from error
+
+    def list(self, folder: str) -> list[str]:
+        try:
+            with os.scandir(self._at(folder)) as found:
+                return sorted(entry.name for entry in found if entry.is_file() and not entry.name.startswith(_DRAFT))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise self._failed("listed", folder, error) from error
+
+    def delete(self, path: str) -> None:
+        try:
+            self._at(path).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._failed("deleted", path, error) from error
+
+    def check_writable(self) -> None:
+        probe = f"{_DRAFT}probe"
+        try:
+            self.write(probe, b"")
+            self.delete(probe)
+        except StorageError as error:
+            cause = error.__cause__
+            reason = cause.strerror if isinstance(cause, OSError) else error
+            raise UsageError(
+                f"{self.option} {self.name}: files cannot be written there: {reason}; choose another folder"
+            ) from error
+
+    def _at(self, path: str) -> Path:
+        return Path(self.root, path)
+
+    def _failed(self, what: str, path: str, error: OSError) -> StorageError:
+        return StorageError(f"{self.name}: {path} could not be {what}: {error.strerror or error}")
+
+
+@attrs.frozen
+class Bucket:
+    """A bucket of S3, from a prefix on. Credentials are found as boto3 finds them, and are never part of this."""
+
+    name: str
+    bucket: str
+    prefix: str
+    """What the key of every file begins with: empty, or ending in a slash."""
+    url: str | None
+    """Where S3 is, None for what boto3 takes."""
+    option: str = "--out"
+    """As in Folder."""
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            found = _client(self.url).get_object(Bucket=self.bucket, Key=self.prefix + path)
+            return found["Body"].read()
+        except Exception as error:
+            if _code(error) in {"NoSuchKey", "404"}:
+                return None
+            raise self._failed("read", path, error) from error
+
+    def write(self, path: str, data: bytes) -> None:
+        try:
+            _client(self.url).put_object(Bucket=self.bucket, Key=self.prefix + path, Body=data)
+        except Exception as error:
+            raise self._failed("written", path, error) from error
+
+    def list(self, folder: str) -> list[str]:
+        prefix = self.prefix + (f"{folder.strip('/')}/" if folder.strip("/") else "")
+        names = []
+        try:
+            pages = _client(self.url).get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self.bucket, Prefix=prefix, Delimiter="/"):
+                names += [found["Key"].removeprefix(prefix) for found in page.get("Contents", [])]
+        except Exception as error:
+            raise self._failed("listed", folder, error) from error
+        # Some tools make an empty file for a folder itself.
+        return sorted(name for name in names if name and not name.startswith(_DRAFT))
+
+    def delete(self, path: str) -> None:
+        try:
+            _client(self.url).delete_object(Bucket=self.bucket, Key=self.prefix + path)
+        except Exception as error:
+            raise self._failed("deleted", path, error) from error
+
+    def check_writable(self) -> None:
+        probe = f"{_DRAFT}probe"
+        try:
+            client = _client(self.url)
+            client.put_object(Bucket=self.bucket, Key=self.prefix + probe, Body=b"")
+            client.delete_object(Bucket=self.bucket, Key=self.prefix + probe)
+        except UsageError:
+            raise
+        except Exception as error:
+            raise UsageError(f"{self.option} {self.name}: files cannot be written there: {self._why(error)}") from error
+
+    def _failed(self, what: str, path: str, error: Exception) -> HoldfastError:
+        if isinstance(error, HoldfastError):
+            return error
+        return StorageError(f"{self.name}: {path} could not be {what}: {self._why(error)}")
+
+    def _why(self, error: Exception) -> str:
+        """What is wrong, with the remedy. Nothing of what boto3 says is repeated but its codes: it may quote keys."""
+        where = self.url or "S3"
+        code = _code(error)
+        kind = type(error).__name__
+        if code in {"NoSuchBucket", "404"}:
+            return f"there is no bucket {self.bucket} at {where}; make it, or name another"
+        if code in {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "AuthFailure"}:
+            return f"{where} refused the credentials ({code}); set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY anew"
+        if code in {"AccessDenied", "403", "AllAccessDisabled"}:
+            return f"{where} does not allow it ({code}); these credentials need the right to it"
+        if kind in {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"}:
+            return "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        if kind == "ProfileNotFound":
+            return "AWS_PROFILE names a profile that is not there; mend it, or unset it"
+        if kind in {"EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"}:
+            return f"{where} cannot be reached ({kind}); mend --s3, or start what listens there"
+        if kind in {"SSLError", "ProxyConnectionError"}:
+            return f"{where} cannot be reached ({kind})"
+        return f"{where} said {code or kind}"
+
+
+def open_storage(out: str, s3: str | None, option: str = "--out") -> Storage:
+    """The storage that this option and ``--s3`` name; raises UsageError for what they cannot mean."""
+    if not out.startswith("s3://"):
+        if "://" in out:
+            raise UsageError(f"{option} is {_without_user(out)}; it is a folder, or s3://BUCKET/PREFIX")
+        if s3 is not None:
+            raise UsageError(f"--s3 says where s3://BUCKET/PREFIX lies, and {option} is {out}; leave one out")
+        if not out:
+            raise UsageError(f"{option} is empty; name a folder, or s3://BUCKET/PREFIX")
+        return Folder(name=out, root=os.path.abspath(out), option=option)  # noqa: PTH100 - a link stays a link
+    found = re.fullmatch(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", out)
+    if found is None:
+        raise UsageError(f"{option} is {_without_user(out)}; write s3://BUCKET/PREFIX, the bucket in small letters")
+    parts = [part for part in (found[2] or "").split("/") if part]
+    if any(part in {".", ".."} for part in parts):
+        raise UsageError(f"{option} is {out}: a prefix has no . or .. in it")
+    prefix = "".join(f"{part}/" for part in parts)
+    return Bucket(name=out, bucket=found[1], prefix=prefix, url=None if s3 is None else _read_url(s3), option=option)
+
+
+def _read_url(text: str) -> str:
+    """The address of S3; raises UsageError for one that is none, or that holds a password."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        raise UsageError("--s3 is no address; write http://HOST:PORT or https://HOST") from None
+    if "@" in parts.netloc:
+        raise UsageError("--s3 holds a user or a password; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead")
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise UsageError(f"--s3 is {_without_user(text)}; write http://HOST:PORT or https://HOST")
+    return text.rstrip("/")
+
+
+def _without_user(address: str) -> str:
+    """An address as it may be repeated: without what stands before an ``@``, and without a query."""
+    return re.sub(r"//[^/]*@", "//…@", address).partition("?")[0]
+
+
+def _code(error: Exception) -> str:
+    """The code of S3's answer, empty for an error of another kind."""
+    response = getattr(error, "response", None)
+    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
+
+
+@cache
+def _client(url: str | None) -> S3Client:
+    """One client for each process and address."""
+    try:
+        import boto3  # noqa: PLC0415 - half a second that only S3 costs
+        from botocore.config import Config  # noqa: PLC0415 - as boto3
+    except ImportError as error:
+        raise UsageError("s3:// needs boto3: pip install 'holdfast[s3]'") from error
+    config = Config(
+        connect_timeout=_CONNECTING,
+        read_timeout=_READING,
+        retries={"total_max_attempts": _TRIES, "mode": "standard"},
+        # A server that is not Amazon's has its buckets in the path.
+        s3={"addressing_style": "path"} if url else {},
+    )
+    # A server of one's own has no regions, and boto3 asks for one.
+    region = None if url is None else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "us-east-1")
+    return boto3.session.Session().client("s3", endpoint_url=url, region_name=region, config=config)

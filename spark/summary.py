@@ -1,0 +1,396 @@
+"""What a campaign comes to: the tables of all its units added up, whether all are done or not.
+
+Units are added in the order of their numbers, one after the other, so that memory holds one at a time. Nothing but the
+rates depends on when and where they ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from holdfast.check.walk_result import StopFigures
+from holdfast.ir.errors import UsageError
+from holdfast.trace.text import configuration
+from spark.config import Config, read_config
+from spark.places import CAMPAIGN, FINDINGS, unit_number
+from spark.reading import Row, row_of, rows_of, units_of
+from spark.saturation import Growth, Saturation, StateGrowth
+from spark.tables import VERSION
+
+if TYPE_CHECKING:
+    from spark.storage import Storage
+
+Verdict = Literal["violated", "not_found", "out_of_budget"]
+
+
+@attrs.frozen
+class ActionSum:
+    """How often an action was taken, and how often one of its rules refused it."""
+
+    name: str
+    taken: int
+    refused: int
+
+
+@attrs.frozen
+class RuleSum:
+    """How often a rule refused an action, and how often it decided something there."""
+
+    action: str
+    label: str
+    refused: int
+    decisive: int
+
+
+@attrs.frozen
+class PairSum:
+    """How often one action was taken right after another."""
+
+    first: str
+    second: str
+    times: int
+
+
+@attrs.frozen
+class CutSum:
+    """How often a bound cut a step of an action."""
+
+    action: str
+    bound: str
+    times: int
+
+
+@attrs.frozen
+class WitnessSum:
+    """The run that first reached a witness, and after how many steps."""
+
+    name: str
+    unit: int
+    run: int
+    steps: int
+
+
+@attrs.frozen(kw_only=True)
+class ShrunkRun:
+    """The run that shows a finding, as short as it got: see ``tables.FINDINGS``."""
+
+    steps: int
+    replay: str
+    itf: str
+    text: str
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """What runs violate: how many do, in how many units, and the shortest of them, as it was drawn.
+
+    ``signatures`` are those of the runs as they were drawn; all of them shrink to runs of the one ``signature``. Before
+    the campaign ends or pauses nothing is shrunk: ``shrunk`` is None then, and the signature is that of runs as drawn.
+    """
+
+    signature: str
+    signatures: tuple[str, ...]
+    property: str
+    action: str
+    state: tuple[str, ...]
+    times: int
+    units: int
+    unit: int
+    seed: int
+    run: int
+    drawn: int
+    shrunk: ShrunkRun | None
+
+
+@attrs.frozen(kw_only=True)
+class Rates:
+    """How fast it went, by what the units took, each on one core: from its begin to its end, without setting up.
+
+    ``setups`` is how many units had a worker to set up first.
+    """
+
+    runs: int
+    steps: int
+    seconds: float
+    cpu_seconds: float
+    setup_seconds: float
+    setups: int
+
+    @property
+    def runs_per_second(self) -> float:
+        """On one core; 0 where nothing was measured."""
+        return self.runs / self.seconds if self.seconds else 0.0
+
+    @property
+    def steps_per_second(self) -> float:
+        """On one core; 0 where nothing was measured."""
+        return self.steps / self.seconds if self.seconds else 0.0
+
+
+@attrs.frozen(kw_only=True)
+class Summary:
+    """A campaign in numbers. ``done`` units of ``asked.units`` are in it; ``bytes`` are those of their files.
+
+    Everything by name is in the order of the model, findings by how often they were met.
+    """
+
+    name: str
+    model: str
+    fingerprint: str
+    holdfast: str
+    asked: Config
+    actions: tuple[ActionSum, ...]
+    done: int
+    runs: int
+    steps: int
+    violations: int
+    stops: tuple[StopFigures, ...]
+    rules: tuple[RuleSum, ...]
+    pairs: tuple[PairSum, ...]
+    cuts: tuple[CutSum, ...]
+    witnesses: tuple[WitnessSum, ...]
+    findings: tuple[Finding, ...]
+    signatures: int
+    """How many signatures the violating runs have as they were drawn."""
+    states: Saturation
+    met_pairs: Saturation
+    met_findings: Saturation
+    rates: Rates
+    bytes: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to run: all units are done, or as many findings met as were to end it."""
+        enough = self.asked.stop_after
+        return self.done == self.asked.units or (enough is not None and self.signatures >= enough)
+
+    @property
+    def verdict(self) -> Verdict:
+        """As of `holdfast walk`; what is not complete has found nothing only so far."""
+        if self.violations:
+            return "violated"
+        return "not_found" if self.is_complete else "out_of_budget"
+
+    @property
+    def configuration(self) -> str:
+        """What was run, on one line."""
+        return configuration(self.model, self.asked.scope, self.asked.variants, self.asked.removed)
+
+    @property
+    def never_taken(self) -> tuple[str, ...]:
+        """The actions that no run took."""
+        return tuple(action.name for action in self.actions if not action.taken)
+
+    @property
+    def undecisive(self) -> tuple[RuleSum, ...]:
+        """The rules that decided nothing in an action that they stand in."""
+        return tuple(rule for rule in self.rules if not rule.decisive)
+
+    @property
+    def unseen_pairs(self) -> int:
+        """How many pairs of actions of the model no run took one right after the other."""
+        return len(self.actions) ** 2 - len(self.pairs)
+
+
+def summarise(storage: Storage) -> Summary:
+    """Read a campaign and add it up; raises UsageError, in one line, where there is none, or its files do not agree."""
+    data = storage.read(CAMPAIGN)
+    if data is None:
+        raise UsageError(f"{storage.name}: holds no campaign ({CAMPAIGN} is missing); name what --out named")
+    campaign = row_of(storage, "campaign", CAMPAIGN, data)
+    if campaign["version"] != VERSION:
+        raise UsageError(
+            f"{storage.name}: its tables have version {campaign['version']} (holdfast {campaign['holdfast']}), and "
+            f"this holdfast reads version {VERSION}"
+        )
+    asked = read_config(storage.name, campaign["config"])
+    units = sorted(unit_number("runs", name) for name in storage.list("runs"))
+    if units and units[-1] >= asked.units:
+        raise UsageError(f"{storage.name}: has unit {units[-1]:,}, and the campaign only {asked.units:,} units")
+    summing = _Summing(campaign["actions"], len(units))
+    for unit, parts in units_of(storage, units):
+        summing.add(unit, *parts)
+    found = storage.read(FINDINGS)
+    rows = [] if found is None else rows_of(storage, "findings", FINDINGS, found)
+    shrunk = {row["signature"]: row for row in rows}
+    strange = sorted(set(shrunk) - set(summing.findings))
+    if strange:
+        raise UsageError(f"{storage.name}: {FINDINGS} has {strange[0]}, which no unit met; resume the campaign")
+    return Summary(
+        name=storage.name,
+        model=campaign["model"],
+        fingerprint=campaign["fingerprint"],
+        holdfast=campaign["holdfast"],
+        asked=asked,
+        done=len(units),
+        **summing.sums(shrunk),
+    )
+
+
+# Adding up ---------------------------------------------------------------------------------------------------------
+
+
+class _Summing:
+    def __init__(self, actions: Sequence[str], units: int) -> None:
+        self.actions = {name: [0, 0] for name in actions}
+        self.rules: dict[tuple[str, str], list[int]] = {}
+        self.pairs: dict[tuple[str, str], int] = {}
+        self.cuts: dict[tuple[str, str], int] = {}
+        self.witnesses: dict[str, WitnessSum] = {}
+        self.findings: dict[str, Finding] = {}
+        # The units that met each, one bit a unit: findings that turn out to be one share units.
+        self.units: dict[str, int] = {}
+        self.stops: dict[str, StopFigures] = {}
+        self.runs = self.steps = self.violations = self.bytes = 0
+        self.seconds = [0.0, 0.0, 0.0]
+        self.setups = 0
+        self.states = StateGrowth(units)
+        self.met_pairs = Growth("pairs of actions", units)
+        self.met_findings = Growth("findings", units)
+
+    def add(self, unit: int, coverage: Row, timing: Row, runs: Row, size: int) -> None:
+        """Add a unit; units come in the order of their numbers."""
+        self._add_coverage(unit, coverage)
+        self.runs += runs["runs"]
+        self.steps += runs["steps"]
+        self.violations += runs["violations"]
+        self.bytes += size
+        for stop in runs["stops"]:
+            new = StopFigures(**stop)
+            old = self.stops.get(new.reason)
+            self.stops[new.reason] = new if old is None or not old.runs else _joined(old, new)
+        for sighting in runs["sightings"]:
+            self._sight(unit, runs["seed"], sighting)
+        for place, name in enumerate(("seconds", "cpu_seconds", "setup_seconds")):
+            self.seconds[place] += timing[name]
+        self.setups += timing["setup_seconds"] > 0
+        traces = runs["runs"]
+        self.states.add(traces, coverage["states"])
+        self.met_pairs.add(traces, ((pair["first"], pair["second"]) for pair in coverage["pairs"]))
+        self.met_findings.add(traces, (sighting["signature"] for sighting in runs["sightings"]))
+
+    def _add_coverage(self, unit: int, coverage: Row) -> None:
+        for each in coverage["actions"]:
+            _add(self.actions, each["action"], each["taken"], each["refused"])
+        for each in coverage["rules"]:
+            _add(self.rules, (each["action"], each["rule"]), each["refused"], each["decisive"])
+        for each in coverage["pairs"]:
+            pair = each["first"], each["second"]
+            self.pairs[pair] = self.pairs.get(pair, 0) + each["times"]
+        for each in coverage["cuts"]:
+            cut = each["action"], each["bound"]
+            self.cuts[cut] = self.cuts.get(cut, 0) + each["times"]
+        for each in coverage["witnesses"]:
+            name = each["witness"]
+            self.witnesses.setdefault(name, WitnessSum(name, unit, each["run"], each["steps"]))
+
+    def _sight(self, unit: int, seed: int, seen: Row) -> None:
+        old = self.findings.get(seen["signature"])
+        shorter = old is None or seen["steps"] < old.drawn
+        self.units[seen["signature"]] = self.units.get(seen["signature"], 0) | 1 << unit
+        new = Finding(
+            signature=seen["signature"],
+            signatures=(seen["signature"],),
+            property=seen["property"],
+            action=seen["action"],
+            state=tuple(seen["state"]),
+            times=seen["times"] + (old.times if old else 0),
+            units=self.units[seen["signature"]].bit_count(),
+            unit=unit if old is None or shorter else old.unit,
+            seed=seed if old is None or shorter else old.seed,
+            run=seen["run"] if old is None or shorter else old.run,
+            drawn=seen["steps"] if old is None or shorter else old.drawn,
+            shrunk=None,
+        )
+        self.findings[new.signature] = new
+
+    def _folded(self, shrunk: Mapping[str, Row]) -> list[Finding]:
+        """The findings, those in one whose shrunk runs have the same signature: the one that shrinks best shows it."""
+        alike: dict[str, list[Finding]] = {}
+        for name, finding in sorted(self.findings.items()):
+            row = shrunk.get(name)
+            alike.setdefault(name if row is None else row["shape"], []).append(
+                attrs.evolve(finding, shrunk=_shrunk(row))
+            )
+        return [self._one(signature, group) for signature, group in alike.items()]
+
+    def _one(self, signature: str, group: Sequence[Finding]) -> Finding:
+        best = min(
+            group, key=lambda each: (each.shrunk.steps if each.shrunk else each.drawn, each.drawn, each.unit, each.run)
+        )
+        units = 0
+        for each in group:
+            units |= self.units[each.signature]
+        return attrs.evolve(
+            best,
+            signature=signature,
+            signatures=tuple(each.signature for each in group),
+            times=sum(each.times for each in group),
+            units=units.bit_count(),
+        )
+
+    def sums(self, shrunk: Mapping[str, Row]) -> dict[str, Any]:
+        """The fields of a Summary that units add up to."""
+        order = {name: place for place, name in enumerate(self.actions)}
+        findings = self._folded(shrunk)
+        return {
+            "actions": tuple(ActionSum(name, *counts) for name, counts in self.actions.items()),
+            "runs": self.runs,
+            "steps": self.steps,
+            "violations": self.violations,
+            "stops": tuple(self.stops.values()),
+            "rules": tuple(RuleSum(*rule, *self.rules[rule]) for rule in _ordered(self.rules, order)),
+            "pairs": tuple(
+                PairSum(*pair, self.pairs[pair])
+                for pair in sorted(self.pairs, key=lambda pair: tuple((order.get(name, -1), name) for name in pair))
+            ),
+            "cuts": tuple(CutSum(*cut, self.cuts[cut]) for cut in _ordered(self.cuts, order)),
+            "witnesses": tuple(self.witnesses[name] for name in sorted(self.witnesses)),
+            "findings": tuple(sorted(findings, key=lambda finding: (-finding.times, finding.signature))),
+            "signatures": len(self.findings),
+            "states": self.states.sum(),
+            "met_pairs": self.met_pairs.sum(),
+            "met_findings": self.met_findings.sum(),
+            "rates": Rates(
+                runs=self.runs,
+                steps=self.steps,
+                seconds=self.seconds[0],
+                cpu_seconds=self.seconds[1],
+                setup_seconds=self.seconds[2],
+                setups=self.setups,
+            ),
+            "bytes": self.bytes,
+        }
+
+
+def _add(sums: dict[Any, list[int]], key: object, one: int, two: int) -> None:
+    both = sums.setdefault(key, [0, 0])
+    both[0] += one
+    both[1] += two
+
+
+def _joined(one: StopFigures, two: StopFigures) -> StopFigures:
+    """The runs of both."""
+    if not two.runs:
+        return one
+    return StopFigures(
+        one.reason,
+        one.runs + two.runs,
+        one.steps + two.steps,
+        min(one.shortest, two.shortest),
+        max(one.longest, two.longest),
+    )
+
+
+def _ordered(keys: Mapping[tuple[str, str], object], order: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Pairs of an action and a name, by the place of the action in the model; names as they came first."""
+    return sorted(keys, key=lambda key: order.get(key[0], -1))
+
+
+def _shrunk(row: Row | None) -> ShrunkRun | None:
+    if row is None:
+        return None
+    return ShrunkRun(steps=row["steps"], replay=row["replay"], itf=row["itf"], text=row["text"])

@@ -1,0 +1,152 @@
+"""A campaign as people read it in a terminal: where it stands, and what it found."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from holdfast.check.summary import entry
+from holdfast.check.walk_result import WHY
+from holdfast.trace.text import WIDTH, count
+from spark.difference import listed
+from spark.estimate import size, span
+from spark.saturation import sentence
+from spark.summary import Finding, Summary
+
+MOST_FINDINGS = 10
+"""How many findings are listed; the page of `holdfast campaign report` has more."""
+
+
+def render_summary(summary: Summary) -> str:
+    """What came out, without a final newline. It holds no times: equal campaigns give equal bytes.
+
+    The run of the finding that was met most often stands first, as commands print it.
+    """
+    blocks = [finding.shrunk.text for finding in summary.findings[:1] if finding.shrunk is not None]
+    lines = [*_wrapped(f"{summary.configuration}: {answer(summary)}"), ""]
+    lines += [line for name, text in _figures(summary) for line in entry(name, text)]
+    lines += _findings(summary)
+    return "\n\n".join([*blocks, "\n".join(lines)])
+
+
+def render_status(summary: Summary, cores: int | None = None) -> str:
+    """Where a campaign stands, without a final newline; what is left is told for so many cores, if that is known."""
+    asked, rates = summary.asked, summary.rates
+    left = 0 if summary.is_complete else asked.units - summary.done
+    rows = {
+        "units": f"{summary.done:,} of {asked.units:,} done, of {asked.traces_per_unit:,} runs each",
+        "runs": f"{summary.runs:,} of {asked.traces:,} from seed {asked.seed}, of at most {asked.depth:,} steps each",
+    }
+    if summary.done:
+        rows["rate"] = _rate(summary)
+        rows["set-up"] = f"{rates.setup_seconds:,.1f} s in {count(rates.setups, 'worker')}, on top of that"
+    if summary.done < asked.units and not left:
+        rows["ended"] = f"by {count(asked.stop_after or 0, 'finding')}, as --stop-after wanted"
+    if left and summary.done:
+        seconds = (asked.traces - summary.runs) / rates.runs_per_second if rates.runs_per_second else 0.0
+        # Units are of one size, so as long as there are enough of them all cores are busy.
+        on = f", {span(seconds / min(cores, left))} on {count(cores, 'core')}" if cores else ""
+        rows["left"] = f"{count(left, 'unit')}: {span(seconds)} on one core{on}"
+    rows["findings"] = _found(summary)
+    rows["tables"] = f"{size(summary.bytes)} in {summary.name}"
+    lines = [
+        *_wrapped(f"{summary.configuration}: {answer(summary)}"),
+        "",
+        *(line for name, text in rows.items() for line in entry(name, text)),
+    ]
+    return "\n".join([*lines, *_findings(summary)])
+
+
+def timing_line(summary: Summary) -> str:
+    """How fast it went, for standard error."""
+    return f"{count(summary.runs, 'run')}, {_rate(summary)}, {size(summary.bytes)} written"
+
+
+def _rate(summary: Summary) -> str:
+    rates = summary.rates
+    return (
+        f"{rates.runs_per_second:,.0f} runs and {rates.steps_per_second:,.0f} steps a second and core "
+        f"({span(rates.seconds)} in units)"
+    )
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ")
+
+
+def answer(summary: Summary) -> str:
+    """The verdict in one clause."""
+    asked = summary.asked
+    made = count(summary.runs, "run") if summary.is_complete else f"{summary.runs:,} of {count(asked.traces, 'run')}"
+    match summary.verdict:
+        case "violated":
+            met = f"met by {summary.violations:,} of {made}"
+            return f"violated: {count(len(summary.findings), 'finding')}, {met}"
+        case "not_found":
+            return f"nothing found in {made}, which is no proof"
+        case "out_of_budget":
+            return f"no answer yet; nothing found in {made}"
+
+
+def _found(summary: Summary) -> str:
+    if not summary.violations:
+        return "none"
+    return f"{count(len(summary.findings), 'finding')}, met by {count(summary.violations, 'run')}"
+
+
+def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
+    asked, runs = summary.asked, summary.runs
+    most = f"of at most {count(asked.depth, 'step')} each"
+    yield "runs", f"{runs:,} from seed {asked.seed}, {most}, in {count(summary.done, 'unit')}"
+    if not summary.done:
+        return
+    lengths = [length for stop in summary.stops if stop.runs for length in (stop.shortest, stop.longest)] or [0]
+    shortest, longest, mean = min(lengths), max(lengths), summary.steps / runs if runs else 0.0
+    yield "steps", f"{summary.steps:,}; a run has {shortest:,} to {longest:,}, {mean:,.1f} on average"
+    yield "ended", "; ".join(_stops(summary)) or "none"
+    yield "actions", ", ".join(f"{a.name} {a.taken:,}" for a in summary.actions if a.taken) or "none taken"
+    if summary.never_taken:
+        yield "never taken", ", ".join(summary.never_taken)
+    idle = [f"{rule.label}@{rule.action}" for rule in summary.undecisive]
+    if idle:
+        yield "never decisive", listed(idle)
+    every = len(summary.actions) ** 2
+    yield "pairs", f"{len(summary.pairs):,} of {every:,} pairs of consecutive actions seen"
+    reached = [f"{each.name} in unit {each.unit:,} after {count(each.steps, 'step')}" for each in summary.witnesses]
+    if reached:
+        yield "witnesses", ", ".join(reached)
+    cuts = [f"{cut.action} by {cut.bound} {cut.times:,}" for cut in summary.cuts]
+    yield "cut", ", ".join(cuts) or "nothing: no step went beyond a bound of the scope"
+    yield "states", sentence(summary.states)
+
+
+def _stops(summary: Summary) -> Iterator[str]:
+    for stop in summary.stops:
+        if stop.runs:
+            length = f"{stop.shortest:,}" if stop.shortest == stop.longest else f"{stop.shortest:,} to {stop.longest:,}"
+            yield f"{stop.runs:,} {WHY.get(stop.reason, stop.reason)} (after {length})"
+
+
+def _findings(summary: Summary) -> list[str]:
+    """The findings, one after the other, those met most often first."""
+    lines: list[str] = []
+    for finding in summary.findings[:MOST_FINDINGS]:
+        lines += ["", *_finding(finding)]
+    more = len(summary.findings) - MOST_FINDINGS
+    return [*lines, "", f"  and {count(more, 'finding')} more"] if more > 0 else lines
+
+
+def _finding(finding: Finding) -> list[str]:
+    name, shrunk = finding.signature[:12], finding.shrunk
+    action = f"by {finding.action}" if finding.action else "in an initial state"
+    met = f"met by {count(finding.times, 'run')} of {count(finding.units, 'unit')}"
+    drawn = f"drawn with {count(finding.drawn, 'step')}"
+    if shrunk is None:
+        length = ", not shrunk yet"
+    else:
+        length = f", shrunk to {shrunk.steps:,}" if shrunk.steps != finding.drawn else ""
+    lines = entry(name, f"{finding.property}, {action}: {met}; {drawn}{length}")
+    if shrunk is not None and shrunk.replay:
+        # A command stays on one line, however long: it is there to be copied.
+        lines.append(f"{'':18}{shrunk.replay}")
+    return lines

@@ -1,0 +1,148 @@
+"""What executors do: run units and write their files, and show what was found."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import resource
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.trace.itf import itf_text
+from holdfast.trace.line import replay_command
+from holdfast.trace.text import render
+from spark.cases import Case, CaseConfig, ready, run_case
+from spark.config import Config
+from spark.places import unit_path
+from spark.storage import Storage
+from spark.tables import to_parquet
+
+UNITS = pa.schema([pa.field("unit", pa.int64(), nullable=False)])
+WANTED = pa.schema(
+    [
+        pa.field("signature", pa.string(), nullable=False),
+        pa.field("seed", pa.uint64(), nullable=False),
+        pa.field("run", pa.int64(), nullable=False),
+    ]
+)
+SHOWN = pa.schema(
+    [
+        pa.field("signature", pa.string(), nullable=False),
+        pa.field("drawn", pa.int64(), nullable=False),
+        pa.field("steps", pa.int64(), nullable=False),
+        pa.field("shape", pa.string(), nullable=False),
+        pa.field("replay", pa.string(), nullable=False),
+        pa.field("itf", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+    ]
+)
+
+
+@attrs.frozen
+class Assignment:
+    """What every task of a campaign gets: what to run, as bytes, what was asked, and where to write."""
+
+    target: bytes
+    config: Config
+    storage: Storage
+
+    def to_bytes(self) -> bytes:
+        """As it travels."""
+        return pickle.dumps(self)
+
+
+def run_units(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Run each unit and write its files, that in ``runs`` last; answers the units."""
+    assignment: Assignment = pickle.loads(payload)  # noqa: S301 - written by the driver of this campaign
+    for unit in batch.column("unit").to_pylist():
+        try:
+            _run_unit(assignment, unit)
+        except Exception as error:
+            error.add_note(f"unit {unit}")
+            raise
+    yield batch
+
+
+def _run_unit(assignment: Assignment, unit: int) -> None:
+    config, storage = assignment.config, assignment.storage
+    prepared = ready(assignment.target)
+    meter, cpu = Meter(Budget()), _cpu_seconds()
+    case = run_case(config.seed_of(unit), CaseConfig(assignment.target, config.traces_of(unit)))
+    coverage = to_parquet("coverage", [coverage_row(unit, case)])
+    runs = to_parquet("runs", [runs_row(unit, config.seed_of(unit), case)])
+    timing = {
+        "unit": unit,
+        "seconds": meter.seconds,
+        "cpu_seconds": _cpu_seconds() - cpu,
+        "setup_seconds": prepared.unspent(),
+    }
+    storage.write(unit_path("coverage", unit), coverage)
+    storage.write(unit_path("timing", unit), to_parquet("timing", [timing]))
+    storage.write(unit_path("runs", unit), runs)
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def runs_row(unit: int, seed: int, case: Case) -> dict[str, Any]:
+    """The row of a unit in ``runs``."""
+    return {
+        "unit": unit,
+        "seed": seed,
+        "verdict": "violated" if case.sightings else "not_found",
+        "runs": case.runs,
+        "steps": case.steps,
+        "violations": sum(sighting.times for sighting in case.sightings),
+        "stops": [attrs.asdict(stop) for stop in case.stops],
+        "sightings": [
+            {"signature": signature(each.property, each.action, each.state), **attrs.asdict(each)}
+            for each in case.sightings
+        ],
+    }
+
+
+def coverage_row(unit: int, case: Case) -> dict[str, Any]:
+    """The row of a unit in ``coverage``."""
+    return {
+        "unit": unit,
+        "actions": _named(case.actions, "action", "taken", "refused"),
+        "rules": _named(case.rules, "action", "rule", "refused", "decisive"),
+        "cuts": _named(case.cuts, "action", "bound", "times"),
+        "pairs": _named(case.pairs, "first", "second", "times"),
+        "witnesses": _named(case.witnesses, "witness", "run", "steps"),
+        "states": case.states,
+    }
+
+
+def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]:
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def signature(prop: str, action: str, state: Sequence[str]) -> str:
+    """A digest of what tells a finding from others."""
+    said = "\0".join((prop, action, *state))
+    return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()
+
+
+def show_findings(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Make the run of each finding again, and small."""
+    assignment: Assignment = pickle.loads(payload)  # noqa: S301 - as above
+    for wanted in batch.to_pylist():
+        shown = ready(assignment.target).target.show(wanted["seed"], wanted["run"])
+        trace = shown.trace
+        row = {
+            "signature": wanted["signature"],
+            "drawn": shown.drawn,
+            "steps": trace.length,
+            "shape": signature(shown.property, shown.action, shown.state),
+            "replay": replay_command(trace),
+            "itf": itf_text(trace),
+            "text": render(trace),
+        }
+        yield pa.RecordBatch.from_pylist([row], schema=SHOWN)

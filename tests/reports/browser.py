@@ -1,0 +1,162 @@
+"""Pages in headless Chromium, over the DevTools protocol through a pipe: what a page looks like, and what it says, asks
+for and does.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+QUIET = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--hide-scrollbars", "--remote-debugging-pipe",
+)  # fmt: skip
+"""A browser without a screen that asks for nothing by itself, and takes commands from descriptor 3."""
+
+LAUNCH = """\
+import fcntl, os, sys
+# Either pipe may have the number that the other is to get, so both are copied out of the way first.
+reads, writes = (fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3])
+os.dup2(reads, 3)
+os.dup2(writes, 4)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+"""Start a command with two pipes as descriptors 3 and 4."""
+
+LIMIT = 60
+"""Seconds for an answer that takes milliseconds; a browser that hangs is a failure."""
+
+
+def find_browser() -> str | None:
+    """The command of a Chromium on this machine, if there is one."""
+    return next((found for found in map(shutil.which, NAMES) if found is not None), None)
+
+
+class BrowserError(Exception):
+    """The browser does not answer, or a script in it failed."""
+
+
+class Browser:
+    """A Chromium with one page. ``said`` is what the page said to the console, ``asked`` the addresses it asked for."""
+
+    def __init__(self, command: str) -> None:
+        self._profile = tempfile.TemporaryDirectory(prefix="holdfast-browser-", ignore_cleanup_errors=True)
+        reads, self._write = os.pipe()
+        self._read, writes = os.pipe()
+        browser = [command, *QUIET, f"--user-data-dir={self._profile.name}", "about:blank"]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", LAUNCH, str(reads), str(writes), *browser],
+            pass_fds=(reads, writes),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(reads)
+        os.close(writes)
+        self._numbers = itertools.count(1)
+        self._rest = b""
+        self._session: str | None = None
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self._loaded = False
+        target = self._ask("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self._ask(f"{domain}.enable")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._session = None
+        # A browser that was killed may leave processes that still write to its profile.
+        with suppress(BrowserError, OSError):
+            self._ask("Browser.close")
+        try:
+            self._process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._read)
+        os.close(self._write)
+        self._profile.cleanup()
+
+    def open(self, page: Path, *, width: int = 1280, dark: bool = False, scripts: bool = True) -> None:
+        """Show a page in a window so wide, to a reader who likes it light or dark, with or without its scripts."""
+        self.said, self.asked, self._loaded = [], [], False
+        self._ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._ask("Emulation.setEmulatedMedia", features=[scheme])
+        self._ask("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self._ask("Page.navigate", url=page.as_uri())
+        while not self._loaded:
+            self._take()
+        self.asked.remove(page.as_uri())
+
+    def evaluate(self, script: str) -> Any:
+        """What an expression comes to in the page."""
+        answer = self._ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise BrowserError(str(answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def screenshot(self, *, whole: bool = False) -> bytes:
+        """A picture of the window, or of the whole page, as PNG."""
+        answer = self._ask("Page.captureScreenshot", captureBeyondViewport=whole)
+        return base64.b64decode(answer["data"])
+
+    # The protocol ------------------------------------------------------------------------------------------------
+
+    def _ask(self, method: str, **params: object) -> dict[str, Any]:
+        number = next(self._numbers)
+        message: dict[str, object] = {"id": number, "method": method, "params": params}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._take()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise BrowserError(f"{method}: {answer['error']}")
+                found: dict[str, Any] = answer["result"]
+                return found
+
+    def _take(self) -> dict[str, Any]:
+        """The next message, noted if it is an event."""
+        while b"\0" not in self._rest:
+            if not select.select([self._read], [], [], LIMIT)[0]:
+                raise BrowserError(f"no answer within {LIMIT} s")
+            more = os.read(self._read, 1 << 20)
+            if not more:
+                raise BrowserError(f"the browser ended with {self._process.wait()}")
+            self._rest += more
+        first, _, self._rest = self._rest.partition(b"\0")
+        message: dict[str, Any] = json.loads(first)
+        self._note(message.get("method", ""), message.get("params", {}))
+        return message
+
+    def _note(self, method: str, params: dict[str, Any]) -> None:
+        match method:
+            case "Page.loadEventFired":
+                self._loaded = True
+            case "Runtime.consoleAPICalled":
+                self.said.append(" ".join(str(arg.get("value", arg.get("description"))) for arg in params["args"]))
+            case "Runtime.exceptionThrown":
+                self.said.append(str(params["exceptionDetails"]))
+            case "Log.entryAdded":
+                self.said.append(params["entry"]["text"])
+            case "Network.requestWillBeSent":
+                self.asked.append(params["request"]["url"])

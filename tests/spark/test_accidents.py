@@ -1,0 +1,144 @@
+"""Accidents to a campaign on Spark: whatever is killed, every unit is run, and counts once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from spark.storage import Folder
+from tests.spark.running import BROKEN, TABLE, place, tables
+
+TRACES = 8_000_000
+"""Enough runs for some units to be done, and some not, when something is killed."""
+
+PATIENCE = 300
+"""Seconds after which a campaign that is waited for counts as hanging."""
+
+Wanted = Callable[[psutil.Process], bool]
+
+
+def command(*words: str) -> list[str]:
+    """A command line of holdfast."""
+    return [sys.executable, "-m", "holdfast", "campaign", *words]
+
+
+def begin(folder: Path) -> subprocess.Popen[str]:
+    """A campaign under way."""
+    words = ["run", "--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--traces", str(TRACES)]
+    words += ["--seed", "7", "--out", str(folder), "--master", "local[2]"]
+    return subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def resume(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The rest of it."""
+    return subprocess.run(
+        command("resume", str(folder), "--master", "local[2]"), capture_output=True, text=True, check=False
+    )
+
+
+def wait_for_units(running: subprocess.Popen[str], storage: Folder, units: int) -> None:
+    """Until so many units are done."""
+    turn = threading.Event()
+    for _ in range(PATIENCE * 50):
+        if len(storage.list("runs")) >= units:
+            return
+        assert running.poll() is None, running.communicate()
+        turn.wait(0.02)
+    pytest.fail("no unit is done")
+
+
+def below(running: subprocess.Popen[str], wanted: Wanted) -> Iterator[psutil.Process]:
+    """The processes that it started, directly or not."""
+    for process in psutil.Process(running.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if wanted(process):
+                yield process
+
+
+def is_java(process: psutil.Process) -> bool:
+    """The Java of Spark."""
+    return process.name() == "java"
+
+
+def is_worker(process: psutil.Process) -> bool:
+    """A Python that does the work: a child of the daemon that starts them."""
+    parent = process.parent()
+    return all("pyspark.daemon" in " ".join(each.cmdline()) for each in (process, parent) if each is not None)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The tables of a campaign that nothing happened to."""
+    folder = tmp_path_factory.mktemp("whole") / "campaign"
+    running = begin(folder)
+    _, said = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 12, said
+    return tables(place(folder))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [2, 30])
+def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
+    """Spark tries its units again, and the campaign ends as if nothing had happened."""
+    running = begin(tmp_path / "a")
+    wait_for_units(running, place(tmp_path / "a"), units)
+    next(below(running, is_worker)).kill()
+    _, said = running.communicate(timeout=PATIENCE)
+
+    assert running.returncode == 12, said
+    assert tables(place(tmp_path / "a")) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [2, 30])
+def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
+    """The command ends with one line, and resume makes what is missing."""
+    running = begin(tmp_path / "a")
+    wait_for_units(running, place(tmp_path / "a"), units)
+    for java in below(running, is_java):
+        java.kill()
+    _, said = running.communicate(timeout=PATIENCE)
+
+    assert running.returncode == 20, said
+    assert len(said.strip().splitlines()) == 1, said
+    assert resume(tmp_path / "a").returncode == 12
+    assert tables(place(tmp_path / "a")) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [2, 30])
+def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
+    """No process outlives it, and resume makes what is missing."""
+    running = begin(tmp_path / "a")
+    wait_for_units(running, place(tmp_path / "a"), units)
+    left = psutil.Process(running.pid).children(recursive=True)
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate(timeout=PATIENCE)
+
+    _, alive = psutil.wait_procs(left, timeout=PATIENCE)
+    assert alive == []
+    assert resume(tmp_path / "a").returncode == 12
+    assert tables(place(tmp_path / "a")) == whole
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    """The command says how to go on, shows what it found, and resume makes what is missing."""
+    running = begin(tmp_path / "a")
+    wait_for_units(running, place(tmp_path / "a"), 3)
+    os.kill(running.pid, signal.SIGINT)
+    found, said = running.communicate(timeout=PATIENCE)
+
+    assert running.returncode == 12, said
+    assert f"Ended by interrupted; go on with `holdfast campaign resume {tmp_path / 'a'}`." in found
+    assert resume(tmp_path / "a").returncode == 12
+    assert tables(place(tmp_path / "a")) == whole

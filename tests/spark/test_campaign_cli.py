@@ -1,0 +1,209 @@
+"""``holdfast campaign`` as a user meets it, with workers of this process in the place of Spark's."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import spark.cli_run
+from spark.places import unit_path
+from spark.session import start_cluster
+from tests.cli.running import Run
+from tests.spark.running import BROKEN, TABLE, here, place, tables
+
+pytest_plugins = ["tests.cli.conftest"]
+
+WITHOUT = ("--without", *BROKEN)
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No command of these tests starts Spark."""
+    monkeypatch.setattr(spark.cli_run, "start_cluster", here)
+
+
+def run_words(out: Path, *more: object, traces: object = 3000) -> list[object]:
+    """A small campaign."""
+    words = ["campaign", "run", "--target", TABLE, "--scope", "tiny", "--traces", traces, "--seed", 7, "--out", out]
+    return [*words, *more]
+
+
+@pytest.fixture
+def broken(holdfast: Run, tmp_path: Path) -> Path:
+    """A campaign that found something."""
+    out = tmp_path / "broken"
+    assert holdfast(*run_words(out, *WITHOUT)).code == 12
+    return out
+
+
+def test_nothing_found(holdfast: Run, tmp_path: Path) -> None:
+    """It ends with 0, and says how many runs were made; standard error has the times."""
+    ran = holdfast(*run_words(tmp_path / "a"))
+
+    assert ran.code == 0
+    assert ran.out.startswith("Table, scope tiny: nothing found in 3,000 runs, which is no proof\n")
+    assert ran.err.startswith("3,000 runs, ")
+    assert holdfast("campaign", "status", tmp_path / "a").code == 0
+
+
+def test_a_finding_is_shown_and_replays(holdfast: Run, tmp_path: Path) -> None:
+    """It ends with 12, shows a run, and the line that it prints shows that run again."""
+    ran = holdfast(*run_words(tmp_path / "a", *WITHOUT))
+    [line] = [line for line in ran.out.splitlines() if line.startswith("replay: ")]
+    replayed = holdfast(*shlex.split(line)[2:])
+
+    assert (ran.code, replayed.code) == (12, 12)
+    shown = ran.out.partition("reproduce:")[0]
+    assert shown in replayed.out
+
+
+def test_a_finding_is_reproduced_by_its_walk(holdfast: Run, tmp_path: Path) -> None:
+    """The command that is named makes the run by its seed and number, and shows the same."""
+    ran = holdfast(*run_words(tmp_path / "a", *WITHOUT))
+    [line] = [line for line in ran.out.splitlines() if line.startswith("reproduce: ")]
+    walked = holdfast(*shlex.split(line)[2:])
+
+    assert walked.code == 12
+    assert walked.out.partition("reproduce:")[0] == ran.out.partition("reproduce:")[0]
+
+
+def test_the_same_twice(holdfast: Run, tmp_path: Path) -> None:
+    """Equal commands print and write the same bytes."""
+    one, two = (holdfast(*run_words(tmp_path / name, *WITHOUT)) for name in "ab")
+
+    assert one.out == two.out
+    assert tables(place(tmp_path / "a")) == tables(place(tmp_path / "b"))
+
+
+def test_a_budget_leaves_the_rest(holdfast: Run, tmp_path: Path) -> None:
+    """What is missing is said to be; resume makes it, and the result is that of a campaign that nothing ended."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    holdfast(*run_words(whole))
+    holdfast(*run_words(cut))
+    for table in ("runs", "coverage"):
+        (cut / unit_path(table, 1)).unlink()
+
+    status = holdfast("campaign", "status", cut)
+    assert (status.code, "2 of 3 done" in status.out) == (20, True)
+    resumed = holdfast("campaign", "resume", cut)
+
+    assert resumed.code == 0
+    assert tables(place(cut)) == tables(place(whole))
+
+
+def test_a_changed_model_is_refused(holdfast: Run, tmp_path: Path) -> None:
+    """A campaign does not go on with a model that was changed since, and is named with both fingerprints."""
+    model = tmp_path / "mine.py"
+    model.write_text(TABLE.read_text())
+    holdfast("campaign", "run", "--target", model, "--traces", 1024, "--scope", "tiny", "--out", tmp_path / "a")
+    # A process imports a model once; this is what the next one finds.
+    model.write_text(TABLE.read_text().replace('require(not self.opened[s], "ST-14"', 'require(True, "ST-14"'))
+    words = [sys.executable, "-m", "holdfast", "campaign", "resume", str(tmp_path / "a")]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 2
+    assert "was begun with Table of fingerprint" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_reports_are_written(holdfast: Run, broken: Path, tmp_path: Path) -> None:
+    """The page, JUnit and SARIF of a campaign, from what is in its tables."""
+    junit, sarif = tmp_path / "a.xml", tmp_path / "a.sarif"
+    ran = holdfast("campaign", "report", broken, "--junit", junit, "--sarif", sarif, "--github")
+
+    assert ran.code == 0
+    assert "report.html" in ran.out
+    assert "::error file=" in ran.out
+    assert (broken / "report.html").read_text().startswith("<!DOCTYPE html>")
+    assert 'type="invariant"' in junit.read_text()
+    assert '"codeFlows"' in sarif.read_text()
+
+
+def test_two_campaigns_are_compared(holdfast: Run, broken: Path, tmp_path: Path) -> None:
+    """What only the second found ends the comparison with 12, and not the other way round."""
+    holdfast(*run_words(tmp_path / "sound"))
+
+    assert holdfast("campaign", "diff", tmp_path / "sound", broken).code == 12
+    assert holdfast("campaign", "diff", broken, tmp_path / "sound").code == 0
+    assert holdfast("campaign", "diff", broken, broken).code == 0
+
+
+def test_a_plan_shows_its_formulas(holdfast: Run, broken: Path) -> None:
+    """From the rates of a campaign."""
+    ran = holdfast("campaign", "plan", broken, "--traces", "1e12", "--cores", 2000)
+
+    assert ran.code == 0
+    assert "1,000,000,000,000 traces on 2,000 cores" in " ".join(ran.out.split())
+
+
+REFUSED = {
+    "no campaign": (("status", "{tmp}"), "holds no campaign"),
+    "no campaign to resume": (("resume", "{tmp}"), "holds no campaign"),
+    "a plan of nothing": (("plan", "--traces", "1e6", "--cores", "2"), "name one"),
+    "no number": (("run", "--target", TABLE, "--out", "{tmp}/a", "--traces", "many"), "--traces many: write a whole"),
+    "too many": (("run", "--target", TABLE, "--out", "{tmp}/a", "--traces", "1e19"), "--traces"),
+    "no steps": (("run", "--target", TABLE, "--out", "{tmp}/a", "--depth", "0"), "--depth 0"),
+    "no findings": (("run", "--target", TABLE, "--out", "{tmp}/a", "--stop-after", "0"), "--stop-after 0"),
+    "a state budget": (("run", "--target", TABLE, "--out", "{tmp}/a", "--budget", "5states"), "limited by time alone"),
+    "no seed": (("run", "--target", TABLE, "--out", "{tmp}/a", "--seed", "x"), "--seed x"),
+    "no master": (("run", "--target", TABLE, "--out", "{tmp}/a", "--master", "nowhere"), "--master is 'nowhere'"),
+    "no model": (("run", "--target", "tables", "--out", "{tmp}/a"), "tables"),
+    "no property": (("run", "--target", TABLE, "--out", "{tmp}/a", "--property", "none"), "no property 'none'"),
+    "a file": (("run", "--target", TABLE, "--out", "{tmp}/file"), "file"),
+    "an unknown option": (("run", "--target", TABLE, "--out", "{tmp}/a", "--trace", "5"), "--trace"),
+    "S3 for a folder": (("status", "{tmp}", "--s3", "http://127.0.0.1:1"), "--s3"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_is_one_line(holdfast: Run, tmp_path: Path, case: str) -> None:
+    """A wrong argument ends with 2 and one line, and begins nothing."""
+    words, said = REFUSED[case]
+    (tmp_path / "file").write_text("")
+
+    ran = holdfast("campaign", *(str(word).replace("{tmp}", str(tmp_path)) for word in words))
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert not (tmp_path / "a" / "campaign.parquet").exists()
+
+
+def test_a_second_campaign_is_refused(holdfast: Run, broken: Path) -> None:
+    """Where there is one already."""
+    ran = holdfast(*run_words(broken))
+
+    assert ran.code == 2
+    assert "campaign resume" in ran.err
+
+
+def test_a_missing_library_is_named(broken: Path) -> None:
+    """Without the extra, one line says which."""
+    lines = f"""
+        import sys
+        sys.modules["pyarrow"] = None
+        from holdfast.cli.app import main
+        sys.exit(main(["campaign", "status", {str(broken)!r}]))
+    """
+    ran = subprocess.run([sys.executable, "-c", dedent(lines)], capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 2
+    assert (
+        ran.stderr == "holdfast: pyarrow is not installed, and this command needs it: pip install 'holdfast[spark]'\n"
+    )
+
+
+def test_what_cannot_start_has_not_begun(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Spark does not start, there is no campaign afterwards that would have to be resumed."""
+    monkeypatch.setattr(spark.cli_run, "start_cluster", start_cluster)
+
+    ran = holdfast(*run_words(tmp_path / "a", "--master", "spark://127.0.0.1:1"))
+
+    assert ran.code == 2
+    assert "spark://127.0.0.1:1 cannot be reached" in ran.err
+    assert not (tmp_path / "a" / "campaign.parquet").exists()

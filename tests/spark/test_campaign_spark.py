@@ -1,0 +1,88 @@
+"""Campaigns on Spark itself, and in a bucket of S3: the tables are those that one process writes to a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import boto3
+import pytest
+
+import spark.cli_run
+from holdfast.check.budget import Budget
+from spark.campaign import advance
+from spark.model_target import ModelTarget
+from spark.places import UNIT_TABLES
+from spark.session import Cluster, start_cluster
+from spark.settings import SparkOptions
+from spark.storage import open_storage
+from tests.cli.running import Run
+from tests.spark.running import BROKEN, TABLE, begun, config, here, place, ran, table_model, tables
+
+pytest_plugins = ["tests.cli.conftest"]
+
+
+def test_spark_writes_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
+    """Every byte of every table but the times."""
+    asked = config(removed=BROKEN)
+    storage = begun(tmp_path / "spark", asked)
+    target = ModelTarget(table_model(BROKEN), asked)
+
+    ended = advance(cluster, storage, asked, target, budget=Budget(), progress=lambda _now: None)
+
+    assert ended is None
+    assert tables(storage) == tables(ran(tmp_path / "here", asked))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("master", ["local[1]", "local[3]", "local-cluster[2,1,1024]"])
+def test_another_master_writes_the_same(master: str, tmp_path: Path) -> None:
+    """Also where executors are processes of their own."""
+    asked = config(removed=BROKEN)
+    storage = begun(tmp_path / "spark", asked)
+    target = ModelTarget(table_model(BROKEN), asked)
+
+    with start_cluster(SparkOptions(master=master)) as workers:
+        advance(workers, storage, asked, target, budget=Budget(), progress=lambda _now: None)
+
+    assert tables(storage) == tables(ran(tmp_path / "here", asked))
+
+
+def test_a_bucket_holds_what_a_folder_holds(
+    holdfast: Run, s3: str, keys: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables and the page land in the bucket, and nothing that is printed or written holds a credential."""
+    monkeypatch.setattr(spark.cli_run, "start_cluster", here)
+    client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
+    client.create_bucket(Bucket="campaigns")
+    words = ["campaign", "run", "--target", TABLE, "--scope", "tiny", "--without", *BROKEN, "--traces", 3000]
+
+    to_s3 = holdfast(*words, "--out", "s3://campaigns/a/b", "--s3", s3)
+    to_folder = holdfast(*words, "--out", tmp_path / "a")
+    report = holdfast("campaign", "report", "s3://campaigns/a/b", "--s3", s3)
+    status = holdfast("campaign", "status", "s3://campaigns/a/b", "--s3", s3)
+
+    assert (to_s3.code, to_folder.code, report.code, status.code) == (12, 12, 0, 12)
+    bucket = open_storage("s3://campaigns/a/b", s3)
+    names = [f"{table}/{name}" for table in UNIT_TABLES if table != "timing" for name in bucket.list(table)]
+    assert {name: bucket.read(name) for name in (*names, "campaign.parquet", "findings.parquet")} == tables(
+        place(tmp_path / "a")
+    )
+    listed = client.list_objects_v2(Bucket="campaigns")["Contents"]
+    assert "a/b/report.html" in {each["Key"] for each in listed}
+    written = b"".join(client.get_object(Bucket="campaigns", Key=each["Key"])["Body"].read() for each in listed)
+    said = "".join(part for ran in (to_s3, report, status) for part in (ran.out, ran.err)).encode()
+    assert not [key for key in keys if key.encode() in said + written]
+
+
+def test_a_missing_bucket_is_one_line(
+    holdfast: Run, s3: str, keys: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is run."""
+    monkeypatch.setattr(spark.cli_run, "start_cluster", here)
+
+    ran = holdfast("campaign", "run", "--target", TABLE, "--out", "s3://nowhere-at-all/a", "--s3", s3)
+
+    assert ran.code == 2
+    assert "nowhere-at-all" in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert not [key for key in keys if key in ran.err]

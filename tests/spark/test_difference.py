@@ -1,0 +1,107 @@
+"""Two campaigns side by side: what only one of them has, and what cannot be compared."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from holdfast.ir.errors import UsageError
+from spark.difference import compare, render_difference
+from spark.summary import Summary
+from tests.spark.samples import Sample, campaign, summarise
+
+
+def sample(name: str, **values: object) -> Summary:
+    """A small campaign of that name."""
+    return summarise(campaign(attrs.evolve(Sample(traces=200_000), **values), name))
+
+
+@pytest.fixture(scope="module")
+def a() -> Summary:
+    """A campaign with two findings."""
+    return sample("runs/a", findings=2)
+
+
+@pytest.fixture(scope="module")
+def b() -> Summary:
+    """One with the first of these, and two more, of a model that was changed."""
+    found = sample("runs/b", findings=4, removed=("ST-14",), fingerprint="0123456789abcdef", seed=2)
+    first, *others = sorted(found.findings, key=lambda finding: finding.drawn)
+    kept = [finding for finding in found.findings if finding != others[0]]
+    assert first in kept
+    return attrs.evolve(found, findings=tuple(kept), witnesses=(), pairs=found.pairs[1:])
+
+
+def test_findings_are_told_apart_by_signature(a: Summary, b: Summary) -> None:
+    """Each is in one campaign or in both, and none is lost."""
+    found = compare(a, b)
+    only_a, only_b = {f.signature for f in found.findings_a}, {f.signature for f in found.findings_b}
+    both = {one.signature for one, two in found.both if one.signature == two.signature}
+    assert only_a | both == {f.signature for f in a.findings}
+    assert only_b | both == {f.signature for f in b.findings}
+    assert not only_a & only_b
+    assert (len(only_a), len(only_b), len(both)) == (1, 2, 1)
+
+
+def test_the_exit_code_is_about_what_b_has_and_a_lacks(a: Summary, b: Summary) -> None:
+    """Findings that went away are no failure; new ones are."""
+    assert compare(a, b).exit_code == 12
+    assert compare(a, a).exit_code == 0
+    fewer = attrs.evolve(a, findings=a.findings[:1])
+    assert compare(a, fewer).exit_code == 0
+    assert compare(fewer, a).exit_code == 12
+
+
+def test_coverage_of_one_only(a: Summary, b: Summary) -> None:
+    """What one campaign reached and the other did not, by name."""
+    found = compare(a, b)
+    assert found.witnesses.only_a == ("handed_over",)
+    assert found.witnesses.only_b == ()
+    first = a.pairs[0]
+    assert f"{first.first} then {first.second}" in found.pairs.only_a
+    assert found.actions.only_a == found.actions.only_b == ()
+
+
+def test_settings_that_differ_are_shown_and_others_not(a: Summary, b: Summary) -> None:
+    """Also the fingerprint: another version of the model is what one compares for."""
+    found = compare(a, b)
+    assert {name for name, _, _ in found.settings} == {"without", "seed", "fingerprint"}
+    text = render_difference(found)
+    assert "nothing in A, ST-14 in B" in text
+    assert "The fingerprints differ" in text
+    assert compare(a, a).settings == ()
+
+
+def test_the_text_says_what_is_new(a: Summary, b: Summary) -> None:
+    """The verdict, both campaigns by name with their rates, and the new findings with their replay lines."""
+    text = render_difference(compare(a, b))
+    assert text.startswith("Ownership: B has 2 findings that A has not, and lacks 1 of A's; 1 finding in both")
+    assert "runs/a: 200,000 runs" in text
+    assert "runs a" in text
+    new = text[text.index("findings only in B") : text.index("findings only in A")]
+    assert new.count("holdfast replay") == 2
+    assert render_difference(compare(a, a)).startswith("Ownership: the same findings, 2 in both")
+
+
+def test_nothing_and_nothing_are_the_same() -> None:
+    """Two campaigns without findings, one of them not begun."""
+    text = render_difference(compare(sample("runs/a"), sample("runs/b", done=0)))
+    assert text.startswith("Ownership: neither found anything")
+    assert "runs/b: 0 runs, not complete" in text
+    assert "different numbers of runs" in text
+
+
+def test_campaigns_of_different_models_are_refused_by_name(a: Summary) -> None:
+    """There is nothing to compare, and the line says of what they are."""
+    other = attrs.evolve(a, name="runs/b", model="Reassignment")
+    with pytest.raises(UsageError, match="runs/a is a campaign of Ownership and runs/b one of Reassignment"):
+        compare(a, other)
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    """Of forty findings the text lists twenty, and says how many more there are."""
+    many = sample("runs/a", findings=40)
+    text = render_difference(compare(attrs.evolve(many, findings=()), many))
+    assert text.count("holdfast replay") == 20
+    assert "\n  and 20 findings more" in text
+    assert "\n  and 20 findings more" in render_difference(compare(many, many))

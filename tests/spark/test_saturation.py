@@ -1,0 +1,120 @@
+"""What is new along the units, and how much is left: against sets, known populations, and in words."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from spark.saturation import MOST_POINTS, Growth, Point, Saturation, StateGrowth, chao2, linear_count, sentence
+from spark.tables import STATE_BITS
+
+
+def bits(*signatures: int) -> bytes:
+    """A unit's bitmap: the lowest bit of the first byte is signature 0."""
+    return b"".join(
+        sum(1 << bit for bit in range(8) if 8 * byte + bit in signatures).to_bytes(1, "little")
+        for byte in range(STATE_BITS // 8)
+    )
+
+
+def grown(units: list[set[int]], traces: int = 100) -> Saturation:
+    """What units met, added up by name."""
+    growth = Growth("pairs", len(units))
+    for unit in units:
+        growth.add(traces, unit)
+    return growth.sum()
+
+
+def test_growth_counts_what_is_new() -> None:
+    """Each unit adds what no unit before it met, and what one or two units met is told apart."""
+    found = grown([{1, 2}, {2, 3}, {2}, {1, 4, 5}])
+    assert found.curve == (Point(100, 2), Point(200, 3), Point(300, 3), Point(400, 5))
+    assert (found.seen, found.once, found.twice, found.samples) == (5, 3, 1, 4)
+    assert found.rates == (20_000.0, 10_000.0, 0.0, 20_000.0)
+
+
+def test_bitmaps_grow_as_sets_do() -> None:
+    """Signatures as bits and as names come to the same numbers; the ends of the bitmap and of a byte are met."""
+    units = [{0, 7, 8}, {8, STATE_BITS - 1}, {0, 9}]
+    states = StateGrowth(len(units))
+    for unit in units:
+        states.add(100, bits(*unit))
+    found, named = states.sum(), grown(units)
+    assert (found.seen, found.once, found.twice) == (named.seen, named.once, named.twice) == (5, 3, 2)
+    assert found.curve == named.curve
+    assert found.room == STATE_BITS
+
+
+def test_a_long_curve_is_thinned_and_keeps_its_end() -> None:
+    """A thousand units make no more points than a page can show; the last one is the whole campaign."""
+    found = grown([{number} for number in range(1_003)])
+    assert len(found.curve) <= MOST_POINTS
+    assert found.curve[-1] == Point(100_300, 1_003)
+    assert set(found.rates) == {10_000.0}
+
+
+def test_chao_by_hand() -> None:
+    """10 seen, 4 of them once and 2 twice in 5 samples: 10 + 4/5 * 4 * 3 / (2 * 3)."""
+    assert chao2(10, 4, 2, 5) == pytest.approx(11.6)
+    assert chao2(10, 0, 3, 5) == 10
+    assert chao2(10, 1, 0, 5) == 10
+
+
+def test_chao_finds_most_of_a_known_population() -> None:
+    """Units meet each of 2,000 kinds with chances from one in two to one in fifty: half are seen, most are foretold."""
+    chance = random.Random(3)
+    shares = [0.5 / (1 + 24 * number / 2_000) for number in range(2_000)]
+    units = [{number for number, share in enumerate(shares) if chance.random() < share} for _ in range(12)]
+    found = grown(units)
+    assert found.expected is not None
+    assert found.seen < 1_350
+    assert found.seen + 200 < found.expected < 2_000
+
+
+def test_linear_counting_sees_through_collisions() -> None:
+    """Of 60,000 things hashed to 65,536 places, 39,300 places are in use: the count comes back to a hundredth."""
+    chance = random.Random(5)
+    used = len({chance.randrange(STATE_BITS) for _ in range(60_000)})
+    assert used < 40_000
+    assert linear_count(used, STATE_BITS) == pytest.approx(60_000, rel=0.01)
+    assert linear_count(0, STATE_BITS) == 0
+    assert linear_count(STATE_BITS, STATE_BITS) is None
+
+
+def saturation(seen: int, once: int = 0, twice: int = 0, samples: int = 10, room: int | None = None) -> Saturation:
+    """Figures without a curve."""
+    return Saturation(what="x", samples=samples, seen=seen, once=once, twice=twice, curve=(), room=room)
+
+
+def test_what_is_left_of_states_allows_for_collisions() -> None:
+    """Where half of the signatures are in use, 1,000 more of them stand for more than 1,000 kinds of state."""
+    plain, hashed = saturation(33_000, 200, 17), saturation(33_000, 200, 17, room=STATE_BITS)
+    assert plain.left is not None
+    assert hashed.left is not None
+    assert plain.left == pytest.approx(995, abs=1)
+    assert hashed.left > 1.9 * plain.left
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (saturation(0, samples=0), "No unit is done"),
+        (saturation(5, 5, samples=1), "two are needed"),
+        (saturation(5, 0, 1), "hardly reach any others"),
+        (saturation(5, 1, 1), "comes to less than one"),
+        (saturation(50, 20, 4), "at least 34 more are left"),
+        (saturation(STATE_BITS, 9, 3, room=STATE_BITS), "Too many signatures"),
+        (saturation(STATE_BITS - 600, 9, 3, room=STATE_BITS), "a rough one"),
+        (saturation(STATE_BITS // 2, 0, 3, room=STATE_BITS), "(50.0%), behind which stand about 45,426 kinds of state"),
+    ],
+)
+def test_the_sentence_says_what_the_number_means(found: Saturation, said: str) -> None:
+    """Whatever the figures are, the sentence fits them."""
+    assert said in sentence(found)
+
+
+def test_the_estimate_speaks_of_these_runs_alone() -> None:
+    """It is no estimate of the state space, and says so."""
+    assert "what these runs can reach" in sentence(saturation(50, 20, 4))
+    assert "nothing about what these runs cannot reach" in sentence(saturation(50, 20, 4))

@@ -1,0 +1,128 @@
+"""What executors on other machines are sent: code that runs from an archive, and kernels that need no compiling."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from spark.ship import code_archive
+
+ROOT = Path(__file__).parents[2]
+
+MODEL = ROOT / "tests" / "lower" / "models" / "streams.py"
+
+PATIENCE = 300
+"""Seconds for a process, on a machine that is busy."""
+
+FROM_ARCHIVE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from holdfast.lower.kernel.build import kernel_text
+import holdfast.lower.kernel.memory as memory, spark.task
+print(memory.__file__, spark.task.__file__, len(kernel_text("", "driver.py")) > 1000)
+"""
+
+SEARCH = """
+import attrs, pickle, sys
+from pathlib import Path
+from numba.core import event
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from spark.ship import kernels, unpack_kernels
+if sys.argv[2] == "unpack":
+    unpack_kernels(sys.argv[3])
+system = compile_model(load_model(sys.argv[1]))
+with event.install_recorder("numba:compile") as recorder:
+    found = search(system, system.scopes["tiny"], engine="kernel")
+print(found.figures.distinct, sum(seen.is_start for _, seen in recorder.buffer))
+if sys.argv[2] == "pack":
+    Path(sys.argv[3]).write_bytes(kernels())
+"""
+
+CLUSTER = """
+import attrs, json, pickle, sys
+import pyarrow as pa
+from holdfast.check.search import search
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from spark.session import start_cluster
+from spark.settings import SparkOptions
+from tests.spark import tasks
+system = compile_model(load_model(sys.argv[1]))
+search(system, system.scopes["tiny"], engine="kernel")
+payload = pickle.dumps(attrs.evolve(system, python=object))
+units = pa.table({"unit": list(range(4))})
+conf = (("spark.executorEnv.HOLDFAST_CACHE", sys.argv[2]),)
+with start_cluster(SparkOptions("local-cluster[2,1,1024]", conf)) as cluster:
+    print(json.dumps(cluster.map(tasks.searched, payload, units, tasks.KERNEL, 4).to_pylist()))
+"""
+
+
+def run(program: str, *arguments: str, **variables: str) -> str:
+    """What a process of its own prints to standard output; it prints nothing else."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+def test_equal_code_is_an_equal_archive() -> None:
+    """Its bytes tell nothing of when or where it was made."""
+    data = code_archive()
+    assert data == code_archive()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+    assert names == sorted(names)
+    assert {name.partition("/")[0] for name in names} == {"holdfast", "spark"}
+    assert all(name.endswith(".py") and "__pycache__" not in name for name in names)
+
+
+def test_code_runs_from_the_archive(tmp_path: Path) -> None:
+    """A kernel's text is made from files of the archive."""
+    archive = tmp_path / "holdfast.zip"
+    archive.write_bytes(code_archive())
+
+    memory, task, enough = run(FROM_ARCHIVE, str(archive)).split()
+
+    assert memory.startswith(f"{archive}/")
+    assert task.startswith(f"{archive}/")
+    assert enough == "True"
+
+
+@pytest.mark.parametrize("cache", ["empty", pytest.param("in the way", marks=pytest.mark.slow)])
+def test_a_kernel_is_not_compiled_again(cache: str, tmp_path: Path) -> None:
+    """Where another machine's kernels were unpacked, a search compiles nothing; the same where no cache can be."""
+    packed, there = str(tmp_path / "kernels"), tmp_path / "there"
+    states, compiled = run(SEARCH, str(MODEL), "pack", packed, HOLDFAST_CACHE=str(tmp_path / "here")).split()
+    assert int(compiled) > 0
+    if cache == "in the way":
+        there.touch()
+
+    again = run(SEARCH, str(MODEL), "unpack", packed, HOLDFAST_CACHE=str(there)).split()
+
+    assert again == [states, "0"]
+
+
+@pytest.mark.slow
+def test_a_cluster_gets_code_and_kernels(tmp_path: Path) -> None:
+    """Executors in processes of their own run the code that was sent, and compile nothing."""
+    out = run(CLUSTER, str(MODEL), str(tmp_path / "theirs"), HOLDFAST_CACHE=str(tmp_path / "ours"))
+
+    answers = json.loads(out)
+    assert len(answers) == 4
+    assert all(answer["compiled"] == 0 and "holdfast.zip" in answer["code"] for answer in answers)
+    assert list((tmp_path / "theirs").rglob("*.nbc"))

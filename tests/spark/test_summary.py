@@ -1,0 +1,270 @@
+"""A campaign added up: the sums against a plain recount, whatever the order of files, and what is wrong with files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from holdfast.ir.errors import UsageError
+from spark import reading
+from spark.places import CAMPAIGN, FINDINGS, unit_number, unit_path
+from spark.summary import summarise
+from spark.summary_text import render_status, render_summary, timing_line
+from spark.tables import from_parquet, to_parquet
+from tests.spark.samples import Held, Sample, campaign, campaign_row, summary
+
+SMALL = Sample(traces=95_000, traces_per_unit=10_000, removed=("ST-14",), findings=3)
+
+
+def rows(held: Held, table: str) -> list[dict[str, Any]]:
+    """All rows of a table."""
+    return [row for name in held.list(table) for row in from_parquet(held.files[f"{table}/{name}"])]
+
+
+def test_sums_are_those_of_a_plain_recount() -> None:
+    """Counted once more, table by table, everything comes to the same."""
+    held = campaign(SMALL)
+    found = summarise(held)
+    runs, coverage, timing = (rows(held, table) for table in ("runs", "coverage", "timing"))
+    assert (found.done, found.asked.units) == (10, 10)
+    assert found.runs == sum(row["runs"] for row in runs) == 95_000
+    assert found.steps == sum(row["steps"] for row in runs)
+    assert found.violations == sum(row["violations"] for row in runs) > 0
+    assert found.rates.seconds == pytest.approx(sum(row["seconds"] for row in timing))
+    assert (found.rates.setups, found.rates.setup_seconds) == (2, 3.0)
+    assert found.bytes == sum(len(data) for path, data in held.files.items() if "/" in path)
+    taken: Counter[str] = Counter()
+    decisive: Counter[tuple[str, str]] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    for row in coverage:
+        taken.update({each["action"]: each["taken"] for each in row["actions"]})
+        decisive.update({(each["action"], each["rule"]): each["decisive"] for each in row["rules"]})
+        pairs.update({(each["first"], each["second"]): each["times"] for each in row["pairs"]})
+    assert {each.name: each.taken for each in found.actions} == taken
+    assert {(each.action, each.label): each.decisive for each in found.rules} == decisive
+    assert {(each.first, each.second): each.times for each in found.pairs} == pairs
+    assert found.unseen_pairs == 100 - len(pairs)
+    assert found.never_taken == ("commit",)
+    assert {(each.action, each.label) for each in found.undecisive} == {("open", "ND-01")}
+    assert sum(stop.runs for stop in found.stops) == found.runs
+    assert [(each.name, each.unit, each.run) for each in found.witnesses] == [("handed_over", 0, 17)]
+
+
+def test_lengths_are_those_of_the_runs_there_are() -> None:
+    """A unit without runs that end for a reason says nothing about their lengths: its zeros do not count."""
+    held = campaign(SMALL)
+    for unit, (least, most) in enumerate([(0, 0), (4, 9), (0, 0), (2, 3)]):
+        row = from_parquet(held.files[unit_path("runs", unit)])[0]
+        row["stops"] = [{"reason": "depth", "runs": int(most > 0), "steps": most, "shortest": least, "longest": most}]
+        held.write(unit_path("runs", unit), to_parquet("runs", [row]))
+    for unit in range(4, 10):
+        held.delete(unit_path("runs", unit))
+    (depth,) = summarise(held).stops
+    assert (depth.runs, depth.steps, depth.shortest, depth.longest) == (2, 12, 2, 9)
+
+
+def test_the_order_of_files_does_not_matter() -> None:
+    """However a storage lists and holds its files, the sum is the same."""
+
+    class Backwards(Held):
+        def list(self, folder: str) -> list[str]:
+            return super().list(folder)[::-1]
+
+    held = campaign(SMALL)
+    other = Backwards()
+    for path in sorted(held.files, reverse=True):
+        other.write(path, held.files[path])
+    assert summarise(other) == summarise(held)
+
+
+def test_memory_holds_few_units_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read as units are added, a few units ahead, not all before the first."""
+
+    class Counting(Held):
+        reads = 0
+
+        def read(self, path: str) -> bytes | None:
+            self.reads += 1
+            return super().read(path)
+
+    monkeypatch.setattr(reading, "TOGETHER", 2)
+    held = Counting()
+    held.files = campaign(SMALL).files
+    ahead = [held.reads // 3 - number for number, _ in reading.units_of(held, range(10))]
+    assert max(ahead) == 2
+
+
+def test_a_finding_is_its_shortest_run_in_all_units() -> None:
+    """Of equally short runs that of the first unit counts; how often it was met comes from the runs, not the table."""
+    held = campaign(SMALL)
+    sightings = [
+        (each["steps"], row["unit"], each["run"], each["times"])
+        for row in rows(held, "runs")
+        for each in row["sightings"]
+        if each["property"] == "one_owner"
+    ]
+    (finding,) = (each for each in summarise(held).findings if each.property == "one_owner")
+    assert (finding.drawn, finding.unit, finding.run) == min(sightings)[:3]
+    assert (finding.times, finding.units) == (sum(each[3] for each in sightings), len(sightings))
+    assert finding.shrunk is not None
+    assert "holdfast replay 'ownership tiny -ST-14" in finding.shrunk.replay
+
+
+def test_findings_met_most_often_come_first() -> None:
+    """They are ordered by how often they were met, and equals by signature."""
+    times = [finding.times for finding in summary(findings=6, traces=200_000).findings]
+    assert times == sorted(times, reverse=True)
+    assert len(times) == 6
+
+
+def test_what_is_running_has_no_shrunk_runs_yet() -> None:
+    """Findings are there as soon as a unit met them."""
+    found = summary(findings=2, done=3, shrunk=False)
+    assert [finding.shrunk for finding in found.findings] == [None, None]
+    assert (found.verdict, found.is_complete) == ("violated", False)
+
+
+@pytest.mark.parametrize(
+    ("sample", "verdict", "complete"),
+    [
+        ({"done": 0}, "out_of_budget", False),
+        ({"done": 19}, "out_of_budget", False),
+        ({}, "not_found", True),
+        ({"traces": 7, "traces_per_unit": 1_000}, "not_found", True),
+        ({"findings": 2, "done": 16, "stop_after": 2}, "violated", True),
+        ({"findings": 2, "done": 16, "stop_after": 3}, "violated", False),
+    ],
+)
+def test_the_verdict(sample: dict[str, Any], verdict: str, complete: bool) -> None:
+    """Nothing found is said only of all runs; a campaign that met enough findings has nothing left to do."""
+    found = summary(**sample)
+    assert (found.verdict, found.is_complete) == (verdict, complete)
+
+
+# Files that are not as they should be -----------------------------------------------------------------------------
+
+
+def replaced(table: str, unit: int, **values: Any) -> Callable[[Held], None]:
+    """Give the row of a unit other values."""
+
+    def change(held: Held) -> None:
+        path = unit_path(table, unit)
+        held.write(path, to_parquet(table, [{**from_parquet(held.files[path])[0], **values}]))
+
+    return change
+
+
+def asked(**values: Any) -> Callable[[Held], None]:
+    """Give the campaign's row other values."""
+    return lambda held: held.write(CAMPAIGN, to_parquet("campaign", [{**campaign_row(SMALL), **values}]))
+
+
+def foreign_finding(held: Held) -> None:
+    """A finding that no unit met."""
+    row = {**from_parquet(held.files[FINDINGS])[0], "signature": "f" * 16}
+    held.write(FINDINGS, to_parquet("findings", [row]))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda held: held.delete(CAMPAIGN), "holds no campaign"),
+        (lambda held: held.write(CAMPAIGN, b"PAR1 and no more"), "campaign.parquet cannot be read"),
+        (lambda held: held.write(CAMPAIGN, held.files[unit_path("timing", 0)]), "other columns"),
+        (asked(version=99), "version 99"),
+        (asked(config="{"), "cannot be understood"),
+        (asked(config="[]"), "cannot be understood"),
+        (lambda held: held.delete(unit_path("coverage", 4)), "coverage/0000000004.parquet is missing"),
+        (lambda held: held.write(unit_path("timing", 2), b""), "timing/0000000002.parquet cannot be read"),
+        (lambda held: held.write(unit_path("runs", 2), to_parquet("runs", [])), "has 0 rows"),
+        (lambda held: held.write(unit_path("runs", 3), held.files[unit_path("runs", 2)]), "holds unit 2"),
+        (lambda held: held.write("runs/notes.txt", b"hello"), "runs/notes.txt"),
+        (lambda held: held.write("runs/7.parquet", held.files[unit_path("runs", 7)]), "runs/7.parquet"),
+        (lambda held: held.write(unit_path("runs", 10), held.files[unit_path("runs", 9)]), "has unit 10"),
+        (foreign_finding, "ffffffffffffffff"),
+    ],
+)
+def test_files_that_do_not_agree_are_named(change: Callable[[Held], None], named: str) -> None:
+    """In one line, with the file; nothing is left out in silence."""
+    held = campaign(SMALL)
+    change(held)
+    with pytest.raises(UsageError) as caught:
+        summarise(held)
+    assert named in str(caught.value)
+    assert "runs/a" in str(caught.value) or "runs/notes" in str(caught.value) or "runs/7" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_names_of_files_are_those_of_units() -> None:
+    """A unit's number comes back from its name, and names sort as numbers do."""
+    units = [0, 9, 10, 123_456_789, 10**10 - 1, 10**10]
+    names = [unit_path("runs", unit).removeprefix("runs/") for unit in units]
+    assert [unit_number("runs", name) for name in names] == units
+    assert names[:5] == sorted(names[:5])
+
+
+# In words ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_summary_holds_no_times() -> None:
+    """Two campaigns that differ in how fast they went read the same."""
+    held = campaign(SMALL)
+    before = summarise(held)
+    for unit in range(10):
+        replaced("timing", unit, seconds=3.25 * unit, setup_seconds=1.0)(held)
+    after = summarise(held)
+    assert before.rates != after.rates
+    assert render_summary(after) == render_summary(before)
+    assert timing_line(after) != timing_line(before)
+
+
+def test_the_summary_shows_the_run_and_its_replay_line() -> None:
+    """The finding met most often stands first, whole, then what was covered, then the list."""
+    text = render_summary(summarise(campaign(SMALL)))
+    assert text.startswith("one_owner: violated after 2 steps")
+    assert "Ownership, scope default, without ST-14: violated: 3 findings, met by" in text
+    assert "holdfast replay 'ownership tiny -ST-14" in text.splitlines()[-1]
+    assert "never taken     commit" in text
+    assert all(len(line) <= 96 for line in text.splitlines() if "holdfast replay" not in line)
+
+
+def test_what_shrinks_alike_is_one_finding() -> None:
+    """Its runs are counted together, a unit that met several once, and the shortest run shows it."""
+    apart, alike = (summary(findings=6, traces=500_000, alike=each) for each in (False, True))
+    by_name = {finding.signature: finding for finding in apart.findings}
+
+    assert (len(apart.findings), len(alike.findings)) == (6, 3)
+    assert apart.signatures == alike.signatures == 6
+    assert sorted(name for finding in alike.findings for name in finding.signatures) == sorted(by_name)
+    for finding in alike.findings:
+        members = [by_name[name] for name in finding.signatures]
+        assert finding.times == sum(each.times for each in members)
+        assert max(each.units for each in members) <= finding.units <= alike.done
+        assert finding.shrunk in [each.shrunk for each in members]
+
+
+def test_many_findings_are_listed_in_part() -> None:
+    """The list says how many it leaves out."""
+    text = render_summary(summary(findings=40, traces=100_000))
+    assert text.endswith("\n  and 30 findings more")
+
+
+def test_status_says_what_is_left() -> None:
+    """For one core, and for those there are."""
+    found = summary(done=7)
+    found = attrs.evolve(found, rates=attrs.evolve(found.rates, seconds=70.0))
+    text = render_status(found, cores=2)
+    assert "units           7 of 20 done" in text
+    assert "left            13 units: 2 min 10 s on one core, 1 min 5 s on 2 cores" in text
+    assert "left" not in render_status(summary(), cores=2)
+
+
+def test_status_of_what_has_not_begun() -> None:
+    """No unit is done: there is no rate, and nothing fails."""
+    text = render_status(summary(done=0))
+    assert "no answer yet" in text
+    assert "rate" not in text
