@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from holdfast.check.runs import Found
 from holdfast.check.select import DEADLOCK
 from holdfast.ir.errors import UsageError
+from holdfast.lower.kernel.store import Store
 
 if TYPE_CHECKING:
     from holdfast.check.kernel_search import KernelSearch
@@ -58,9 +59,10 @@ class Checkpoint:
 
 def _content(search: KernelSearch) -> dict[str, Any]:
     store, boundary = search.store, search.boundary
+    assert isinstance(store, Store), "what holds its states elsewhere keeps them there"
     counts = [last for _, last in store.levels[boundary.levels - 1]]
     return {
-        "header": np.array(json.dumps(_header(search) | {"found": [_found(each) for each in boundary.found]})),
+        "header": np.array(json.dumps(header_of(search) | {"found": [found_row(each) for each in boundary.found]})),
         "levels": np.array(store.levels[: boundary.levels], np.int64),
         "states": store.states(counts),
         "pending": boundary.pending,
@@ -68,7 +70,7 @@ def _content(search: KernelSearch) -> dict[str, Any]:
     }
 
 
-def _header(search: KernelSearch) -> dict[str, Any]:
+def header_of(search: KernelSearch) -> dict[str, Any]:
     """What must be equal for a search to go on: the model, and the code that decides what is stored and counted."""
     system = search.machine.system
     return {
@@ -81,7 +83,8 @@ def _header(search: KernelSearch) -> dict[str, Any]:
     }
 
 
-def _found(found: Found) -> dict[str, Any]:
+def found_row(found: Found) -> dict[str, Any]:
+    """What was found, as JSON values."""
     before = None if found.before is None else found.before.hex()
     return {
         "name": found.claim.name,
@@ -103,13 +106,8 @@ def resume(search: KernelSearch, path: Path) -> None:
         raise UsageError(f"checkpoint {path} cannot be read: {error.strerror or 'it is no checkpoint'}") from error
     except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise UsageError(f"{path} is no checkpoint, or not a whole one; start again without --resume") from error
-    wanted = _header(search)
-    for name, value in wanted.items():
-        if header.get(name) != value:
-            raise UsageError(
-                f"checkpoint {path} is of another search: its {name} is {header.get(name)!r}, here it is {value!r}; "
-                "resume with the command that wrote it"
-            )
+    refuse_another(str(path), header, header_of(search))
+    assert isinstance(search.store, Store), "as above"
     search.store.restore([[(int(a), int(b)) for a, b in level] for level in levels], states)
     first = search.store.notes[0]
     for name in SUMMED:
@@ -117,10 +115,21 @@ def resume(search: KernelSearch, path: Path) -> None:
     for notes in search.store.notes:
         notes.pending[:] = arrays["pending"]
     for row in header["found"]:
-        _restore_found(search, row)
+        restore_found(search, row)
 
 
-def _restore_found(search: KernelSearch, row: dict[str, Any]) -> None:
+def refuse_another(name: str, header: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raise UsageError unless the header of a checkpoint is the one that is wanted."""
+    for key, value in wanted.items():
+        if header.get(key) != value:
+            raise UsageError(
+                f"checkpoint {name} is of another search: its {key} is {header.get(key)!r}, here it is {value!r}; "
+                "resume with the command that wrote it"
+            )
+
+
+def restore_found(search: KernelSearch, row: dict[str, Any]) -> None:
+    """Know again what was found."""
     name, kind, depth, last = row["name"], row["kind"], int(row["depth"]), bytes.fromhex(row["last"])
     if kind == DEADLOCK:
         search.violations[name] = search.found_end(last, None, depth)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,36 @@ from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
-from holdfast.lower.kernel.store import Store
+from holdfast.lower.kernel.store import Level, Store
+
+
+class Keeper(Protocol):
+    """What keeps a search, so that it can go on: see ``Checkpoint``."""
+
+    def save_if_due(self, search: KernelSearch) -> None: ...
+
+    def save(self, search: KernelSearch) -> None: ...
+
+
+class Visited(Protocol):
+    """What holds the visited states and finds the next ones: see ``Store`` for the meaning."""
+
+    levels: list[Level]
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def expanded(self) -> int: ...
+
+    @property
+    def notes(self) -> list[Notes]: ...
+
+    def begin(self, states: Sequence[bytes]) -> None: ...
+
+    def advance(self, pause: Callable[[], bool]) -> bool: ...
+
+    def least_predecessors(self, depth: int, targets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]: ...
 
 
 class KernelSearch(Exploration):
@@ -57,10 +87,20 @@ class KernelSearch(Exploration):
                 mutable=mutable,
             )
         self.kernel = kernel.without(machine.system.removed) if kernel.mutable else kernel
-        self.store = Store(self.kernel, cores)
-        self.checkpoint = None if checkpoint is None else Checkpoint(checkpoint)
+        self.store = self.new_store(cores)
+        self.checkpoint: Keeper | None = None if checkpoint is None else Checkpoint(checkpoint)
         self.resume_from = resume_from
         self._paths: dict[str, list[bytes]] = {}
+
+    def new_store(self, cores: int) -> Visited:
+        """Where the states will be."""
+        return Store(self.kernel, cores)
+
+    def resume(self) -> bool:
+        """Go on from a checkpoint, if there is one to go on from; whether there is."""
+        if self.resume_from is not None:
+            resume(self, self.resume_from)
+        return self.resume_from is not None
 
     @property
     def distinct(self) -> int:
@@ -78,9 +118,9 @@ class KernelSearch(Exploration):
     def explore(self) -> None:
         level = self.begin()
         self.counters.initial = len(level)
-        if self.resume_from is not None:
-            resume(self, self.resume_from)
-            self.counters.depth = len(self.store.levels) - 1
+        if self.resume():
+            # The last level of a search that is complete has no states.
+            self.counters.depth = sum(any(last > first for first, last in level) for level in self.store.levels) - 1
         else:
             self.store.begin(level)
             self._collect(0)

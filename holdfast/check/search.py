@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Literal
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
 from holdfast.check.plain_search import PlainSearch
 from holdfast.check.result import Result
-from holdfast.check.select import select
+from holdfast.check.select import Selection, select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.trace.trace import Origin
 
 if TYPE_CHECKING:
+    from holdfast.check.exploration import Exploration
     from holdfast.lower.kernel.kernel import Kernel
 
 NO_BUDGET = Budget()
@@ -35,6 +36,9 @@ SMALL = 150_000
 """How many states the interpreter explores before the kernel, which takes long to compile, is worth its while."""
 
 Engine = Literal["auto", "interpreter", "kernel"]
+
+Explorer = Callable[[Interpreter, Selection, bool, bool, Meter], "Exploration"]
+"""What explores in the place of these engines: see ``Exploration`` for the arguments."""
 
 
 def search(
@@ -53,6 +57,7 @@ def search(
     resume_from: Path | None = None,
     kernel: Kernel | None = None,
     interpreter: Callable[..., Interpreter] = Interpreter,
+    explorer: Explorer | None = None,
 ) -> Result:
     """Explore every state reachable in the scope and check the properties in each.
 
@@ -64,7 +69,7 @@ def search(
     interpreter, which starts at once, and larger ones on the kernel. ``checkpoint`` is a file in which the kernel keeps
     where it stands, ``resume_from`` one from which it goes on; either asks for the kernel, as does ``kernel``, a
     mutable one that serves many systems. What is too large for a kernel the interpreter searches, unless the kernel is
-    asked for; a note says so.
+    asked for; a note says so. An ``explorer`` takes the place of engine, cores and checkpoints, and answers the same.
 
     Raises UsageError for unknown properties and for a scope that does not fit, and ModelError where the scope
     contradicts the model: an assumption is false, or a bound is exceeded at the start.
@@ -76,6 +81,11 @@ def search(
         options = [part for name in properties or () for part in ("--property", name)]
         options += ["--keep-going"] if keep_going else []
         origin = Origin(system, machine.layout, system.file if target is None else target, tuple(options))
+        if explorer is not None:
+            elsewhere = explorer(machine, selection, symmetry, keep_going, meter)
+            machine.statistics.reset()
+            elsewhere.explore()
+            return elsewhere.result(origin)
         if checkpoint is not None or resume_from is not None:
             if engine == "interpreter":
                 raise UsageError("the interpreter keeps no checkpoints; leave out --engine interpreter")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json as json_format
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
-from holdfast.check.search import Engine, search
+from holdfast.check.search import search
 from holdfast.check.summary import render_result
+from holdfast.cli.elsewhere import NOWHERE, SPARK, Elsewhere
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.compile import compile_model
@@ -32,6 +35,7 @@ GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
 Switch = Annotated[bool, Parameter(negative="")]
 Expectation = Literal["holds", "violated"]
+Engines = Literal["auto", "interpreter", "kernel", "spark"]
 
 
 def check(
@@ -46,13 +50,14 @@ def check(
     keep_going: Switch = False,
     symmetry: bool = True,
     budget: str | None = None,
-    engine: Annotated[Engine, Parameter(show_choices=False)] = "auto",
+    engine: Annotated[Engines, Parameter(show_choices=False)] = "auto",
     cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
-    checkpoint: Path | None = None,
-    resume: Path | None = None,
+    checkpoint: str | None = None,
+    resume: str | None = None,
     json: Switch = False,
     itf: Path | None = None,
     graph: Path | None = None,
+    elsewhere: Elsewhere = NOWHERE,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Search every state that a model can reach, and show the shortest run to a violation.
@@ -78,19 +83,21 @@ def check(
     budget
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
     engine
-        auto, interpreter or kernel: what explores; the answer is the same, larger scopes need the kernel's speed.
+        auto, interpreter, kernel or spark: what explores; the answer is the same, speed and room are not.
     cores
         How many cores the kernel may use; otherwise all.
     checkpoint
-        Keep the state of the search in this file as it goes on; needs --scope.
+        Keep the state of the search in this file (spark: folder, s3://BUCKET/PREFIX) as it goes on; needs --scope.
     resume
-        Go on from a file that --checkpoint wrote; needs --scope, and the other options of the command that wrote it.
+        Go on from what --checkpoint wrote; needs --scope, and the other options of the command that wrote it.
     json
         Print the result as JSON, one line for each scope, and nothing else.
     itf
         Write the first violating run to this file, in the Informal Trace Format.
     graph
         Write the state graph of the first scope to this file: .dot or .graphml.
+    elsewhere
+        Where Spark runs.
     reports
         Reports for other tools.
     """
@@ -101,36 +108,38 @@ def check(
         raise UsageError("a checkpoint is of one scope; name it with --scope")
     # What would fail after a long search fails before it.
     reports.prepare(json=json)
-    if checkpoint is not None:
-        check_writable(checkpoint)
+    if engine == SPARK:
+        _refuse_unfit(cores, graph)
+    else:
+        elsewhere.refuse(engine)
+    if checkpoint is not None and engine != SPARK:
+        check_writable(Path(checkpoint))
     if itf is not None:
         check_writable(itf)
     if graph is not None:
         _draw(system, scopes[0], graph)
     results: list[Result] = []
-    for each in scopes:
-        with Ticker() as ticker:
-            result = search(
-                system,
-                each,
-                properties=property or None,
-                symmetry=symmetry,
-                keep_going=keep_going,
-                budget=limits,
-                engine=engine,
-                cores=cores,
-                checkpoint=checkpoint,
-                resume_from=resume,
-                progress=partial(_tick, ticker),
-                target=model,
-            )
-        results.append(result)
-        _report(result, json)
-        if result.exit_code == OUT_OF_BUDGET or (result.findings and not keep_going):
-            # Larger scopes cannot answer better: the run found is shorter to read, and a limit stays a limit.
-            if len(results) < len(scopes) and not json:
-                say(f"Not searched: scope {', '.join(left.name for left in scopes[len(results) :])}.")
-            break
+    with _started(engine, cores, checkpoint, resume, elsewhere) as explorer:
+        for each in scopes:
+            with Ticker() as ticker:
+                result = search(
+                    system,
+                    each,
+                    properties=property or None,
+                    symmetry=symmetry,
+                    keep_going=keep_going,
+                    budget=limits,
+                    progress=partial(_tick, ticker),
+                    target=model,
+                    **explorer,
+                )
+            results.append(result)
+            _report(result, json)
+            if result.exit_code == OUT_OF_BUDGET or (result.findings and not keep_going):
+                # Larger scopes cannot answer better: the run found is shorter to read, and a limit stays a limit.
+                if len(results) < len(scopes) and not json:
+                    say(f"Not searched: scope {', '.join(left.name for left in scopes[len(results) :])}.")
+                break
     if itf is not None:
         _write_itf(results, itf)
     reports.give([record_of(system, result, "check", expected=expect == "violated") for result in results])
@@ -147,6 +156,31 @@ def usual_scopes(system: System, name: str | None) -> list[Scope]:
             raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
         raise UsageError(f"{system.name} has no scope tiny or default; choose --scope {' or '.join(system.scopes)}")
     return usual
+
+
+def _refuse_unfit(cores: int | None, graph: Path | None) -> None:
+    """Raise UsageError for what does not go with Spark."""
+    if cores is not None:
+        raise UsageError(f"--cores is of one machine's kernel; with --engine spark write --master local[{cores}]")
+    if graph is not None:
+        raise UsageError("--graph draws what this machine explores; leave --engine spark out")
+
+
+@contextmanager
+def _started(
+    engine: Engines, cores: int | None, checkpoint: str | None, resume: str | None, elsewhere: Elsewhere
+) -> Iterator[dict[str, Any]]:
+    """What tells ``search`` who explores, while the context lasts."""
+    if engine != SPARK:
+        kept = {"checkpoint": checkpoint, "resume_from": resume}
+        paths = {name: None if path is None else Path(path) for name, path in kept.items()}
+        yield {"engine": engine, "cores": cores, **paths}
+        return
+    with ExitStack() as stack:
+        with Ticker() as ticker:
+            ticker.show("starting Spark")
+            explorer = stack.enter_context(elsewhere.engine(checkpoint, resume))
+        yield {"explorer": explorer}
 
 
 def _draw(system: System, scope: Scope, path: Path) -> None:

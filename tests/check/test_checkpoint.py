@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from holdfast.check.budget import Budget
+from holdfast.check.checkpoint import Checkpoint
 from holdfast.check.result import to_json
 from holdfast.check.search import search
 from holdfast.ir.compile import compile_model
@@ -76,6 +77,18 @@ def test_a_search_that_was_killed_goes_on(ownership: System, tmp_path: Path) -> 
 
     assert ended.returncode == -signal.SIGKILL
     assert answer(ownership, resume_from=file) == answer(ownership, engine="interpreter")
+
+
+def test_a_complete_search_resumes_to_its_answer(
+    ownership: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint written after the last level, which has no states, leads to the same depth."""
+    monkeypatch.setattr(Checkpoint, "save_if_due", Checkpoint.save)
+    file = tmp_path / "search.checkpoint"
+
+    complete = answer(ownership, checkpoint=file)
+
+    assert answer(ownership, resume_from=file) == complete
 
 
 def test_what_was_found_before_is_not_forgotten(ownership: System, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import attrs
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from holdfast.check.kernel_search import KernelSearch
     from holdfast.lower.kernel.comparing import Comparison
     from holdfast.lower.kernel.kernel import Kernel, Words
+    from holdfast.lower.kernel.store import Store
 
 PATIENCE = 4_000
 """How many states of a mutant the interpreter explores before the kernel takes over."""
@@ -76,7 +77,8 @@ class Bench:
             self._states = list(found.parents)
         else:
             # Only the kernel's searches have a store.
-            self._words = found.store.states([last for _, last in found.store.levels[-1]])
+            store = cast("Store", found.store)
+            self._words = store.states([last for _, last in store.levels[-1]])
         return result
 
     @cached_property
@@ -215,8 +217,7 @@ class Bench:
             if patience is not None:
                 meter.spent = f"states: more than {patience:,}"
                 return plain, self._answered(plain, meter, origin)
-            # Numba takes a second to import, and small models do without.
-            from holdfast.check.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415
+            from holdfast.check.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - Numba is slow to load
 
             shared = system.chosen == self.system.chosen
             try:

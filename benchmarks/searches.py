@@ -1,0 +1,90 @@
+"""Exhaustive search on Spark: how the time grows with the levels and the states, from one million states to 26.
+
+A search on Spark pays for each level, because tasks have to start, and for each state. What is measured is the time
+after Spark has started, on a second search of the session, with the kernel compiled and its workers there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import attrs
+
+from benchmarks import engines
+from benchmarks.clock import now
+from benchmarks.explored import Explored
+from holdfast.check.search import search
+from holdfast.ir.system import Scope, System
+from spark.search import SparkSearch
+from spark.search_files import Scratch
+from spark.session import Cluster, start_cluster
+from spark.settings import SparkOptions
+
+MOVES = {"two_words": (4,), "one_word": (4, 5)}
+"""For each scope of the model, the budgets of moves with which it is searched."""
+QUICK = {"one_word": (3,)}
+
+A_LEVEL, A_STATE = 1.0, 5e-6
+"""The goal, in seconds."""
+
+
+@attrs.frozen
+class Searched:
+    """One search on Spark, and the kernel's on as many cores of the same states."""
+
+    name: str
+    spark: Explored
+    kernel: Explored
+
+    @property
+    def goal(self) -> float:
+        """The seconds that were promised."""
+        return A_LEVEL * self.spark.depth + A_STATE * self.spark.distinct
+
+
+def searched(cores: int, quick: bool) -> Iterator[tuple[float, Searched]]:
+    """Each scope, with the seconds that Spark took to start."""
+    model = engines.system()
+    began = now()
+    with start_cluster(SparkOptions(master=f"local[{cores}]")) as cluster:
+        start = now() - began
+        _explore(model, _scope(model, "one_word", 3), cluster)
+        for name, budgets in (QUICK if quick else MOVES).items():
+            for moves in budgets:
+                scope = _scope(model, name, moves)
+                # The first search of a scope compiles its kernel.
+                kernel = min((_explore(model, scope, cores) for _ in range(2)), key=lambda found: found.seconds)
+                yield start, Searched(f"{name}, {moves} moves", _explore(model, scope, cluster), kernel)
+
+
+def _scope(model: System, name: str, moves: int) -> Scope:
+    scope = model.scopes[name]
+    return attrs.evolve(scope, budgets={**scope.budgets, "move": moves})
+
+
+def _explore(model: System, scope: Scope, on: Cluster | int) -> Explored:
+    """Search without symmetry, on Spark or on so many cores of the kernel."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
+        if isinstance(on, int):
+            result = search(model, scope, symmetry=False, engine="kernel", cores=on)
+        else:
+            storage = Scratch(folder, str(Path(folder)))
+            result = search(model, scope, symmetry=False, explorer=partial(SparkSearch, cluster=on, storage=storage))
+    figures = result.figures
+    return Explored(figures.distinct, figures.generated, figures.depth, result.timing.seconds)
+
+
+def lines(start: float, found: Searched, cores: int) -> Iterator[str]:
+    """The figures in words, with what was promised."""
+    spark, kernel = found.spark, found.kernel
+    if (spark.distinct, spark.depth) != (kernel.distinct, kernel.depth):
+        raise RuntimeError(f"{found.name}: Spark and the kernel disagree on (states, depth)")
+    yield f"search on Spark: {found.name}, {spark.distinct:,} states, depth {spark.depth}, on {cores} cores"
+    yield (
+        f"  after the start  {spark.seconds:,.1f} s (goal: {found.goal:,.1f} s); "
+        f"{1e6 * spark.seconds / spark.distinct:.2f} µs a state, levels and all"
+    )
+    yield f"  the kernel       {kernel.seconds:,.1f} s; Spark started in {start:,.1f} s"

@@ -1,0 +1,155 @@
+"""``holdfast check --engine spark``: exhaustive search with its states in files, and Spark to work on them.
+
+The search is the kernel's: what is asked, found and shown is the same code, so the answer is the same to the last
+letter. Only where the states are differs: see ``frontier.py``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import attrs
+import psutil
+
+from holdfast.check.budget import Meter, resident_bytes
+from holdfast.check.kernel_search import KernelSearch
+from holdfast.check.search import Explorer
+from holdfast.check.select import Selection
+from holdfast.ir.errors import UsageError
+from holdfast.lower.interpreter import Interpreter
+from spark.frontier import SMALL, Cluster, Frontier
+from spark.search_checkpoint import Commits, kept, refuse_used, resume
+from spark.search_files import Scratch
+from spark.session import start_cluster
+from spark.settings import SparkOptions, read_master, read_setting
+from spark.storage import Storage, open_storage
+
+
+class SparkSearch(KernelSearch):
+    """A kernel's search whose states are in a storage that all tasks see. ``lasting`` says to keep it there."""
+
+    store: Frontier
+
+    def __init__(
+        self,
+        machine: Interpreter,
+        selection: Selection,
+        symmetry: bool,
+        keep_going: bool,
+        meter: Meter,
+        *,
+        cluster: Cluster,
+        storage: Storage,
+        lasting: bool = False,
+        resumed: bool = False,
+        small: int = SMALL,
+    ) -> None:
+        self._cluster, self._storage, self._resumed, self._small = cluster, storage, resumed, small
+        super().__init__(machine, selection, symmetry, keep_going, meter, cores=1)
+        self.checkpoint = Commits() if lasting else None
+        meter.memory = Family()
+
+    def new_store(self, cores: int) -> Frontier:  # noqa: ARG002 - tasks decide how many
+        return Frontier(self.kernel, self._storage, self._cluster, small=self._small)
+
+    def resume(self) -> bool:
+        if self._resumed:
+            resume(self)
+        return self._resumed
+
+    def explore(self) -> None:
+        super().explore()
+        self.store.tidy()
+
+
+@attrs.define
+class Family:
+    """The memory of this process and of those that it has started: Java, and with a local master every task.
+
+    To look for them takes a while, so that is done at every twentieth question only.
+    """
+
+    questions: int = 0
+    children: int = 0
+
+    def __call__(self) -> int:
+        """Bytes."""
+        if self.questions % 20 == 0:
+            self.children = 0
+            for child in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    self.children += child.memory_info().rss
+        self.questions += 1
+        return resident_bytes() + self.children
+
+
+@contextmanager
+def engine(
+    *,
+    master: str | None = None,
+    conf: Sequence[str] = (),
+    s3: str | None = None,
+    checkpoint: str | None = None,
+    resume_from: str | None = None,
+) -> Iterator[Explorer]:
+    """What explores on Spark while the context lasts. Raises UsageError for options that do not go together.
+
+    ``checkpoint`` and ``resume_from`` are folders or ``s3://`` addresses; a search goes on in the one it resumes.
+    Without either the files are in a folder that is removed in the end.
+    """
+    place = resume_from if checkpoint is None else checkpoint
+    if resume_from not in (None, place):
+        raise UsageError(
+            f"--resume {resume_from} goes on in its own folder, and --checkpoint names {checkpoint}; leave it out"
+        )
+    options = SparkOptions(conf=tuple(read_setting(each) for each in conf))
+    if master is not None:
+        options = SparkOptions(master, options.conf)
+    option = "--resume" if checkpoint is None else "--checkpoint"
+    storage = None if place is None else open_storage(place, s3, option)
+    if storage is None and s3 is not None:
+        raise UsageError("--s3 says where s3://BUCKET/PREFIX lies; name one with --checkpoint")
+    if storage is None and not read_master(options.master).on_this_machine:
+        raise UsageError(
+            f"--master {options.master} has executors on other machines; name a folder that all of them see, or "
+            "s3://BUCKET/PREFIX, with --checkpoint"
+        )
+    if storage is not None:
+        if resume_from is not None:
+            kept(storage)
+        storage.check_writable()
+        if resume_from is None:
+            refuse_used(storage)
+    root = Path(tempfile.mkdtemp(prefix="holdfast-search-"))
+    numbers = count()
+
+    def explorer(
+        machine: Interpreter, selection: Selection, symmetry: bool, keep_going: bool, meter: Meter
+    ) -> SparkSearch:
+        if storage is not None:
+            found: Storage = storage
+        else:
+            folder = str(root / str(next(numbers)))
+            found = Scratch(folder, folder)
+        return SparkSearch(
+            machine,
+            selection,
+            symmetry,
+            keep_going,
+            meter,
+            cluster=cluster,
+            storage=found,
+            lasting=storage is not None,
+            resumed=resume_from is not None,
+        )
+
+    try:
+        with start_cluster(options) as cluster:
+            yield explorer
+    finally:
+        shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,105 @@
+"""Searches whose states are in files, with tasks that run in this process: no Spark, and no wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pytest
+
+from holdfast.check.result import Result, to_json
+from holdfast.check.search import search
+from holdfast.check.summary import render_result
+from holdfast.ir.system import System
+from spark import search_tasks
+from spark.frontier import Cluster
+from spark.search import SparkSearch
+from spark.search_files import Scratch
+from spark.storage import open_storage
+from spark.task import Work
+from tests.kernel.plain import plain_build, use_python
+
+
+@attrs.frozen
+class Finished:
+    """Tasks that have been run."""
+
+    table: pa.Table
+
+    def wait(self, seconds: float | None = None) -> bool:  # noqa: ARG002 - the shape of a job
+        """They are."""
+        return True
+
+    def cancel(self) -> None:
+        """There is nothing to cancel."""
+
+    def result(self) -> pa.Table:
+        """What they answered."""
+        return self.table
+
+
+@attrs.define
+class Here:
+    """A cluster of this process. ``order`` are the rows that its tasks get, so often and in such an order."""
+
+    parallelism: int = 2
+    jobs: int = 0
+    order: Any = list
+
+    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Finished:
+        """Run the tasks; the answers are in the order of the rows, whatever was run how often."""
+        assert partitions > 0
+        self.jobs += 1
+        answers: dict[int, list[pa.RecordBatch]] = {}
+        for number in self.order(range(rows.num_rows)):
+            [batch] = rows.slice(number, 1).combine_chunks().to_batches()
+            answers[number] = list(work(payload, batch))
+        batches = [batch for number in sorted(answers) for batch in answers[number]]
+        return Finished(pa.Table.from_batches(batches, schema))
+
+
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on, kernels are run by Python, also in tasks."""
+    use_python(monkeypatch)
+    monkeypatch.setattr(search_tasks, "build", plain_build)
+    monkeypatch.setattr(search_tasks, "_machines", {})
+
+
+def spark_search(
+    system: System,
+    scope: str,
+    folder: Path,
+    cluster: Cluster | None = None,
+    *,
+    small: int = 0,
+    lasting: bool = False,
+    resumed: bool = False,
+    **options: Any,
+) -> Result:
+    """A search with its states in the folder; ``small`` is how many are found before it moves there."""
+    explorer = partial(
+        SparkSearch,
+        cluster=cluster or Here(),
+        storage=open_storage(str(folder), None) if lasting else Scratch(str(folder), str(folder)),
+        lasting=lasting,
+        resumed=resumed,
+        small=small,
+    )
+    return search(system, system.scopes[scope], explorer=explorer, **options)
+
+
+def assert_equal(found: Result, wanted: Result) -> None:
+    """Both answers are the same to the last figure and the last letter, but for the time they took."""
+    found = attrs.evolve(found, timing=wanted.timing)
+    assert to_json(found) == to_json(wanted)
+    assert render_result(found) == render_result(wanted)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files of levels below a folder, with what they hold."""
+    found: Sequence[Path] = sorted(folder.glob("*/part-*.npy"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}

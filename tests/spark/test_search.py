@@ -1,0 +1,450 @@
+"""Search on Spark: one answer with the search on one machine, whatever fails or stops in between."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.result import Result
+from holdfast.check.search import search
+from holdfast.cli.app import main
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from spark import frontier
+from spark.frontier import Cluster, Frontier
+from spark.search import Family
+from spark.search_files import read_rows, write_rows
+from spark.storage import open_storage
+from tests.kernel.writing import SEARCHED, written
+from tests.spark.searching import Here, assert_equal, files, interpreted, spark_search
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are run by Python, unless a test starts Spark."""
+    if "cluster" not in request.fixturenames:
+        interpreted(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def locks() -> System:
+    """A lock service: some hundred states, and a symmetry of four."""
+    return compile_model(load_model(str(TESTS / "differential" / "lock_service.py")))
+
+
+@pytest.fixture
+def rivals(tmp_path: Path) -> System:
+    """A model with several violations at once."""
+    return written(tmp_path, SEARCHED["several violations of equal length"])
+
+
+def by_interpreter(system: System, scope: str = "tiny", **options: Any) -> Result:
+    """The answer that all others must give."""
+    return search(system, system.scopes[scope], engine="interpreter", **options)
+
+
+# One answer ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep_going", [True, False])
+@pytest.mark.parametrize("name", SEARCHED)
+def test_searches_are_equal(name: str, keep_going: bool, tmp_path: Path) -> None:
+    """Cuts, budgets, deadlocks, repetitions and rival violations: one answer, with symmetry and without."""
+    system = written(tmp_path, SEARCHED[name])
+    for symmetry in (True, False) if name != "states of two words" else (True,):
+        options = {"keep_going": keep_going, "symmetry": symmetry}
+        found = spark_search(system, "tiny", tmp_path / str(symmetry), **options)
+        assert_equal(found, by_interpreter(system, **options))
+
+
+@pytest.mark.parametrize("parallelism", [1, 3, 40])
+@pytest.mark.parametrize("small", [0, 30])
+def test_the_answer_depends_on_no_number_of_tasks(
+    locks: System, parallelism: int, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few tasks and many, that take a few states each, find the same; and so whenever the search moves out."""
+    monkeypatch.setattr(frontier, "SHARE", 3)
+    monkeypatch.setattr(frontier, "MOST", 7)
+    cluster = Here(parallelism)
+
+    found = spark_search(locks, "tiny", tmp_path, cluster, small=small)
+
+    assert_equal(found, by_interpreter(locks))
+    assert cluster.jobs > 2
+
+
+def test_a_small_search_needs_no_tasks(locks: System, tmp_path: Path) -> None:
+    """What is small is searched at once, with the same answer, and leaves no file."""
+    cluster = Here()
+
+    assert_equal(spark_search(locks, "tiny", tmp_path, cluster, small=100_000), by_interpreter(locks))
+
+    assert cluster.jobs == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "order", [lambda rows: [*rows, *rows], lambda rows: rows[::-1]], ids=["every task twice", "in another order"]
+)
+def test_tasks_that_are_repeated_write_the_same_again(
+    locks: System, order: Callable[[range], Any], tmp_path: Path
+) -> None:
+    """A task that is tried again, or runs twice at once, neither loses a state nor counts one twice."""
+    spark_search(locks, "tiny", tmp_path / "wanted")
+
+    found = spark_search(locks, "tiny", tmp_path / "found", Here(order=order))
+
+    assert_equal(found, by_interpreter(locks))
+    assert files(tmp_path / "found") == files(tmp_path / "wanted")
+
+
+def _unmerged(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = frontier.merge
+
+    def merge(into: Any, more: Any) -> None:
+        more.states[:, 0] = 0
+        true(into, more)
+
+    monkeypatch.setattr(frontier, "merge", merge)
+
+
+def _forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = Frontier._files
+    monkeypatch.setattr(Frontier, "_files", lambda self, part: list(true(self, part))[1:])
+
+
+def _unequal(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = Frontier._shares
+
+    def shares(self: Frontier, rows: Any, depth: int) -> Any:
+        return [[(path, first + (last - first > 1), last) for path, first, last in s] for s in true(self, rows, depth)]
+
+    monkeypatch.setattr(Frontier, "_shares", shares)
+
+
+@pytest.mark.parametrize("fault", [_unmerged, _forgetful, _unequal])
+def test_faults_are_seen(
+    fault: Callable[[pytest.MonkeyPatch], None], rivals: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notes that are lost, files that are not read and states that nobody expands change the answer."""
+    wanted = by_interpreter(rivals, keep_going=True)
+    fault(monkeypatch)
+
+    found = spark_search(
+        rivals, "tiny", tmp_path / "found", keep_going=True, budget=Budget(states=2 * wanted.figures.distinct)
+    )
+
+    with pytest.raises(AssertionError):
+        assert_equal(found, wanted)
+
+
+def title(entry: dict[str, Any]) -> str:
+    """What a pinned configuration is called in reports."""
+    return " ".join((entry["model"], entry["scope"], *entry.get("variants", ()), *entry.get("without", ())))
+
+
+PINNED = [
+    entry
+    for entry in json.loads((TESTS.parent / "models" / "manifest.json").read_text())
+    if entry.get("engine", "check") == "check"
+]
+FEW = [entry for entry in PINNED if entry.get("without") in (["ST-13"], ["CS-29b"]) and entry["model"] == "ownership"]
+
+
+def pinned(entry: dict[str, Any]) -> System:
+    """The system of an entry of the manifest."""
+    system = compile_model(load_model(entry["model"]), variants=tuple(entry.get("variants", ())))
+    return remove_rules(system, tuple(entry.get("without", ())))
+
+
+@pytest.mark.parametrize("entry", FEW, ids=title)
+def test_pinned_violations(entry: dict[str, Any], tmp_path: Path) -> None:
+    """A violation of the real protocol has the pinned figures and the same run."""
+    system = pinned(entry)
+
+    found = spark_search(system, entry["scope"], tmp_path)
+
+    assert (found.figures.distinct, found.figures.depth) == (entry["states"], entry["depth"])
+    assert_equal(found, by_interpreter(system, entry["scope"]))
+
+
+def test_spark_answers_the_same(cluster: Cluster, locks: System, tmp_path: Path) -> None:
+    """On Spark itself, with compiled kernels."""
+    # The first levels are found here, so that the kernel is compiled once and not by every task at once.
+    assert_equal(spark_search(locks, "tiny", tmp_path, cluster, small=50), by_interpreter(locks))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", PINNED, ids=title)
+def test_every_pinned_configuration(cluster: Cluster, entry: dict[str, Any], tmp_path: Path) -> None:
+    """Whatever the manifest pins, Spark finds it, and answers as the kernel does."""
+    system = pinned(entry)
+    small = 300 if entry["scope"] == "tiny" else 5_000
+
+    found = spark_search(system, entry["scope"], tmp_path, cluster, small=small)
+
+    assert (found.verdict, found.figures.distinct, found.figures.depth) == (
+        entry["verdict"], entry["states"], entry["depth"]
+    )  # fmt: skip
+    assert_equal(found, search(system, system.scopes[entry["scope"]], engine="kernel"))
+
+
+@pytest.mark.slow
+def test_the_command() -> None:
+    """``check --engine spark`` prints what ``check`` prints, of both usual scopes, and nothing else anywhere."""
+
+    def printed(*options: str) -> tuple[int, list[dict[str, Any]], str]:
+        command = [sys.executable, "-m", "holdfast", "check", "stream_log", "--json", *options]
+        found = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
+        rows = [json.loads(line) for line in found.stdout.splitlines()]
+        for row in rows:
+            del row["timing"]
+        return found.returncode, rows, found.stderr
+
+    code, rows, errors = printed("--engine", "spark")
+
+    assert (code, rows, errors) == printed("--engine", "kernel")
+    wanted = {entry["scope"]: entry for entry in PINNED if title(entry) in ("stream_log tiny", "stream_log default")}
+    assert {row["scope"]: (row["figures"]["distinct"], row["figures"]["depth"]) for row in rows} == {
+        scope: (entry["states"], entry["depth"]) for scope, entry in wanted.items()
+    }
+    assert errors == ""
+
+
+# What stops, goes on ------------------------------------------------------------------------------------------------
+
+
+class PowerCutError(Exception):
+    """The driver is gone."""
+
+
+@attrs.define
+class Failing(Here):
+    """A cluster that is gone after so many jobs; half of the tasks of the last one were done by then."""
+
+    last: int = 0
+
+    def start(self, work: Any, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Any:
+        """Run the tasks, or some of them."""
+        if self.jobs == self.last:
+            self.order = lambda rows: rows[: len(rows) // 2]
+            super().start(work, payload, rows, schema, partitions)
+            raise PowerCutError
+        return super().start(work, payload, rows, schema, partitions)
+
+
+@pytest.mark.parametrize("last", [0, 1, 2, 3, 4, 5, 11])
+def test_what_was_cut_off_goes_on(locks: System, last: int, tmp_path: Path) -> None:
+    """Wherever a search is cut off, it goes on from the last whole level to the answer of an undisturbed one, on
+    another number of cores, and its files are those of the undisturbed one.
+    """
+    spark_search(locks, "tiny", tmp_path / "wanted", lasting=True)
+    with pytest.raises(PowerCutError):
+        spark_search(locks, "tiny", tmp_path / "found", Failing(last=last), lasting=True)
+
+    if last < 2:
+        # No level was worked by tasks yet, and nothing is kept of the first.
+        with pytest.raises(UsageError, match="keeps no search on Spark"):
+            spark_search(locks, "tiny", tmp_path / "found", lasting=True, resumed=True)
+        return
+    found = spark_search(locks, "tiny", tmp_path / "found", Here(5), lasting=True, resumed=True)
+
+    assert_equal(found, by_interpreter(locks))
+    assert files(tmp_path / "found") == files(tmp_path / "wanted")
+
+
+@pytest.mark.parametrize("small", [0, 100_000])
+def test_what_ran_out_of_its_budget_goes_on(small: int, locks: System, tmp_path: Path) -> None:
+    """A limit of states ends a search without an answer; it goes on to the answer, wherever its states were."""
+    found = spark_search(locks, "tiny", tmp_path, small=small, lasting=True, budget=Budget(states=100))
+
+    assert (found.verdict, found.exit_code, found.ended_by) == ("out_of_budget", 20, "states: more than 100")
+    assert found.figures.waiting > 0
+    resumed = spark_search(locks, "tiny", tmp_path, lasting=True, resumed=True)
+    assert_equal(resumed, by_interpreter(locks))
+
+
+def test_what_was_found_before_is_not_forgotten(rivals: System, tmp_path: Path) -> None:
+    """Violations and witnesses of the levels before are in the answer, runs and all; also when all was done."""
+    options: dict[str, Any] = {"keep_going": True, "lasting": True}
+    wanted = by_interpreter(rivals, keep_going=True)
+    limit = wanted.figures.distinct - 2
+    partial = spark_search(rivals, "tiny", tmp_path / "found", budget=Budget(states=limit), **options)
+
+    assert partial.findings
+    assert partial.verdict == "violated"
+    for _ in range(2):
+        resumed = spark_search(rivals, "tiny", tmp_path / "found", resumed=True, **options)
+        assert_equal(resumed, wanted)
+
+
+@attrs.define
+class Endless(Here):
+    """A cluster whose third job does not end."""
+
+    cancelled: bool = False
+
+    def start(self, work: Any, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Any:
+        """Run the tasks, or wait."""
+        return self if self.jobs == 2 else super().start(work, payload, rows, schema, partitions)
+
+    def wait(self, seconds: float | None = None) -> bool:  # noqa: ARG002 - the shape of a job
+        """It does not end, and somebody loses patience."""
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    def cancel(self) -> None:
+        """It ends."""
+        self.cancelled = True
+
+
+def test_an_interruption_ends_a_job(locks: System, tmp_path: Path) -> None:
+    """What is under way is cancelled, and the answer is of the levels that are whole."""
+    cluster = Endless()
+
+    found = spark_search(locks, "tiny", tmp_path, cluster)
+
+    assert cluster.cancelled
+    assert (found.exit_code, found.ended_by, found.figures.depth) == (20, "interrupted", 1)
+    assert found.figures.waiting == found.figures.distinct - found.figures.initial
+
+
+def test_the_memory_of_others_counts() -> None:
+    """A limit of memory is of Java and of the tasks of this machine, too."""
+    command = [sys.executable, "-c", "print('ready', flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        family = Family()
+        family()
+        grown = family.children
+        child.communicate(b"\n")
+
+    assert grown > 1_000_000
+
+
+# What does not fit --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("symmetry", {"symmetry": False}),
+        ("properties", {"properties": ["one_holder"]}),
+        ("keep_going", {"keep_going": True}),
+        ("fingerprint", {"system": "LS-04"}),
+        ("scope", {"scope": "default"}),
+    ],
+)
+def test_another_search_is_refused_by_name(name: str, options: dict[str, Any], locks: System, tmp_path: Path) -> None:
+    """A search goes on with what it began with, and a difference is named."""
+    spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
+    removed = options.pop("system", None)
+    system = locks if removed is None else remove_rules(locks, [removed])
+    scope = options.pop("scope", "tiny")
+
+    with pytest.raises(UsageError, match=f"is of another search: its {name} is "):
+        spark_search(system, scope, tmp_path, lasting=True, resumed=True, **options)
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "a list", "a part"])
+def test_a_broken_checkpoint_is_refused(damage: str, locks: System, tmp_path: Path) -> None:
+    """Whatever is not a whole checkpoint gives one line that names it."""
+    spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
+    header = tmp_path / "search.json"
+    content = json.loads(header.read_text())
+    match damage:
+        case "empty":
+            header.write_bytes(b"")
+        case "text":
+            header.write_bytes(b"\xff\xfe no checkpoint")
+        case "a list":
+            header.write_text("[1]")
+        case "a part":
+            del content["levels"]
+            header.write_text(json.dumps(content))
+
+    with pytest.raises(UsageError, match=r"search\.json is no checkpoint"):
+        spark_search(locks, "tiny", tmp_path, lasting=True, resumed=True)
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "foreign"])
+def test_a_broken_file_of_states_is_refused(damage: str, locks: System, tmp_path: Path) -> None:
+    """A file of states that is not whole ends the search with its name, and not with a wrong answer."""
+    spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
+    path = min(tmp_path.glob("level-*/*.npy"))
+    match damage:
+        case "missing":
+            path.unlink()
+        case "empty":
+            path.write_bytes(b"")
+        case "cut":
+            path.write_bytes(path.read_bytes()[:-8])
+        case "foreign":
+            path.write_text("no states")
+
+    with pytest.raises(UsageError, match=f"{path.relative_to(tmp_path)} is missing, or is not what this search wrote"):
+        spark_search(locks, "tiny", tmp_path, lasting=True, resumed=True)
+
+
+def test_rows_keep(tmp_path: Path) -> None:
+    """States come back from a file as they were, and no file has more than it has."""
+    storage = open_storage(str(tmp_path), None)
+    rows = np.arange(6, dtype=np.int64).reshape(3, 2)
+    write_rows(storage, "a/b.npy", rows)
+
+    assert read_rows(storage, "a/b.npy", 3).tolist() == rows.tolist()
+    with pytest.raises(UsageError, match=r"a/b\.npy"):
+        read_rows(storage, "a/b.npy", 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cores", "2"], "--cores is of one machine's kernel"),
+        (["--graph", "g.dot"], "--graph draws what this machine explores"),
+        (["--master", "spark://h:1"], "has executors on other machines; name a folder"),
+        (["--s3", "http://h"], "--s3 says where"),
+        (["--conf", "memory"], "write KEY=VALUE"),
+        (["--checkpoint", "a"], "a checkpoint is of one scope"),
+        (["--scope", "tiny", "--checkpoint", "a", "--resume", "b"], "goes on in its own folder"),
+        (["--scope", "tiny", "--checkpoint", "used"], "keeps a search already"),
+        (["--scope", "tiny", "--resume", "unused"], "unused keeps no search on Spark"),
+    ],
+)
+def test_options_that_do_not_fit(
+    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What does not go together is said in one line, before Spark starts."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "search.json").write_text("{}")
+
+    code = main(["check", str(TESTS / "differential" / "lock_service.py"), "--engine", "spark", *options])
+
+    errors = capsys.readouterr().err
+    assert (code, errors.count("\n")) == (2, 1)
+    assert said in errors
+
+
+@pytest.mark.parametrize("option", ["--master", "--conf", "--s3"])
+def test_options_of_spark_alone(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are not ignored by other engines."""
+    assert main(["check", str(TESTS / "differential" / "lock_service.py"), option, "x"]) == 2
+    assert f"{option} is for --engine spark" in capsys.readouterr().err
