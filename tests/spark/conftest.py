@@ -9,6 +9,9 @@ import pytest
 
 from spark.session import Cluster, start_cluster
 from spark.settings import SparkOptions
+from tests.cli.conftest import holdfast
+
+__all__ = ["cluster", "holdfast", "keys", "s3"]
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,6 @@ from spark.session import start_cluster
 from tests.cli.running import Run
 from tests.spark.running import BROKEN, TABLE, here, place, tables
 
-pytest_plugins = ["tests.cli.conftest"]
-
 WITHOUT = ("--without", *BROKEN)
 
 

@@ -18,8 +18,6 @@ from spark.storage import open_storage
 from tests.cli.running import Run
 from tests.spark.running import BROKEN, TABLE, begun, config, here, place, ran, table_model, tables
 
-pytest_plugins = ["tests.cli.conftest"]
-
 
 def test_spark_writes_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
     """Every byte of every table but the times."""
