@@ -229,6 +229,8 @@ def open_storage(out: str, s3: str | None, option: str = "--out") -> Storage:
             raise UsageError(f"--s3 says where s3://BUCKET/PREFIX lies, and {option} is {out}; leave one out")
         if not out:
             raise UsageError(f"{option} is empty; name a folder, or s3://BUCKET/PREFIX")
+        if os.path.isfile(out):  # noqa: PTH113 - as below
+            raise UsageError(f"{option} is {out}, which is a file; name a folder, or s3://BUCKET/PREFIX")
         return Folder(name=out, root=os.path.abspath(out), option=option)  # noqa: PTH100 - a link stays a link
     found = re.fullmatch(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", out)
     if found is None:
