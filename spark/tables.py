@@ -23,165 +23,105 @@ VERSION = 1
 STATE_BITS = 1 << 16
 """How many signatures of states can be told apart: see ``coverage``."""
 
+TEXT, NUMBER, SEED, SECONDS = pa.string(), pa.int64(), pa.uint64(), pa.float64()
+
+
+def _row(**columns: pa.DataType) -> list[pa.Field]:
+    """Columns of which none is ever empty."""
+    return [pa.field(name, kind, nullable=False) for name, kind in columns.items()]
+
+
+def _rows(**columns: pa.DataType) -> pa.DataType:
+    """Rows within a row."""
+    return pa.list_(pa.struct(_row(**columns)))
+
+
 CAMPAIGN = pa.schema(
-    [
-        pa.field("version", pa.int64(), nullable=False),  # of the schemas
-        pa.field("holdfast", pa.string(), nullable=False),  # the version that began the campaign
-        pa.field("fingerprint", pa.string(), nullable=False),  # of the model, with its variants and without its rules
-        pa.field("model", pa.string(), nullable=False),  # the model's name
-        pa.field("config", pa.string(), nullable=False),  # what was asked, as JSON: units.Config
-        pa.field("actions", pa.list_(pa.string()), nullable=False),  # of the model, in its order
-    ]
-)
-
-STOPS = pa.list_(
-    pa.struct(
-        [
-            pa.field("reason", pa.string(), nullable=False),  # lower.walking.STOPS
-            pa.field("runs", pa.int64(), nullable=False),
-            pa.field("steps", pa.int64(), nullable=False),  # of all of them together
-            pa.field("shortest", pa.int64(), nullable=False),
-            pa.field("longest", pa.int64(), nullable=False),
-        ]
-    )
-)
-
-SIGHTINGS = pa.list_(
-    pa.struct(
-        [
-            pa.field("signature", pa.string(), nullable=False),  # a digest of the next three
-            pa.field("property", pa.string(), nullable=False),
-            pa.field("action", pa.string(), nullable=False),  # the last one; "" if an initial state violates it
-            pa.field("state", pa.list_(pa.string()), nullable=False),  # the predicates that hold before that action
-            pa.field("times", pa.int64(), nullable=False),  # how many runs of the unit
-            pa.field("run", pa.int64(), nullable=False),  # the shortest of them, the first of equals
-            pa.field("steps", pa.int64(), nullable=False),  # that it has
-        ]
+    _row(
+        version=NUMBER,  # of the schemas
+        holdfast=TEXT,  # the version that began the campaign
+        fingerprint=TEXT,  # of the model, with its variants and without its rules
+        model=TEXT,  # the model's name
+        config=TEXT,  # what was asked, as JSON: config.Config
+        actions=pa.list_(TEXT),  # of the model, in its order
     )
 )
 
 RUNS = pa.schema(
-    [
-        pa.field("unit", pa.int64(), nullable=False),
-        pa.field("seed", pa.uint64(), nullable=False),
-        pa.field("verdict", pa.string(), nullable=False),  # violated or not_found
-        pa.field("runs", pa.int64(), nullable=False),
-        pa.field("steps", pa.int64(), nullable=False),
-        pa.field("violations", pa.int64(), nullable=False),  # how many runs violate something
-        pa.field("stops", STOPS, nullable=False),
-        pa.field("sightings", SIGHTINGS, nullable=False),  # by signature, in their order
-    ]
+    _row(
+        unit=NUMBER,
+        seed=SEED,
+        verdict=TEXT,  # violated or not_found
+        runs=NUMBER,
+        steps=NUMBER,
+        violations=NUMBER,  # how many runs violate something
+        stops=_rows(
+            reason=TEXT,  # lower.walking.STOPS
+            runs=NUMBER,
+            steps=NUMBER,  # of all of them together
+            shortest=NUMBER,
+            longest=NUMBER,
+        ),
+        sightings=_rows(
+            signature=TEXT,  # a digest of the next three; sightings are in their order
+            property=TEXT,
+            action=TEXT,  # the last one; "" if an initial state violates it
+            state=pa.list_(TEXT),  # the predicates that hold before that action
+            times=NUMBER,  # how many runs of the unit
+            run=NUMBER,  # the shortest of them, the first of equals
+            steps=NUMBER,  # that it has
+        ),
+    )
 )
 
 COVERAGE = pa.schema(
-    [
-        pa.field("unit", pa.int64(), nullable=False),
+    _row(
+        unit=NUMBER,
         # For each action of the model how often it was taken, and how often one of its rules refused it.
-        pa.field(
-            "actions",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("action", pa.string(), nullable=False),
-                        pa.field("taken", pa.int64(), nullable=False),
-                        pa.field("refused", pa.int64(), nullable=False),
-                    ]
-                )
-            ),
-            nullable=False,
-        ),
+        actions=_rows(action=TEXT, taken=NUMBER, refused=NUMBER),
         # For each rule in each action how often it refused it (a require), and how often it decided something: refused,
         # held (a labelled condition), or took place (a labelled effect). It is counted once for all arguments that
         # neither it nor a line before it reads.
-        pa.field(
-            "rules",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("action", pa.string(), nullable=False),
-                        pa.field("rule", pa.string(), nullable=False),
-                        pa.field("refused", pa.int64(), nullable=False),
-                        pa.field("decisive", pa.int64(), nullable=False),
-                    ]
-                )
-            ),
-            nullable=False,
-        ),
+        rules=_rows(action=TEXT, rule=TEXT, refused=NUMBER, decisive=NUMBER),
         # How often the bounds of the scope cut a step.
-        pa.field(
-            "cuts",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("action", pa.string(), nullable=False),
-                        pa.field("bound", pa.string(), nullable=False),
-                        pa.field("times", pa.int64(), nullable=False),
-                    ]
-                )
-            ),
-            nullable=False,
-        ),
+        cuts=_rows(action=TEXT, bound=TEXT, times=NUMBER),
         # How often one action was taken right after another, pairs that never happened left out.
-        pa.field(
-            "pairs",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("first", pa.string(), nullable=False),
-                        pa.field("second", pa.string(), nullable=False),
-                        pa.field("times", pa.int64(), nullable=False),
-                    ]
-                )
-            ),
-            nullable=False,
-        ),
+        pairs=_rows(first=TEXT, second=TEXT, times=NUMBER),
         # For each witness the run that first reached one and after how many steps, those never reached left out.
-        pa.field(
-            "witnesses",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("witness", pa.string(), nullable=False),
-                        pa.field("run", pa.int64(), nullable=False),
-                        pa.field("steps", pa.int64(), nullable=False),
-                    ]
-                )
-            ),
-            nullable=False,
-        ),
+        witnesses=_rows(witness=TEXT, run=NUMBER, steps=NUMBER),
         # Signatures of the states met: STATE_BITS bits, the lowest of the first byte first. A signature is a hash of a
         # state without its numbers: epochs, offsets, budgets.
-        pa.field("states", pa.binary(STATE_BITS // 8), nullable=False),
-    ]
+        states=pa.binary(STATE_BITS // 8),
+    )
 )
 
 TIMING = pa.schema(
-    [
-        pa.field("unit", pa.int64(), nullable=False),
-        pa.field("seconds", pa.float64(), nullable=False),  # from its begin to its end, without compiling
-        pa.field("cpu_seconds", pa.float64(), nullable=False),  # of the process that ran it
-        pa.field("setup_seconds", pa.float64(), nullable=False),  # imports and compiling before it, mostly 0
-    ]
+    _row(
+        unit=NUMBER,
+        seconds=SECONDS,  # from its begin to its end, without compiling
+        cpu_seconds=SECONDS,  # of the process that ran it
+        setup_seconds=SECONDS,  # imports and compiling before it, mostly 0
+    )
 )
 
 FINDINGS = pa.schema(
-    [
-        pa.field("signature", pa.string(), nullable=False),
-        pa.field("property", pa.string(), nullable=False),
-        pa.field("action", pa.string(), nullable=False),
-        pa.field("state", pa.list_(pa.string()), nullable=False),
-        pa.field("times", pa.int64(), nullable=False),  # in all units
-        pa.field("units", pa.int64(), nullable=False),  # how many units met it
-        pa.field("unit", pa.int64(), nullable=False),  # of its shortest run, the first of equals
-        pa.field("seed", pa.uint64(), nullable=False),  # of that unit
-        pa.field("run", pa.int64(), nullable=False),
-        pa.field("drawn", pa.int64(), nullable=False),  # steps of that run as it was drawn
-        pa.field("steps", pa.int64(), nullable=False),  # and as it was shrunk
-        pa.field("shape", pa.string(), nullable=False),  # the signature that the shrunk run has
-        pa.field("replay", pa.string(), nullable=False),  # the command that shows the shrunk run
-        pa.field("itf", pa.string(), nullable=False),  # the shrunk run, in the Informal Trace Format
-        pa.field("text", pa.string(), nullable=False),  # the shrunk run, as commands print it
-    ]
+    _row(
+        signature=TEXT,
+        property=TEXT,
+        action=TEXT,
+        state=pa.list_(TEXT),
+        times=NUMBER,  # in all units
+        units=NUMBER,  # how many units met it
+        unit=NUMBER,  # of its shortest run, the first of equals
+        seed=SEED,  # of that unit
+        run=NUMBER,
+        drawn=NUMBER,  # steps of that run as it was drawn
+        steps=NUMBER,  # and as it was shrunk
+        shape=TEXT,  # the signature that the shrunk run has
+        replay=TEXT,  # the command that shows the shrunk run
+        itf=TEXT,  # the shrunk run, in the Informal Trace Format
+        text=TEXT,  # the shrunk run, as commands print it
+    )
 )
 
 SCHEMAS = {
