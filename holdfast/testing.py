@@ -141,7 +141,8 @@ def _given(decorator: Any, action: Action, index: int | None) -> Any:
             # A filter keeps what was drawn the same value while other steps are shrunk away.
             possible = machine._offer(index, place)
             domain = st.sampled_from(machine._domain(action, place)).filter(lambda value: value in possible)
-            return domain.map(lambda drawn: machine._draw(action, place, drawn))
+            # To map would not do: what a filter tries, and drops, is mapped too.
+            return domain.flatmap(lambda drawn: st.just(machine._draw(action, place, drawn)))
 
         return st.runner().flatmap(offered)
 

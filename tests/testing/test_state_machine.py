@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from hypothesis import seed as seeded
 from hypothesis import settings
 
 from holdfast.check.search import search
@@ -157,3 +158,34 @@ def test_an_end_that_is_not_final_is_a_deadlock(tmp_path: Path) -> None:
     """It is reported as the search reports it."""
     error = found(starting(tmp_path, final="self.n == N(0)"), properties=["deadlock"])
     assert "This is a deadlock" in str(error)
+
+
+PAIRS = """
+from holdfast.lang import *
+class N(Nat): ...
+class Pairs(Model):
+    place: N
+    tiny = Scope({N: 40})
+    @init
+    def begin(self) -> None:
+        self.place = N(0)
+    @action
+    def meet(self, k: N, m: N) -> None:
+        require(k == N(20) or k == N(30), "PA-1")
+        require(m == k, "PA-2")
+        require(m != self.place or k == N(30), "PA-3")
+        self.place = N(0) if self.place == m else m
+"""
+"""Few of many values are possible, and which of them depends on the other parameter."""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_drawn_is_what_is_taken(tmp_path: Path, seed: int) -> None:
+    """The arguments that a rule is given are those of a step, also where Hypothesis tries others before."""
+    (tmp_path / "pairs.py").write_text(PAIRS)
+    machine = state_machine(load_model(str(tmp_path / "pairs.py")))
+    machine.TestCase.settings = settings(
+        machine.TestCase.settings, max_examples=60, stateful_step_count=20, derandomize=False
+    )
+
+    run(seeded(seed)(machine))
