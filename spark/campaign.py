@@ -18,11 +18,12 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from spark.cases import Target
-from spark.config import WAVE, Config, read_config
+from spark.config import WAVE, Config
 from spark.places import CAMPAIGN, FINDINGS, unit_path
+from spark.reading import Begun, Row, rows_of
 from spark.sightings import Seen, Sightings
 from spark.storage import Storage, StorageError
-from spark.tables import VERSION, from_parquet, to_parquet
+from spark.tables import VERSION, to_parquet
 from spark.task import Work
 from spark.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
 
@@ -60,13 +61,11 @@ class Workers(Protocol):
 
 @attrs.frozen
 class Progress:
-    """How far a campaign has come: units and runs done, in all; what it found; since when, and what time is left.
+    """How far a campaign has come: runs done, and in all; what it found; since when, and what time is left.
 
     ``rate`` is runs a second of this start of the command. ``showing`` is set while findings are made small.
     """
 
-    units: int
-    all_units: int
     runs: int
     all_runs: int
     rate: float
@@ -101,32 +100,6 @@ def begin(storage: Storage, config: Config, system: System) -> None:
         "actions": [action.name for action in system.actions],
     }
     storage.write(CAMPAIGN, to_parquet("campaign", [row]))
-
-
-@attrs.frozen
-class Begun:
-    """A campaign as it was begun."""
-
-    config: Config
-    model: str
-    fingerprint: str
-
-
-def read_campaign(storage: Storage) -> Begun:
-    """The campaign in a storage; raises UsageError where there is none, or one of another version."""
-    data = storage.read(CAMPAIGN)
-    if data is None:
-        raise UsageError(f"{storage.name}: holds no campaign ({CAMPAIGN} is missing); name what --out named")
-    try:
-        (row,) = from_parquet(data)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise UsageError(f"{storage.name}: {CAMPAIGN} cannot be read ({str(error).splitlines()[0]})") from None
-    if row["version"] != VERSION:
-        raise UsageError(
-            f"{storage.name}: its tables have version {row['version']} (holdfast {row['holdfast']}), and this holdfast "
-            f"writes version {VERSION}"
-        )
-    return Begun(read_config(storage.name, row["config"]), row["model"], row["fingerprint"])
 
 
 def check_same(storage: Storage, begun: Begun, system: System) -> None:
@@ -242,8 +215,6 @@ class _Advance:
         sightings, seconds, limit = self.sightings, self.meter.seconds, self.meter.budget.seconds
         self.progress(
             Progress(
-                len(sightings.done),
-                self.config.units,
                 sightings.runs,
                 self.config.traces,
                 (sightings.runs - self.before) / seconds if seconds else 0.0,
@@ -259,17 +230,18 @@ class _Advance:
     def findings(self) -> None:
         """Show one run of each finding, and write the table; runs that an earlier start has shown stay as they are."""
         data = self.storage.read(FINDINGS)
-        known = {row["signature"]: row for row in (from_parquet(data) if data is not None else [])}
+        rows = [] if data is None else rows_of(self.storage, "findings", FINDINGS, data)
+        known = {row["signature"]: row for row in rows}
         seen = self.sightings.seen
         kept = {name: row for name, row in known.items() if name in seen and _shows(row, seen[name])}
         wanted = sorted(set(seen) - set(kept))
         shown = {name: {field: row[field] for field in SHOWN.names} for name, row in kept.items()}
         if wanted:
             shown |= self._show(wanted)
-        rows = [_row(name, seen[name], shown[name]) for name in seen if name in shown]
-        rows.sort(key=lambda row: (-row["times"], row["signature"]))
-        if rows or data is not None:
-            self.storage.write(FINDINGS, to_parquet("findings", rows))
+        found = [_row(name, seen[name], shown[name]) for name in seen if name in shown]
+        found.sort(key=lambda row: (-row["times"], row["signature"]))
+        if found or data is not None:
+            self.storage.write(FINDINGS, to_parquet("findings", found))
 
     def _show(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """One run of each of these findings, made small by the executors; none of them after a second Ctrl-C."""
@@ -291,7 +263,7 @@ class _Advance:
         return {row["signature"]: row for row in job.result().to_pylist()}
 
 
-def _shows(row: dict[str, Any], seen: Seen) -> bool:
+def _shows(row: Row, seen: Seen) -> bool:
     """Whether a row of an earlier table is of the finding's best run."""
     return (row["drawn"], row["unit"], row["run"]) == (seen.best.steps, seen.best.unit, seen.best.run)
 

@@ -16,13 +16,14 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
-from spark.campaign import check_same, read_campaign
+from spark.campaign import check_same
 from spark.cli_run import exit_code
 from spark.config import Config, traces_per_unit
 from spark.difference import compare, render_difference
 from spark.estimate import Measured, measured, parse_count, render_plan
 from spark.estimate import plan as plan_for
 from spark.model_target import ModelTarget
+from spark.reading import read_campaign
 from spark.records import campaign_record
 from spark.storage import Storage, open_storage
 from spark.summary import Summary, summarise

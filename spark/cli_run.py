@@ -15,11 +15,12 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from spark.campaign import STOPPED, Progress, advance, begin, check_free, check_same, read_campaign
+from spark.campaign import STOPPED, Progress, advance, begin, check_free, check_same
 from spark.cli_options import NO_SETTINGS, SparkSettings
 from spark.config import Config, traces_per_unit
 from spark.estimate import parse_count, span
 from spark.model_target import ModelTarget
+from spark.reading import read_campaign
 from spark.records import campaign_record
 from spark.session import start_cluster
 from spark.settings import SparkOptions

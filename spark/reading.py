@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pyarrow as pa
 
 from holdfast.ir.errors import UsageError
-from spark.places import UNIT_TABLES, unit_path
-from spark.tables import SCHEMAS, from_parquet
+from spark.config import Config, read_config
+from spark.places import CAMPAIGN, UNIT_TABLES, unit_path
+from spark.tables import SCHEMAS, VERSION, from_parquet
 
 if TYPE_CHECKING:
     from spark.storage import Storage
@@ -23,6 +25,32 @@ READERS = 4 + (os.cpu_count() or 1)
 """How many files are fetched or read at the same time."""
 
 Row = Mapping[str, Any]
+
+
+@attrs.frozen
+class Begun:
+    """A campaign as it was begun: see ``tables.CAMPAIGN``."""
+
+    config: Config
+    model: str
+    fingerprint: str
+    holdfast: str
+    actions: tuple[str, ...]
+
+
+def read_campaign(storage: Storage) -> Begun:
+    """The campaign in a storage; raises UsageError where there is none, or one of another version."""
+    data = storage.read(CAMPAIGN)
+    if data is None:
+        raise UsageError(f"{storage.name}: holds no campaign ({CAMPAIGN} is missing); name what --out named")
+    row = row_of(storage, "campaign", CAMPAIGN, data)
+    if row["version"] != VERSION:
+        raise UsageError(
+            f"{storage.name}: its tables have version {row['version']} (holdfast {row['holdfast']}), and this holdfast "
+            f"has version {VERSION}"
+        )
+    config = read_config(storage.name, row["config"])
+    return Begun(config, row["model"], row["fingerprint"], row["holdfast"], tuple(row["actions"]))
 
 
 def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:

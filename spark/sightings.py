@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import attrs
 
 from spark.places import unit_number, unit_path
+from spark.reading import Row, row_of
 from spark.storage import Storage
-from spark.tables import from_parquet
 
 READERS = 8
 """How many files are read at the same time: those of S3 take long to come."""
@@ -55,12 +54,12 @@ class Sightings:
         with ThreadPoolExecutor(READERS) as pool:
             for unit, data in zip(new, pool.map(self._read, new), strict=True):
                 if data is not None:
-                    self._add(unit, from_parquet(data)[0])
+                    self._add(unit, row_of(self.storage, "runs", unit_path("runs", unit), data))
 
     def _read(self, unit: int) -> bytes | None:
         return self.storage.read(unit_path("runs", unit))
 
-    def _add(self, unit: int, row: dict[str, Any]) -> None:
+    def _add(self, unit: int, row: Row) -> None:
         self.done.add(unit)
         self.runs += row["runs"]
         self.violations += row["violations"]

@@ -14,11 +14,10 @@ import attrs
 from holdfast.check.walk_result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
-from spark.config import Config, read_config
-from spark.places import CAMPAIGN, FINDINGS, unit_number
-from spark.reading import Row, row_of, rows_of, units_of
+from spark.config import Config
+from spark.places import FINDINGS, unit_number
+from spark.reading import Row, read_campaign, rows_of, units_of
 from spark.saturation import Growth, Saturation, StateGrowth
-from spark.tables import VERSION
 
 if TYPE_CHECKING:
     from spark.storage import Storage
@@ -197,20 +196,12 @@ class Summary:
 
 def summarise(storage: Storage) -> Summary:
     """Read a campaign and add it up; raises UsageError, in one line, where there is none, or its files do not agree."""
-    data = storage.read(CAMPAIGN)
-    if data is None:
-        raise UsageError(f"{storage.name}: holds no campaign ({CAMPAIGN} is missing); name what --out named")
-    campaign = row_of(storage, "campaign", CAMPAIGN, data)
-    if campaign["version"] != VERSION:
-        raise UsageError(
-            f"{storage.name}: its tables have version {campaign['version']} (holdfast {campaign['holdfast']}), and "
-            f"this holdfast reads version {VERSION}"
-        )
-    asked = read_config(storage.name, campaign["config"])
+    begun = read_campaign(storage)
+    asked = begun.config
     units = sorted(unit_number("runs", name) for name in storage.list("runs"))
     if units and units[-1] >= asked.units:
         raise UsageError(f"{storage.name}: has unit {units[-1]:,}, and the campaign only {asked.units:,} units")
-    summing = _Summing(campaign["actions"], len(units))
+    summing = _Summing(begun.actions, len(units))
     for unit, parts in units_of(storage, units):
         summing.add(unit, *parts)
     found = storage.read(FINDINGS)
@@ -221,9 +212,9 @@ def summarise(storage: Storage) -> Summary:
         raise UsageError(f"{storage.name}: {FINDINGS} has {strange[0]}, which no unit met; resume the campaign")
     return Summary(
         name=storage.name,
-        model=campaign["model"],
-        fingerprint=campaign["fingerprint"],
-        holdfast=campaign["holdfast"],
+        model=begun.model,
+        fingerprint=begun.fingerprint,
+        holdfast=begun.holdfast,
         asked=asked,
         done=len(units),
         **summing.sums(shrunk),

@@ -20,10 +20,11 @@ from holdfast.check.opening import open_trace
 from holdfast.check.search import search
 from holdfast.check.walk import walk
 from holdfast.ir.errors import UsageError
-from spark.campaign import STOPPED, advance, begin, check_same, read_campaign
+from spark.campaign import STOPPED, advance, begin, check_same
 from spark.config import WAVE, read_config, traces_per_unit
 from spark.model_target import ModelTarget
 from spark.places import unit_path
+from spark.reading import read_campaign
 from spark.storage import StorageError
 from spark.tables import from_parquet, to_parquet
 from spark.task import Work

@@ -172,6 +172,21 @@ def test_what_cannot_be_is_one_line(holdfast: Run, tmp_path: Path, case: str) ->
     assert not (tmp_path / "a" / "campaign.parquet").exists()
 
 
+@pytest.mark.parametrize("file", ["campaign.parquet", "findings.parquet", unit_path("runs", 0)])
+@pytest.mark.parametrize("content", ["", "half of a file", "another table"])
+def test_a_damaged_file_is_one_line(holdfast: Run, broken: Path, file: str, content: str) -> None:
+    """Whether a campaign is looked at or goes on."""
+    other = broken / unit_path("coverage", 0)
+    (broken / file).write_bytes(other.read_bytes() if content == "another table" else content.encode())
+
+    for verb in ("status", "resume"):
+        ran = holdfast("campaign", verb, broken)
+
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{file} " in ran.err
+        assert len(ran.err.splitlines()) == 1
+
+
 def test_a_second_campaign_is_refused(holdfast: Run, broken: Path) -> None:
     """Where there is one already."""
     ran = holdfast(*run_words(broken))

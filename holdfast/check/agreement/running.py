@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 
 from holdfast.check.agreement.jobs import Done, Job, make
 from holdfast.check.agreement.opinions import Opinion
+from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import OUT_OF_BUDGET
 from holdfast.ir.errors import HoldfastError, UsageError
 
@@ -21,7 +21,7 @@ def run(folder: Path, job: Job, *, slow: bool) -> Done:
     A command that could not be asked, or did not answer in time, leaves the question open. What breaks down has
     contradicted itself.
     """
-    begun = time.perf_counter()  # noqa: TID251 - how long an engine takes is for the reader alone
+    meter = Meter(Budget())
     outcome = None
     try:
         opinion, outcome = make(folder, job, slow=slow)
@@ -31,7 +31,7 @@ def run(folder: Path, job: Job, *, slow: bool) -> Done:
         opinion = Opinion("", (), said) if is_open else Opinion("", said)
     except Exception as error:  # noqa: BLE001 - an engine that breaks down must not hide what the others say
         opinion = Opinion("", (f"{job.name}: {type(error).__name__}: {error}",))
-    return Done(job, opinion, time.perf_counter() - begun, outcome)  # noqa: TID251 - as above
+    return Done(job, opinion, meter.seconds, outcome)
 
 
 def run_all(
@@ -47,7 +47,7 @@ def run_all(
 
     ``waiting`` is told now and then what is not done yet. What is begun is ended when the caller stops asking.
     """
-    ends = None if seconds is None else time.monotonic() + seconds  # noqa: TID251 - a limit of time
+    meter = Meter(Budget())
     with ProcessPoolExecutor(
         processes,
         mp_context=multiprocessing.get_context("spawn"),
@@ -64,7 +64,7 @@ def run_all(
                     del left[future]
                     yield future.result()
                 waiting(list(left.values()))
-                if ends is not None and time.monotonic() > ends:  # noqa: TID251 - as above
+                if seconds is not None and meter.seconds > seconds:
                     return
         finally:
             if left:
