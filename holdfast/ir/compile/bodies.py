@@ -149,12 +149,11 @@ class Bodies:
         env.check_free(stmt, name)
         if isinstance(value.type, NoneType):
             env.module.refuse(stmt, f"{name} would only ever be None", "write None where it is used")
-        unique = self.expressions.fresh(name)
-        local = Name(unique, value.type)
+        local = self.expressions.local(name, value)
         env = env.bind(name, local)
         if value in env.known:
             env = env.knowing(frozenset({local}))
-        return [Let(unique, value, env.module.place(stmt))], env
+        return [Let(local.name, value, env.module.place(stmt))], env
 
     # Loops ----------------------------------------------------------------------------------------------------
 
@@ -231,9 +230,8 @@ class Bodies:
         for param, arg in args.items():
             bound = arg
             if any(isinstance(part, Read) for part in walk(arg)):
-                unique = self.expressions.fresh(param)
-                made.append(Let(unique, arg, env.module.place(call)))
-                bound = Name(unique, arg.type)
+                bound = self.expressions.local(param, arg)
+                made.append(Let(bound.name, arg, env.module.place(call)))
             inner = inner.bind(param, bound)
         body = self._sequence(member.node.body, inner, in_loop=in_loop)
         return [*made, *body], _forget(body, env)

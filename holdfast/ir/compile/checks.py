@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
+from holdfast.ir.compile.results import is_computed, locals_of, results
 from holdfast.ir.errors import ModelError, Place
-from holdfast.ir.expr import Expr, IfElse, Lit, Name, Read, Wrap, walk
+from holdfast.ir.expr import Expr, Lit, Name, Read, walk
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, statements
 from holdfast.ir.system import Action, Scope, Var
-from holdfast.ir.types import Key, NatType, NumberType
+from holdfast.ir.types import Key, NatType
 
 
 def _refuse(at: Place, construct: str, problem: str, remedy: str) -> NoReturn:
@@ -77,14 +78,15 @@ def _touched(body: tuple[Stmt, ...], var: str) -> Iterable[tuple[tuple[Expr, ...
 
 def check_ghosts(action: Action, variables: Mapping[str, Var]) -> None:
     """Refuse an action in which a ghost could change what happens to the real state."""
-    _Ghosts(variables).visit(action.body, under=None)
+    _Ghosts(variables, action).visit(action.body, under=None)
 
 
 class _Ghosts:
     """Follows what ghosts flow into: locals, branches, and from there writes and guards."""
 
-    def __init__(self, variables: Mapping[str, Var]) -> None:
+    def __init__(self, variables: Mapping[str, Var], action: Action) -> None:
         self.variables = variables
+        self.locals = locals_of(action.body)
         self.tainted: set[str] = set()
 
     def visit(self, body: tuple[Stmt, ...], under: str | None) -> None:
@@ -129,7 +131,7 @@ class _Ghosts:
                     f"{stmt.var} would depend on the ghost {source}",
                     f"declare {stmt.var} as Ghost[...], or compute it from real state",
                 )
-        elif any(isinstance(value.type, NumberType) for value in _results(stmt.value, {})):
+        elif is_computed(stmt.value, self.locals):
             _refuse(
                 stmt.at,
                 f"self.{stmt.var} = ...",
@@ -140,10 +142,10 @@ class _Ghosts:
 
 def check_ghost_literals(action: Action, variables: Mapping[str, Var], scopes: Iterable[Scope]) -> None:
     """Refuse to write a literal to a ghost where a scope has no room for it: that would cut the step as well."""
-    locals_ = {stmt.name: stmt.value for stmt in statements(action.body) if isinstance(stmt, Let)}
+    locals_ = locals_of(action.body)
     for stmt in statements(action.body):
         if isinstance(stmt, Assign | Fill) and variables[stmt.var].ghost:
-            for value in _results(stmt.value, locals_):
+            for value in results(stmt.value, locals_):
                 if isinstance(value, Lit) and isinstance(value.type, NatType) and isinstance(value.value, int):
                     for scope in scopes:
                         if value.value > scope.sizes[value.type.name]:
@@ -154,20 +156,6 @@ def check_ghost_literals(action: Action, variables: Mapping[str, Var], scopes: I
                                 "and a ghost must not cut a step",
                                 f"give the scope a larger {value.type}",
                             )
-
-
-def _results(value: Expr, locals_: Mapping[str, Expr]) -> Iterator[Expr]:
-    """What an expression may turn out to be: its choices and locals resolved."""
-    match value:
-        case Wrap(arg=arg):
-            yield from _results(arg, locals_)
-        case IfElse(then=then, orelse=orelse):
-            yield from _results(then, locals_)
-            yield from _results(orelse, locals_)
-        case Name(name=name) if name in locals_:
-            yield from _results(locals_[name], locals_)
-        case _:
-            yield value
 
 
 # The initial condition ----------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from holdfast.ir.compile.facts import when_false, when_true
 from holdfast.ir.compile.fitting import choose, comparable, fit, plain_if_known
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
+from holdfast.ir.compile.results import is_computed
 from holdfast.ir.compile.source import excerpt
-from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Not, Or, Read, Ruled
+from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import BOOL, NONE, BoolType, EnumType, NatType, NoneType, NumberType, OptionalType, SortType
 
@@ -39,8 +40,16 @@ class Expressions:
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self.locals: dict[str, Expr] = {}
+        """The value of each local, by its unique name."""
         self._taken: set[str] = set()
         self._depth = 0
+
+    def local(self, name: str, value: Expr) -> Name:
+        """A local with this value, under a name not used before in this body."""
+        unique = self.fresh(name)
+        self.locals[unique] = value
+        return Name(unique, value.type)
 
     def fresh(self, name: str) -> str:
         """A name not used before in this body: ``s``, then ``s_2``, ``s_3``, …"""
@@ -224,7 +233,7 @@ class Expressions:
         keys = []
         for part, kind in zip(parts, field.keys, strict=True):
             found = fit(self.expression(part, env), kind, part, env, what=f"a key of {node.value.attr}")
-            if isinstance(found.type, NumberType):
+            if is_computed(found, self.locals):
                 env.module.refuse(
                     part, "a key is not computed", f"take a parameter of type {kind} and compare it with the result"
                 )

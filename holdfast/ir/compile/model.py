@@ -105,9 +105,12 @@ class _Compiler:
         for prop in properties:
             if prop.kind == "assume":
                 check_assumption(prop.name, prop.body, prop.at, by_name)
-        self._check_unchosen_variants(by_name)
+        others = tuple(self._unchosen_variants())
+        for action in others:
+            check_loops(action.body)
+            check_ghosts(action, by_name)
         scopes = read_scopes(self.cls, self.source, self.types, variables, actions)
-        for action in (init, *actions):
+        for action in (init, *actions, *others):
             check_ghost_literals(action, by_name, scopes.values())
         rules = tuple(_rules(init, actions))
         outcomes = read_outcomes(self.cls, self.source, rules, properties, self.offered, whole=not self.chosen)
@@ -195,17 +198,15 @@ class _Compiler:
                     )
         return found
 
-    def _check_unchosen_variants(self, variables: Mapping[str, Var]) -> None:
-        """Compile the other variants' methods too, so that a broken one is found before it is asked for."""
+    def _unchosen_variants(self) -> Iterable[Action]:
+        """The other variants' methods, compiled too, so that a broken one is found before it is asked for."""
         for member in self._marked(VariantMark):
             mark = member.mark
             assert isinstance(mark, VariantMark)
             if mark.name not in self.chosen:
                 action = self.source.members[mark.replaces].mark
                 assert isinstance(action, ActionMark)
-                made = self._action(member, mark.replaces, action, self._context())
-                check_loops(made.body)
-                check_ghosts(made, variables)
+                yield self._action(member, mark.replaces, action, self._context())
 
     def _action(self, member: Member, name: str, mark: ActionMark, context: Context) -> Action:
         if mark.fair not in (None, "weak", "strong"):
