@@ -45,11 +45,12 @@ def differs_on_model(puzzle: Puzzle, path: Path) -> str | None:
     """What the whole engine gets wrong about the model of a puzzle, or None."""
     system = as_model(puzzle, path)
     result = live(system, system.scopes["tiny"])
-    wanted = "violated" if violated(puzzle) else "inconclusive" if puzzle.cut_somewhere() else "exhausted"
+    if_impossible = violated(puzzle, cautious=False)
+    wanted = "violated" if violated(puzzle) else "inconclusive" if if_impossible else "exhausted"
     if result.verdict != wanted:
         return f"the verdict is {result.verdict}, and should be {wanted}"
     only_if_cut = result.figures.owed[0].only_if_cut is not None
-    if wanted == "inconclusive" and only_if_cut != violated(puzzle, cautious=False):
+    if wanted != "violated" and only_if_cut != if_impossible:
         return f"only_if_cut is {only_if_cut}"
     if wanted != "violated":
         return None

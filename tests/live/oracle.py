@@ -44,10 +44,6 @@ class Puzzle:
         """The states that a run can reach."""
         return closure(self.starts, self.edges, frozenset(range(self.states)))
 
-    def cut_somewhere(self) -> bool:
-        """Whether a bound cut a fair step in some reachable state."""
-        return any(state in self.reachable() for state, _ in self.cuts)
-
 
 def closure(start: Iterable[int], edges: Iterable[Edge], within: frozenset[int]) -> frozenset[int]:
     """The states that can be reached without leaving ``within``."""

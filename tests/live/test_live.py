@@ -10,6 +10,7 @@ import pytest
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.live.result import live_to_json, render_live
+from holdfast.check.records.live import live_record
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
@@ -212,24 +213,59 @@ def stops(self) -> tuple[bool, bool]:
         ("short", "budget", "Choose a scope without a budget for climb."),
     ],
 )
-def test_a_cut_of_a_fair_action_is_no_answer(compiled: Compiled, scope: str, bound: str, remedy: str) -> None:
-    """Where a bound cut what must happen, neither a violation nor its absence is claimed; the cut is named."""
+def test_a_cut_that_decides_is_no_answer(compiled: Compiled, scope: str, bound: str, remedy: str) -> None:
+    """Where a property starves only if cut steps are impossible, neither answer is claimed; the cut is named."""
     result = answer(compiled(CLIMBER.replace(" UNFAIR", "")), scope=scope)
     assert (result.verdict, result.exit_code, result.findings) == ("inconclusive", 20, ())
     assert [(action, cut) for action, cut, _ in result.figures.fair_cuts] == [("climb", bound)]
     assert result.figures.owed[0].only_if_cut is not None
     text = " ".join(render_live(result).split())
-    assert f"no answer: a bound of the scope cut what must happen some time: climb by {bound}" in text
+    assert f"no answer: it depends on steps that a bound of the scope cut: climb by {bound}" in text
     assert remedy in text
-    assert "Taken for impossible, what was cut would starve stops (LV-03)." in text
+    assert "If cut steps count as impossible, stops (LV-03) starves." in text
 
 
-def test_a_cut_that_hides_nothing_is_said_so(compiled: Compiled) -> None:
-    """If stopping is fair the climber stops whatever was cut, and that is said; it is no answer all the same."""
+def test_a_cut_on_which_nothing_depends_is_an_answer(compiled: Compiled) -> None:
+    """If stopping is fair the climber stops, whether the cut step is possible or not; the cut is named all the same."""
     result = answer(compiled(CLIMBER.replace(" UNFAIR", "(fair='weak')")))
-    assert result.verdict == "inconclusive"
+    assert (result.verdict, result.exit_code) == ("exhausted", 0)
     assert result.figures.owed[0].only_if_cut is None
-    assert "Nothing that is owed starves, whether what was cut is taken for possible or not." in render_live(result)
+    text = " ".join(render_live(result).split())
+    assert "fair but cut climb by N 1" in text
+    assert "Nothing starves, whether cut steps count as possible or not, so the answer does not depend on them." in text
+
+
+def test_one_property_that_depends_on_cuts_leaves_the_answer_open(compiled: Compiled) -> None:
+    """Also where the first of two properties holds whether cut steps are possible or not."""
+    other = """
+@leads_to
+def climbs(self) -> tuple[bool, bool]:
+    \"\"\"LV-02. The climber leaves the ground.\"\"\"
+    return self.n == N(0), self.n == N(1)
+"""
+    text = CLIMBER.replace(" UNFAIR", "")
+    result = answer(compiled(text.replace("@leads_to", f"{other.strip()}\n@leads_to")))
+    assert [(each.claim.name, each.only_if_cut is None) for each in result.figures.owed] == [
+        ("climbs", True),
+        ("stops", False),
+    ]
+    assert (result.verdict, result.exit_code) == ("inconclusive", 20)
+
+
+def test_the_alternating_bit_delivers_in_bounded_channels() -> None:
+    """A full channel cuts sends, which are fair, and TLC finds the same specification to hold: so it does here."""
+    system = compile_model(load_model("tests/live/models/alternating_bit.py"))
+    result = answer(system)
+    assert (result.verdict, result.exit_code, result.figures.states) == ("exhausted", 0, 240)
+    assert {(action, bound) for action, bound, _ in result.figures.fair_cuts} == {
+        ("resnd_msg", "Len"),
+        ("snd_ack", "Len"),
+    }
+    [case] = live_record(system, result).cases
+    assert case.status == "passed"
+    assert case.message.endswith(
+        "whether the steps that a bound cut are possible or not: resnd_msg by Len, snd_ack by Len"
+    )
 
 
 def test_a_cut_of_an_unfair_action_matters_to_nobody(compiled: Compiled) -> None:

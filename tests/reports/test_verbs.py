@@ -136,7 +136,7 @@ ANSWERS = {
     "no states for liveness": Answer(
         "live lease.py --budget 10states", 20, ("live lease.py tiny",), {}, every="unanswered"
     ),
-    "cut": Answer("live lamp.py", 20, ("live lamp.py tiny",), {"ages (LA-03)": "unanswered"}, every="unanswered"),
+    "cut": Answer("live lamp.py", 20, ("live lamp.py tiny",), {"ages (LA-03)": "unanswered"}, every="passed"),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.check.live.engine import live
 from holdfast.check.tlc import liveness
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.answer import Finding, TlcError
@@ -13,6 +14,7 @@ from tests.tla.asking import opinion, system_of
 
 MAILBOX = "tests/tla/models/mailbox.py"
 LAMP = "tests/tla/models/lamp.py"
+ALTERNATING = "tests/live/models/alternating_bit.py"
 LONG = 3_000
 """Seconds for runs that take minutes."""
 
@@ -46,6 +48,14 @@ def test_what_a_bound_cuts_is_impossible_to_tlc(tools: Tools) -> None:
     assert (found.ours, found.only_if_cut, found.theirs) == ((), ("ages",), ("ages",))
     assert found.agrees
     assert [run.claim for run in found.runs] == [None]
+
+
+@pytest.mark.slow
+def test_a_cut_on_which_nothing_depends_holds_for_both(tools: Tools) -> None:
+    """A full channel cuts fair sends of the alternating bit; what is sent arrives, says TLC, and so does ``live``."""
+    found = compared(opinion(tools, system_of(ALTERNATING), target=ALTERNATING))
+    assert (found.ours, found.only_if_cut, found.theirs, found.differences) == ((), (), (), ())
+    assert live(system_of(ALTERNATING), system_of(ALTERNATING).scopes["tiny"]).exit_code == 0
 
 
 def test_fairness_that_counts_ghosts_is_noticed(tools: Tools) -> None:

@@ -5,9 +5,11 @@ finite graph some such run is a lasso: from a state that owes the goal on, it pa
 in the end goes round in a fair component of these. So the states with the goal are removed, the states that a debt
 reaches are kept, and fair components of what is left are violations.
 
-A bound of the scope may cut a step of a fair action. Then the run goes on otherwise than the protocol would have it,
-and neither answer is to be trusted: a run counts as a violation only if it is fair even though the cut step is taken
-for possible, and ``exhausted`` is said only if no step of a fair action was cut anywhere.
+A bound of the scope may cut a step of a fair action. Fairness has two readings then. In the protocol the cut step is
+possible, so that a run that never takes it may be unfair; to TLC, which knows of no bound, it is impossible. Every run
+that is fair in the protocol's reading is fair in TLC's as well. So a run counts as a violation only if it is fair while
+cut steps count as possible, ``exhausted`` is said only if no run is one while they count as impossible, and what lies
+between is ``inconclusive``.
 """
 
 from __future__ import annotations
@@ -209,9 +211,9 @@ class _Liveness:
             verdict = "violated"
             if spent is not None:
                 self.notes.append(f"Not all was looked at ({spent}).")
-        elif spent is not None or figures.fair_cuts:
+        elif spent is not None or any(each.only_if_cut is not None for each in figures.owed):
             verdict = "inconclusive"
-        if verdict == "inconclusive" and spent is None:
+        if not shown and spent is None and figures.fair_cuts:
             self.notes.append(_about_cuts(figures))
         return LiveResult(
             engine="live",
@@ -295,12 +297,11 @@ class _Liveness:
 
 
 def _about_cuts(figures: LiveFigures) -> str:
-    """What the cuts of fair actions mean, and what helps."""
+    """Whether the answer depends on the cut steps of fair actions, and if so what helps."""
     suspects = [each for each in figures.owed if each.only_if_cut is not None]
-    if suspects:
-        said = f"Taken for impossible, what was cut would starve {', '.join(each.claim.title for each in suspects)}."
-    else:
-        said = "Nothing that is owed starves, whether what was cut is taken for possible or not."
+    if not suspects:
+        return "Nothing starves, whether cut steps count as possible or not, so the answer does not depend on them."
+    said = f"If cut steps count as impossible, {', '.join(each.claim.title for each in suspects)} starves."
     bounds = list(dict.fromkeys(bound for _, bound, _ in figures.fair_cuts if bound != BUDGET))
     budgets = list(dict.fromkeys(action for action, bound, _ in figures.fair_cuts if bound == BUDGET))
     remedies = [f"in which {' and '.join(bounds)} cannot be exceeded"] if bounds else []

@@ -23,7 +23,7 @@ class Owed:
 
     ``instances`` counts the values of its parameters, ``owing`` the states in which an instance's goal is owed, summed
     over the instances; ``triggered`` tells whether any state meets a trigger. ``only_if_cut`` is the length of a run
-    that would violate it, if what a bound cut were impossible; None if there is none.
+    that violates it if cut steps count as impossible, and is unfair otherwise; None if there is none.
     """
 
     claim: Claim
@@ -161,7 +161,7 @@ def _verdict(result: LiveResult) -> str:
             return f"{what}: no answer ({result.ended_by}); liveness is decided on the whole graph alone"
         case "inconclusive":
             cuts = ", ".join(f"{name} by {bound}" for name, bound, _ in result.figures.fair_cuts)
-            return f"{what}: no answer: a bound of the scope cut what must happen some time: {cuts}"
+            return f"{what}: no answer: it depends on steps that a bound of the scope cut: {cuts}"
 
 
 def _figures(result: LiveResult) -> Iterator[tuple[str, str]]:

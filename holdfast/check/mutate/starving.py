@@ -35,5 +35,5 @@ def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits
             return Starved(tuple(Kill.of(trace) for trace in found.findings), found.findings[0])
         limits.check(found.ended_by)
         if found.verdict == "inconclusive":
-            ended_by = ended_by or found.ended_by or f"scope {scope.name} cuts what must happen some time"
+            ended_by = ended_by or found.ended_by or f"in scope {scope.name} it depends on steps that a bound cut"
     return Starved(ended_by=ended_by)

@@ -1,7 +1,8 @@
 """TLC and ``live`` on what a model owes: which leads-to properties are violated, and by what runs.
 
-TLC knows of no bound that cuts: to it a step beyond the scope is none. So it has to find violated what ``live`` does,
-and what ``live`` says would be, if what a bound cuts were impossible.
+TLC treats cut steps as impossible: in the module a bound is part of the action's condition. So it has to find violated
+what ``live`` does, and what ``live`` finds violated only if cut steps count as impossible. Where ``live`` says
+``exhausted``, TLC finds nothing violated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from holdfast.trace.trace import Trace
 class LiveAgreement:
     """What both find of each leads-to, by its name in the order of the source.
 
-    ``ours`` is violated according to ``live``, ``only_if_cut`` would be, if what a bound cuts were impossible;
+    ``ours`` is violated according to ``live``, ``only_if_cut`` would be, if cut steps were impossible;
     ``theirs`` is violated according to TLC, which shows it by ``runs``. ``differences`` is empty if they agree; each
     begins with the name of its property and a colon.
     """
