@@ -225,9 +225,13 @@ class Replayer:
 
 
 def _for_lassos(selection: Selection, system: System, ghosts: frozenset[str]) -> Selection:
-    """What can be asked of runs that keep these ghosts alone."""
+    """What can be asked of runs that keep these ghosts alone.
+
+    A deadlock can if every @final can be read: a state that one of them allows is none.
+    """
     readable = tuple(prop for prop in selection.properties if ghosts_read(system, [prop]) <= ghosts)
-    return attrs.evolve(selection, properties=readable, ghosts=ghosts)
+    deadlock = selection.deadlock and all(prop in readable for prop in selection.of_kind("final"))
+    return attrs.evolve(selection, properties=readable, deadlock=deadlock, ghosts=ghosts)
 
 
 def with_every_ghost(trace: Trace, system: System, scope: Scope) -> Trace:

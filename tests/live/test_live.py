@@ -11,6 +11,7 @@ from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.live.result import live_to_json, render_live
 from holdfast.check.records.live import live_record
+from holdfast.check.replay import Replayer
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
@@ -266,6 +267,46 @@ def test_the_alternating_bit_delivers_in_bounded_channels() -> None:
     assert case.message.endswith(
         "whether the steps that a bound cut are possible or not: resnd_msg by Len, snd_ack by Len"
     )
+
+
+GHOSTLY_END = """
+on: bool
+ever: Ghost[bool]
+tiny = Scope({})
+@init
+def begin(self) -> None:
+    self.on = False
+    self.ever = False
+@action
+def go(self) -> None:
+    self.on = not self.on
+    self.ever = True
+@final
+def done(self) -> bool:
+    return self.ever
+@leads_to
+def comes(self) -> tuple[bool, bool]:
+    \"\"\"LV-01. It comes.\"\"\"
+    return not self.on, self.on
+"""
+
+
+def test_a_final_that_reads_another_ghost_is_no_obstacle(compiled: Compiled) -> None:
+    """A lasso keeps the ghosts of its leads-to alone; a @final that reads another one is not asked on it."""
+    system = compiled(GHOSTLY_END)
+    result = answer(system)
+    assert (result.exit_code, [trace.shown.name for trace in result.findings]) == (13, ["comes"])
+    lasso = Replayer(system, system.scopes["tiny"], leads_to=tuple(system.of_kind("leads_to")))
+    assert lasso.claim_names == ("comes",)
+
+
+def test_no_deadlock_is_asked_where_one_final_of_two_can_be_read(compiled: Compiled) -> None:
+    """The state that only the @final with the dropped ghost allows would count as a deadlock."""
+    text = GHOSTLY_END.replace("@leads_to", "@final\ndef on_at_last(self) -> bool:\n    return self.on\n@leads_to")
+    system = compiled(text)
+    lasso = Replayer(system, system.scopes["tiny"], leads_to=tuple(system.of_kind("leads_to")))
+    assert "deadlock" not in lasso.claim_names
+    assert "deadlock" in Replayer(system, system.scopes["tiny"]).claim_names
 
 
 def test_a_cut_of_an_unfair_action_matters_to_nobody(compiled: Compiled) -> None:
