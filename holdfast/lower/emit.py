@@ -17,6 +17,7 @@ from holdfast.ir.system import Action, Param
 from holdfast.ir.types import OptionalType, Scalar
 from holdfast.lower.expressions import Expressions, origin
 from holdfast.lower.layout import Layout
+from holdfast.lower.names import code_name, local_name
 from holdfast.lower.prune import prune
 from holdfast.lower.sinks import Sink
 from holdfast.lower.terms import FALSE, TRUE, Term, literal, subtract, term, truth
@@ -173,7 +174,7 @@ class Emitter(Expressions):
         if code.hi < 0 or code.lo > last:
             self.cut(str(plain), at)
             return None
-        code = self.local("v", code)
+        code = self.kept(self.scratch("v"), code)
         beyond = f"{code.text} > {last}" if code.lo >= 0 else f"not 0 <= {code.text} <= {last}"
         with self.when(truth(beyond)):
             self.cut(str(plain), at)
@@ -187,12 +188,11 @@ class Emitter(Expressions):
     def let(self, stmt: Let) -> bool:
         """Name a value; in a loop that is written out, each turn has a name of its own."""
         value = self.expr(stmt.value)
-        self.names[stmt.name] = value if value.constant else self.local(stmt.name, value)
+        self.names[stmt.name] = value if value.constant else self.kept(local_name(stmt.name, self.fresh()), value)
         return True
 
-    def local(self, stem: str, value: Term) -> Term:
-        """A value kept under a fresh Python name."""
-        name = self.scratch(stem)
+    def kept(self, name: str, value: Term) -> Term:
+        """A value kept under a Python name."""
         self.line(f"{name} = {value.text}")
         return Term(name, value.lo, value.hi)
 
@@ -252,11 +252,6 @@ class Emitter(Expressions):
         if len(self.lines) == start:
             self.line("pass")
         self.depth -= 1
-
-
-def code_name(param: Param) -> str:
-    """The Python name of a parameter's code; the underscore keeps it apart from all other names."""
-    return f"{param.name}_"
 
 
 def writes(stmt: Stmt) -> bool:

@@ -34,6 +34,7 @@ from holdfast.ir.expr import (
 from holdfast.ir.system import Param
 from holdfast.ir.types import EnumType, IntType, Key, OptionalType, Plain, Scalar
 from holdfast.lower.layout import Layout
+from holdfast.lower.names import numbered
 from holdfast.lower.terms import (
     FALSE,
     TRUE,
@@ -78,7 +79,7 @@ class Expressions:
         self.state = "s"
         self.old = "o"
         self._nodes = 0
-        self._scratch = 0
+        self._fresh = 0
 
     def expr(self, node: Expr) -> Term:  # noqa: C901 - one case for each kind of node
         """The term for an expression."""
@@ -126,10 +127,14 @@ class Expressions:
                 f"in scope {self.layout.scope.name}; use a smaller scope"
             )
 
-    def scratch(self, stem: str = "t") -> str:
+    def fresh(self) -> int:
+        """A number not used before in this function."""
+        self._fresh += 1
+        return self._fresh
+
+    def scratch(self, family: str = "t") -> str:
         """A Python name not used before in this function."""
-        self._scratch += 1
-        return f"{stem}_{self._scratch}"
+        return numbered(family, self.fresh())
 
     def parameter(self, param: Param, text: str) -> None:
         """Let a parameter's name stand for the code that ``text`` gives."""

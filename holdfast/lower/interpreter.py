@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from holdfast.ir.errors import ModelError, UsageError
@@ -11,6 +12,7 @@ from holdfast.ir.expr import Read, walk
 from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.emit import Emitter
 from holdfast.lower.layout import Layout
+from holdfast.lower.names import numbered
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.predicates import condition, first_failing, parameters, predicate
 from holdfast.lower.sinks import Every, One, Sink
@@ -50,7 +52,9 @@ class Interpreter:
         self.sources: dict[str, str] = {}
         """The generated functions' texts, by name, for whoever wants to look."""
         self._emitter = emitter
-        self._functions: dict[str, Callable[..., Any]] = {}
+        self._instances: dict[str, Callable[[bytes, Args], Outcome]] = {}
+        self._predicates: dict[tuple[str, int], tuple[Property, Callable[..., bool]]] = {}
+        """By part and identity of a property, which the entry keeps from being another's; two may share a name."""
         self._outcomes: list[Refused | Cut] = []
         self._globals: dict[str, Any] = {
             "HIT": self.statistics.hits,
@@ -59,7 +63,9 @@ class Interpreter:
             "Taken": Taken,
         }
         self._actions = {action.name: action for action in (system.init, *system.actions)}
-        self.successors = tuple(self._every(action) for action in system.actions)
+        self.successors = tuple(
+            self._every(numbered("every", number), action) for number, action in enumerate(system.actions)
+        )
 
         wanted = [prop for prop in system.properties if self._readable(prop)] if properties is None else properties
         self.checked = tuple(prop for prop in wanted if prop.kind in ("invariant", "lemma"))
@@ -67,11 +73,11 @@ class Interpreter:
         self.checked_steps = tuple(prop for prop in wanted if prop.kind == "step")
         """What ``steps`` looks at, in that order."""
         self.invariants: Callable[[bytes], int] = self._define(
-            "invariants", first_failing("invariants", [self._condition(prop) for prop in self.checked])
+            "invariants", "invariants", first_failing("invariants", [self._condition(prop) for prop in self.checked])
         )
         """From a state to the index in ``checked`` of the first that fails, or -1 if all hold."""
         self.steps: tuple[Callable[[bytes, bytes, Args], int], ...] = tuple(
-            self._steps_of(action) for action in system.actions
+            self._steps_of(numbered("steps", number), action) for number, action in enumerate(system.actions)
         )
         """For each action: from *new* state, *old* state and its arguments to the index in ``checked_steps``, or -1."""
 
@@ -87,7 +93,7 @@ class Interpreter:
         Raises ModelError if one assigns beyond a bound of the scope, or if there is none.
         """
         init = self.system.init
-        found = self._every(init)(self.layout.blank())
+        found = self._every_start(self.layout.blank())
         if any(action == init.name for action, _ in self.statistics.cuts):
             self._refuse_start()
         if not found:
@@ -99,6 +105,10 @@ class Interpreter:
             )
         # Of equal keys the last one stays, so the least arguments come last.
         return sorted(dict(sorted(found, reverse=True)).items())
+
+    @cached_property
+    def _every_start(self) -> Successors:
+        return self._every("every_start", self.system.init)
 
     def _refuse_start(self) -> None:
         init = self.system.init
@@ -118,17 +128,16 @@ class Interpreter:
         if found is None:
             raise UsageError(f"{self.system.name} has no action {action}; it has {', '.join(list(self._actions)[1:])}")
         assert len(args) == len(found.params), (action, args)
-        name = f"step_{action}"
-        function = self._functions.get(name) or self._define(
-            name, self._writer(f"action {action}", One(self._outcomes)).one_instance(name, found)
-        )
-        outcome: Outcome = function(state, args)
-        return outcome
+        if action not in self._instances:
+            name, what = numbered("step", len(self._instances)), f"action {action}"
+            source = self._writer(what, One(self._outcomes)).one_instance(name, found)
+            self._instances[action] = self._define(name, what, source)
+        return self._instances[action](state, args)
 
-    def _every(self, action: Action) -> Successors:
-        name = f"every_{action.name}"
-        sink = Every(action.name, self.statistics)
-        found: Successors = self._define(name, self._writer(f"action {action.name}", sink).every_instance(name, action))
+    def _every(self, name: str, action: Action) -> Successors:
+        what = f"action {action.name}"
+        source = self._writer(what, Every(action.name, self.statistics)).every_instance(name, action)
+        found: Successors = self._define(name, what, source)
         return found
 
     # Properties -----------------------------------------------------------------------------------------------
@@ -154,25 +163,23 @@ class Interpreter:
         return self._property(prop, "trigger")(state, state if old is None else old, args)
 
     def _property(self, prop: Property, part: Literal["body", "goal", "trigger"]) -> Callable[..., bool]:
-        name = f"{part}_{prop.name}"
-        found = self._functions.get(name)
+        found = self._predicates.get((part, id(prop)))
         if found is None:
             expr = {"body": prop.body, "goal": prop.goal, "trigger": prop.trigger}[part]
             assert expr is not None, f"{prop.name} has no {part}"
-            source = predicate(
-                self._writer(f"property {prop.title}"), name, expr, parameters(prop, self._action_of(prop))
-            )
-            found = self._define(name, source)
-        return found
+            name, what = numbered("says", len(self._predicates)), f"property {prop.title}"
+            source = predicate(self._writer(what), name, expr, parameters(prop, self._action_of(prop)))
+            found = self._predicates[part, id(prop)] = (prop, self._define(name, what, source))
+        return found[1]
 
     def _condition(self, prop: Property) -> Term:
         return condition(self._writer(f"property {prop.title}"), prop.body, parameters(prop, self._action_of(prop)))
 
-    def _steps_of(self, action: Action) -> Callable[[bytes, bytes, Args], int]:
+    def _steps_of(self, name: str, action: Action) -> Callable[[bytes, bytes, Args], int]:
         """A property of another action's steps says nothing about this one's."""
-        name = f"steps_{action.name}"
         conditions = [self._condition(prop) if prop.of in (None, action.name) else None for prop in self.checked_steps]
-        found: Callable[[bytes, bytes, Args], int] = self._define(name, first_failing(name, conditions))
+        what = f"the step properties of {action.name}"
+        found: Callable[[bytes, bytes, Args], int] = self._define(name, what, first_failing(name, conditions))
         return found
 
     def _action_of(self, prop: Property) -> Action | None:
@@ -186,17 +193,17 @@ class Interpreter:
     def _writer(self, what: str, sink: Sink | None = None) -> Emitter:
         return self._emitter(self.layout, what, sink or One(self._outcomes))
 
-    def _define(self, name: str, source: str) -> Any:
-        if name not in self._functions:
-            self.sources[name] = source
-            try:
-                code = compile(source, f"<{self.system.name}.{name} at {self.scope.name}>", "exec")
-            except (SyntaxError, RecursionError, MemoryError) as error:
-                # The source is well formed, so it can only be that Python's own limits on nesting are passed.
-                raise UsageError(
-                    f"{self.system.name}: the function {name} nests too deeply in scope {self.scope.name} ({error}); "
-                    "use a smaller scope, or fewer branches within one another"
-                ) from None
-            exec(code, self._globals)  # noqa: S102 - the source is written here, from checked expressions
-            self._functions[name] = self._globals[name]
-        return self._functions[name]
+    def _define(self, name: str, what: str, source: str) -> Any:
+        """The function of that name in the source; ``what`` it is of stands in messages."""
+        assert name not in self._globals, name
+        self.sources[name] = source
+        try:
+            code = compile(source, f"<{self.system.name}: {what} at {self.scope.name}>", "exec")
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            # The source is well formed, so it can only be that Python's own limits on nesting are passed.
+            raise UsageError(
+                f"{self.system.name}: {what} nests too deeply in scope {self.scope.name} ({error}); "
+                "use a smaller scope, or fewer branches within one another"
+            ) from None
+        exec(code, self._globals)  # noqa: S102 - the source is written here, from checked expressions
+        return self._globals[name]

@@ -10,6 +10,7 @@ from holdfast.ir.system import Action
 from holdfast.lower.emit import Emitter
 from holdfast.lower.fairness import FREE, Demands, protocol_cells
 from holdfast.lower.layout import Layout
+from holdfast.lower.names import numbered
 from holdfast.lower.sinks import Every
 from holdfast.lower.statistics import Statistics
 
@@ -46,7 +47,7 @@ class LabelledSteps:
         return [step for function in self._functions for step in function(state)], self._cuts
 
     def _function(self, index: int, action: Action, statistics: Statistics) -> Callable[[bytes], list[Labelled]]:
-        name = f"labelled_{action.name}"
+        name = numbered("labelled", index)
         sink = _Sink(index, action.name, statistics, self.demands, self.layout)
         source = self._emitter(self.layout, f"action {action.name}", sink).every_instance(name, action)
         exec(compile(source, f"<{self.layout.system.name}.{name}>", "exec"), self._globals)  # noqa: S102 - written here

@@ -275,7 +275,7 @@ def test_nesting_beyond_python_is_refused(streams: System) -> None:
     for _ in range(120):
         body = (If(Read("opened", (Lit(0, SortType("Stream")),), BOOL), body, (), at),)
     deep = attrs.evolve(streams, actions=(Action("dig", (), body, "", at),), properties=())
-    with pytest.raises(UsageError, match=r"every_dig nests too deeply in scope tiny.*indentation"):
+    with pytest.raises(UsageError, match=r"action dig nests too deeply in scope tiny.*indentation"):
         at_tiny(deep)
 
 
@@ -303,4 +303,4 @@ def test_generated_code_does_not_depend_on_hash_order() -> None:
         for seed in ("1", "2")
     }
     assert len(texts) == 1
-    assert b"def every_settle" in texts.pop()
+    assert b"def every_0" in texts.pop()

@@ -28,6 +28,8 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from holdfast.lower.names import refuse_clashes
+
 HEAD = '''"""Generated: the kernel of one model in one scope."""
 
 import numba
@@ -68,9 +70,9 @@ class Kept:
 
 
 def kernel_text(functions: str, driver: str) -> str:
-    """The whole module: the model's functions, and the driver that calls them."""
+    """The whole module: the model's functions, and the driver that calls them. No name in it is defined twice."""
     template = _source(driver)
-    return f"{HEAD}{functions}\n\n{template.partition(TEMPLATE_BEGINS)[2]}"
+    return refuse_clashes(f"{HEAD}{functions}\n\n{template.partition(TEMPLATE_BEGINS)[2]}")
 
 
 def build(functions: str, driver: str = "driver.py") -> ModuleType:

@@ -14,12 +14,12 @@ import numpy as np
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.stmt import Require
 from holdfast.ir.system import Action
-from holdfast.lower.emit import code_name
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.kernel import Words
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.source import Source
+from holdfast.lower.names import code_name
 from holdfast.lower.statistics import Statistics
 
 MOST_ACTIONS = 62
@@ -76,7 +76,7 @@ class _CompareSource(Source):
             parts += [self._instance(action, "instance", _Whether(self)), self._differs(action)]
         lines = ["def differs(s, wanted, whole, mutant):"]
         lines += [
-            f"    if wanted & {1 << index} and differs_{action.name}(s, whole, mutant): return True"
+            f"    if wanted & {1 << index} and {self.name('differs', action)}(s, whole, mutant): return True"
             for index, action in enumerate(self.system.actions)
         ]
         parts.append("\n".join([*lines, "    return False", ""]))
@@ -88,7 +88,7 @@ class _CompareSource(Source):
 
     def _differs(self, action: Action) -> str:
         return "\n".join(
-            [f"def differs_{action.name}(s, whole, mutant):", *self._compared(action), "    return False", ""]
+            [f"def {self.name('differs', action)}(s, whole, mutant):", *self._compared(action), "    return False", ""]
         )
 
     def _compared(self, action: Action) -> Iterator[str]:
@@ -97,8 +97,9 @@ class _CompareSource(Source):
             yield f"{indent}for {code_name(param)} in range({self.layout.codes(param.type)}):"
             indent += "    "
         args = "".join(f", {code_name(param)}" for param in action.params)
-        yield f"{indent}one, t = instance_{action.name}(s{args}, whole)"
-        yield f"{indent}two, u = instance_{action.name}(s{args}, mutant)"
+        instance = self.name("instance", action)
+        yield f"{indent}one, t = {instance}(s{args}, whole)"
+        yield f"{indent}two, u = {instance}(s{args}, mutant)"
         yield f"{indent}if one != two or t != u: return True"
 
 

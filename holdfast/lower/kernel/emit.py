@@ -12,9 +12,10 @@ from holdfast.ir.expr import Fold, Read
 from holdfast.ir.stmt import Assign, Fill
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import OptionalType, Plain
-from holdfast.lower.emit import Emitter, code_name
+from holdfast.lower.emit import Emitter
 from holdfast.lower.expressions import origin
 from holdfast.lower.kernel.packing import Packing, Slot
+from holdfast.lower.names import code_name
 from holdfast.lower.sinks import Sink
 from holdfast.lower.terms import FALSE, TRUE, Term, add, literal, subtract, term, truth
 
@@ -120,7 +121,7 @@ class KernelEmitter(Emitter):
         field = self.layout.field(stmt.var)
         code = self.admitted(self.expr(stmt.value), field.type, stmt.at)
         if code is not None:
-            code = code if code.constant else self.local("v", code)
+            code = code if code.constant else self.kept(self.scratch("v"), code)
             for place in range(field.count):
                 self.store(field.offset, literal(place), code)
         return code is not None

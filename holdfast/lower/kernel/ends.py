@@ -38,18 +38,22 @@ class Gather:
         return [f"bump(notes, CUTS + {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]
 
     def taken(self, state: str, args: str) -> list[str]:
-        name, comma = self.action.name, f", {args}" if args else ""
-        number = self.source.system.actions.index(self.action)
+        comma = f", {args}" if args else ""
+        steps, triggers, again = (
+            self.source.name(family, self.action) for family in ("steps", "step_triggers", "again")
+        )
         lines = [f"t = ({state},)"]
         own = self.source.steps_of(self.action)
         if own:
             lines += [
-                f"bad = steps_{name}(t, s{comma})",
+                f"bad = {steps}(t, s{comma})",
                 "if bad: note_steps(notes, bad, t, s)",
-                f"if peek(notes, PENDING) & {own}: note_triggers(notes, step_triggers_{name}(t, s{comma}))",
+                f"if peek(notes, PENDING) & {own}: note_triggers(notes, {triggers}(t, s{comma}))",
             ]
         if self.action in self.source.idempotent:
-            lines.append(f"if t != s: note_repeat(notes, {number}, again_{name}(t{comma}, notes), t, s)")
+            lines.append(
+                f"if t != s: note_repeat(notes, {self.source.number(self.action)}, {again}(t{comma}, notes), t, s)"
+            )
         return [*lines, "put(rows, k, t)", "k += 1"]
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action, Property
-from holdfast.lower.emit import code_name
 from holdfast.lower.fairness import FREE, Demands
 from holdfast.lower.kernel.ends import Gather
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.source import Source
+from holdfast.lower.names import code_name, numbered
 from holdfast.lower.state_graph import FLAGS, words_of_flags
 from holdfast.lower.statistics import Statistics
 
@@ -33,7 +33,7 @@ class GraphSource(Source):
         parts = [*self._states()]
         parts += [self._every(action, "every", _Label(self, action, self.demands)) for action in self.system.actions]
         parts.append(self._successors())
-        parts += [self._asked(prop) for prop in self.leads_to]
+        parts += [self._asked(number, prop) for number, prop in enumerate(self.leads_to)]
         return self._module(parts)
 
     def places(self) -> dict[str, int]:
@@ -54,13 +54,13 @@ class GraphSource(Source):
         return found | {"NOTES": start, "FREE": FREE, "FLAGS": FLAGS, "FLAG_WORDS": words_of_flags(self.demands)}
 
     def _successors(self) -> str:
-        calls = [f"    k = every_{action.name}(s, k, rows, notes)" for action in self.system.actions]
+        calls = [f"    k = {self.name('every', action)}(s, k, rows, notes)" for action in self.system.actions]
         return "\n".join(["def successors(s, rows, notes):", "    k = 0", *calls, "    return k", ""])
 
-    def _asked(self, prop: Property) -> str:
+    def _asked(self, number: int, prop: Property) -> str:
         """For some states, whether the trigger (1) and the goal (2) hold."""
         args = "".join(f", {code_name(param)}" for param in prop.params)
-        asked = [f"def judge_{prop.name}(s{args}):", f"    {self.words('s')} = s", "    found = 0"]
+        asked = [f"def {numbered('judge', number)}(s{args}):", f"    {self.words('s')} = s", "    found = 0"]
         assert prop.goal is not None, prop.name
         for bit, expr in ((1, prop.body), (2, prop.goal)):
             writer = self._writer(prop.title)
@@ -70,10 +70,10 @@ class GraphSource(Source):
             asked.append(f"    if {bool(term.lo) if term.constant else term.text}: found |= {bit}")
         loop = [
             "@entry",
-            f"def asked_{prop.name}(states, n, found{args}):",
+            f"def {numbered('asked', number)}(states, n, found{args}):",
             "    states_at = address(states)",
             "    for i in range(n):",
-            f"        found[i] = judge_{prop.name}(load(states_at, i){args})",
+            f"        found[i] = {numbered('judge', number)}(load(states_at, i){args})",
         ]
         return "\n".join([*asked, "    return found", "", "", *loop, ""])
 
@@ -84,7 +84,7 @@ class _Label(Gather):
     def __init__(self, source: GraphSource, action: Action, demands: Demands) -> None:
         super().__init__(source, action)
         self.label = demands.label_text(action.name)
-        self.index = source.system.actions.index(action)
+        self.index = source.number(action)
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:
         return [*self._flag(), *super().cut(bound, at, leave)]

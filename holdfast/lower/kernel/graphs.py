@@ -15,6 +15,7 @@ from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.graph_source import GraphSource
 from holdfast.lower.kernel.kernel import Words
 from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.names import numbered
 from holdfast.lower.state_graph import Arrays, Pause, StateGraph
 from holdfast.lower.statistics import Statistics
 
@@ -31,6 +32,7 @@ class KernelGraph(StateGraph):
     def __init__(self, machine: Interpreter, demands: Demands, leads_to: Sequence[Property]) -> None:
         self.machine = machine
         self.packing = Packing(machine.layout)
+        self._leads_to = tuple(leads_to)
         self._statistics = Statistics()
         source = GraphSource(self.packing, self._statistics, demands, leads_to)
         self._module: Any = build(source.text(), "graph_driver.py")
@@ -40,7 +42,7 @@ class KernelGraph(StateGraph):
 
     def asked(self, prop: Property, args: Args) -> NDArray[np.uint8]:
         found = np.empty(len(self._states), np.uint8)
-        getattr(self._module, f"asked_{prop.name}")(self._states, len(found), found, *args)
+        getattr(self._module, numbered("asked", self._leads_to.index(prop)))(self._states, len(found), found, *args)
         return found
 
     def draw(self, starts: Sequence[bytes], pause: Pause) -> bool:

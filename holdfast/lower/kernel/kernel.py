@@ -17,6 +17,7 @@ from holdfast.lower.kernel.ends import TAKEN
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.packing import WORD_BITS, Packing
 from holdfast.lower.kernel.source import Source
+from holdfast.lower.names import numbered
 from holdfast.lower.outcome import Outcome, Taken
 from holdfast.lower.statistics import Statistics
 from holdfast.lower.symmetry import Symmetry
@@ -93,7 +94,8 @@ class Kernel:
 
     def step(self, state: bytes, action: str, args: Args) -> Outcome:
         """What becomes of one action with given arguments; the same as the interpreter's answer."""
-        outcome = getattr(self.module, f"outcome_{action}")
+        number = [found.name for found in self.machine.system.actions].index(action)
+        outcome = getattr(self.module, numbered("outcome", number))
         found, words = outcome(self.packing.pack(state), *args, self.notes().block)
         return Taken(self.packing.unpack(words)) if found == TAKEN else self.outcomes[found]
 

@@ -11,12 +11,12 @@ from functools import partial
 
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
-from holdfast.lower.emit import code_name
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.ends import Again, EndWith, Gather
 from holdfast.lower.kernel.notes import Shapes, places, shapes
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.layout import Field
+from holdfast.lower.names import code_name, numbered
 from holdfast.lower.outcome import Cut, Refused
 from holdfast.lower.predicates import parameters
 from holdfast.lower.prune import prune
@@ -112,6 +112,14 @@ class Source:
         place = partial(self.statistics.rule, what) if self.mutable else None
         return KernelEmitter(self.packing, what, sink or Again(self), place)
 
+    def number(self, action: Action) -> int:
+        """The action's place among the actions."""
+        return self.system.actions.index(action)
+
+    def name(self, family: str, action: Action | None) -> str:
+        """The name of the function of that family for an action, or for every step."""
+        return f"{family}_of_all" if action is None else numbered(family, self.number(action))
+
     def words(self, state: str) -> str:
         """The local variables of a state's words, as a tuple."""
         return "".join(f"{state}{word}, " for word in range(self.packing.words)).rstrip()
@@ -172,10 +180,10 @@ class Source:
 
     # Actions --------------------------------------------------------------------------------------------------
 
-    def _every(self, action: Action, name: str, sink: Sink) -> str:
+    def _every(self, action: Action, family: str, sink: Sink) -> str:
         """All steps of an action from ``s``: what becomes of each, the sink says."""
         writer = self._writer(action.name, sink)
-        head = f"{name}_{action.name}(s, k, rows, notes)"
+        head = f"{self.name(family, action)}(s, k, rows, notes)"
         fan = 1
         for param in action.params:
             fan *= self.layout.codes(param.type)
@@ -194,7 +202,7 @@ class Source:
         lines = ["def successors(s, rows, notes):", "    k = 0"]
         for number, action in enumerate(self.system.actions):
             lines += [
-                f"    k0 = k\n    k = every_{action.name}(s, k, rows, notes)",
+                f"    k0 = k\n    k = {self.name('every', action)}(s, k, rows, notes)",
                 f"    bump(notes, TAKEN + {number}, k - k0)",
             ]
         return "\n".join([*lines, *self._look_at_steps(), "    return k", ""])
@@ -207,14 +215,14 @@ class Source:
         """The same for whoever has the notes as an array."""
         inner = self._instance(action, "instance", EndWith(self))
         args = "".join(f", {code_name(param)}" for param in action.params)
-        head = f"@entry\ndef outcome_{action.name}(s{args}, notes):"
-        return f"{inner}\n\n{head}\n    return instance_{action.name}(s{args}, address(notes))\n"
+        head = f"@entry\ndef {self.name('outcome', action)}(s{args}, notes):"
+        return f"{inner}\n\n{head}\n    return {self.name('instance', action)}(s{args}, address(notes))\n"
 
-    def _instance(self, action: Action, name: str, sink: Sink) -> str:
+    def _instance(self, action: Action, family: str, sink: Sink) -> str:
         """What becomes of an action with given arguments in the state ``s``: what the sink returns."""
         writer = self._writer(action.name, sink)
         args = "".join(f", {code_name(param)}" for param in action.params)
-        with writer.function(f"{name}_{action.name}(s{args}, notes)"):
+        with writer.function(f"{self.name(family, action)}(s{args}, notes)"):
             writer.line(f"{self.words('s')} = s")
             for param in action.params:
                 writer.parameter(param, code_name(param))
@@ -261,9 +269,9 @@ class Source:
     def _step_masks(self, action: Action | None, part: str) -> str:
         """Which step properties a step violates (body) or triggers: those of every step (None), or of one action's."""
         args = "".join(f", {code_name(param)}" for param in action.params) if action else ""
-        prefix = "steps" if part == "body" else "step_triggers"
+        family = "steps" if part == "body" else "step_triggers"
         lines = [
-            f"def {prefix}_{action.name if action else 'of_all'}(s, o{args}):",
+            f"def {self.name(family, action)}(s, o{args}):",
             f"    {self.words('s')} = s",
             f"    {self.words('o')} = o",
             "    found = 0",

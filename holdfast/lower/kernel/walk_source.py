@@ -12,10 +12,10 @@ from typing import Any
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
 from holdfast.ir.types import IntType, NatType, OptionalType
-from holdfast.lower.emit import code_name
 from holdfast.lower.kernel.ends import CUT, DIFFERS, Gather
 from holdfast.lower.kernel.source import Source
 from holdfast.lower.layout import Field
+from holdfast.lower.names import code_name
 from holdfast.lower.walking import STATE_BITS, instances, strides
 
 
@@ -44,8 +44,8 @@ class WalkSource(Source):
                 parts.append(self._again(action))
             parts.append(self._every(action, "offer", _Offer(self, action)))
             parts.append(self._judge(action))
-        parts.append(self._dispatch("offers(a, s, seen)", "offer_{}(s, 0, seen, seen)", "0"))
-        parts.append(self._dispatch("judge(a, t, s, number, counts)", "judge_{}(t, s, number, counts)", "0"))
+        parts.append(self._dispatch("offers(a, s, seen)", "offer", "(s, 0, seen, seen)", "0"))
+        parts.append(self._dispatch("judge(a, t, s, number, counts)", "judge", "(t, s, number, counts)", "0"))
         parts.append(self._outline())
         parts.append(self._first_failing("invariants", self.checked))
         parts.append(self._mask("triggers", self.checked, "trigger", failing=False))
@@ -103,7 +103,7 @@ class WalkSource(Source):
 
     def _judge(self, action: Action) -> str:
         """The step properties that a step violates, one bit each; or, if none, -1 for the action's idempotence."""
-        lines = [f"def judge_{action.name}(t, s, number, counts):", "    bad = 0"]
+        lines = [f"def {self.name('judge', action)}(t, s, number, counts):", "    bad = 0"]
         lines += [f"    {line}" for line in self._judged(action)]
         return "\n".join([*lines, "    return bad", ""])
 
@@ -115,20 +115,20 @@ class WalkSource(Source):
             yield f"{code_name(param)} = number // {stride} % {self.layout.codes(param.type)}"
         args = "".join(f", {code_name(param)}" for param in action.params)
         if relevant:
-            yield f"bad = steps_of_all(t, s) | steps_{action.name}(t, s{args})"
-            said = f"step_triggers_of_all(t, s) | step_triggers_{action.name}(t, s{args})"
+            yield f"bad = steps_of_all(t, s) | {self.name('steps', action)}(t, s{args})"
+            said = f"step_triggers_of_all(t, s) | {self.name('step_triggers', action)}(t, s{args})"
             yield f"if peek(counts, 0) & {relevant}: poke(counts, 0, peek(counts, 0) & ~({said}))"
         if idempotent:
             yield "if t != s:"
-            yield f"    bump(counts, REPEATS + {self.system.actions.index(action)}, 1)"
-            yield f"    again = again_{action.name}(t{args}, 0)"
+            yield f"    bump(counts, REPEATS + {self.number(action)}, 1)"
+            yield f"    again = {self.name('again', action)}(t{args}, 0)"
             yield f"    if again == {CUT}: bump(counts, UNSHOWN, 1)"
             yield f"    if again == {DIFFERS} and bad == 0: bad = -1"
 
-    def _dispatch(self, head: str, call: str, none: str) -> str:
+    def _dispatch(self, head: str, family: str, args: str, none: str) -> str:
         """A function that calls that of the action with a given index."""
         lines = [f"def {head}:"]
-        lines += [f"    if a == {index}: return {call.format(a.name)}" for index, a in enumerate(self.system.actions)]
+        lines += [f"    if a == {self.number(a)}: return {self.name(family, a)}{args}" for a in self.system.actions]
         return "\n".join([*lines, f"    return {none}", ""])
 
 
