@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
 from tests.differential.expressions import NAMES, Condition, Expressions
 from tests.differential.vocabulary import (
-    KEYS,
-    PLAIN,
-    SORTS,
-    UNITS,
     Choices,
     Field,
     Helper,
     Sight,
+    Words,
     annotation,
     computed,
     is_computed,
@@ -23,8 +20,6 @@ from tests.differential.vocabulary import (
     optional,
     some,
 )
-
-LOCAL_KINDS = (*PLAIN, *(optional(kind) for kind in PLAIN), *(computed(unit) for unit in UNITS))
 
 
 def indented(lines: Sequence[str]) -> list[str]:
@@ -66,9 +61,11 @@ class Block:
 class Bodies(Expressions):
     """Writes bodies; ``labels`` counts the rules, each of which has a label of its own."""
 
-    def __init__(self, choices: Choices, ticks: int) -> None:
-        super().__init__(choices, ticks)
+    def __init__(self, choices: Choices, bounds: Mapping[str, int], words: Words) -> None:
+        super().__init__(choices, bounds, words)
         self.labels = 0
+        plain = words.plain
+        self.local_kinds = (*plain, *(optional(kind) for kind in plain), *(computed(unit) for unit in words.units))
 
     def label(self) -> str:
         """A new label, in quotes."""
@@ -131,7 +128,7 @@ class Bodies(Expressions):
     def local(self, sight: Sight, annotated: int = 30) -> tuple[str, Sight] | None:
         """A line that names a value, and what is in sight after it; None if all names are taken."""
         name = self.fresh(sight)
-        kinds = [kind for kind in LOCAL_KINDS if is_optional(kind) or self.reaches(kind, sight)]
+        kinds = [kind for kind in self.local_kinds if is_optional(kind) or self.reaches(kind, sight)]
         kind = self.choices.one(kinds)
         if name is None:
             return None
@@ -204,7 +201,7 @@ class Bodies(Expressions):
         if not self.may_read(field, sight):
             return
         target = self.cell("self", field, sight, depth=1 if self.choices.chance(20) else 0)
-        augmented = some(field.kind) in UNITS and not field.ghost and not sight.in_ghost
+        augmented = some(field.kind) in self.words.units and not field.ghost and not sight.in_ghost
         if augmented and (not is_optional(field.kind) or target in sight.known) and self.choices.chance(50):
             if self.choices.chance(20):
                 block.lines.append(f"{target} *= {self.choices.between(0, 2)}")
@@ -217,7 +214,7 @@ class Bodies(Expressions):
 
     def assigned(self, kind: str, sight: Sight) -> str:
         """What is written to a cell: a computed number only where it is more than a literal."""
-        if kind in UNITS and self.choices.chance(40):
+        if kind in self.words.units and self.choices.chance(40):
             return self.number(kind, sight, 2, bare=False)
         return self.fitting(kind, sight) if is_optional(kind) else self.value(kind, sight)
 
@@ -288,7 +285,7 @@ class Bodies(Expressions):
         """A loop: each field that it writes is touched at cells of the loop's variable alone."""
         sight = block.sight
         name = self.fresh(sight)
-        domain = self.choices.one(KEYS)
+        domain = self.choices.one(self.words.keys)
         free = [
             (field, place)
             for field in sight.writable
@@ -360,6 +357,6 @@ class Bodies(Expressions):
         return lines
 
 
-def needs(fields: Sequence[Field]) -> list[str]:
+def needs(fields: Sequence[Field], sorts: Sequence[str]) -> list[str]:
     """The Sorts of which an initial condition needs an element, for fields that hold one and never None."""
-    return [sort for sort in SORTS if any(field.kind == sort for field in fields)]
+    return [sort for sort in sorts if any(field.kind == sort for field in fields)]

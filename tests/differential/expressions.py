@@ -10,18 +10,14 @@ import attrs
 
 from tests.differential.vocabulary import (
     BOOL,
-    GAP,
     GAP_BOUNDS,
-    KEYS,
     MODE,
-    SORTS,
-    TICK,
-    UNITS,
     Choices,
     Field,
     Helper,
     Sight,
     Touch,
+    Words,
     computed,
     is_computed,
     is_optional,
@@ -48,10 +44,11 @@ class Condition:
 class Expressions:
     """Writes expressions. ``touched`` collects the cells that the body at hand reads and writes."""
 
-    def __init__(self, choices: Choices, ticks: int) -> None:
+    def __init__(self, choices: Choices, bounds: Mapping[str, int], words: Words) -> None:
         self.choices = choices
-        self.ticks = ticks
-        """The bound of Tick: a greater literal is no key."""
+        self.words = words
+        self.bounds = bounds
+        """Of each Nat the greatest value: a greater literal is no key."""
         self.touched: list[Touch] = []
 
     # Values of any kind ---------------------------------------------------------------------------------------
@@ -63,7 +60,7 @@ class Expressions:
         if is_computed(kind):
             return self.number(kind.removeprefix("computed").strip(), sight, depth)
         makers = self.reads(kind, sight, depth)
-        if not is_optional(kind) and kind not in SORTS:
+        if not is_optional(kind) and kind not in self.words.sorts:
             makers.append((3, lambda: self.literal(kind)))
         if depth > 0 and self.reaches(kind, sight):
             makers.append((1, lambda: self.if_else(kind, sight, depth)))
@@ -78,7 +75,7 @@ class Expressions:
         """An expression where this kind is wanted: None, a plain value or a computed number may stand there too."""
         ghost = sight.in_ghost or sight.ghosts
         if not is_optional(kind):
-            computes = kind in UNITS and not ghost and self.choices.chance(40)
+            computes = kind in self.words.units and not ghost and self.choices.chance(40)
             return self.value(computed(kind), sight, depth) if computes else self.value(kind, sight, depth)
         plain = some(kind)
         makers: list[tuple[int, Maker]] = [(1, lambda: "None")]
@@ -87,7 +84,7 @@ class Expressions:
             makers.append((1, lambda: self.chosen_or_none(plain, sight, depth)))
         if self.reaches(kind, sight):
             makers.append((2, lambda: self.value(kind, sight, depth)))
-        if plain in UNITS and not ghost:
+        if plain in self.words.units and not ghost:
             makers.append((2, lambda: self.number(plain, sight, depth, bare=False)))
         return self.choices.weighted(makers)()
 
@@ -96,15 +93,15 @@ class Expressions:
         match kind:
             case "Mode":
                 return f"Mode.{self.choices.one('ABC')}"
-            case "Tick":
-                return f"Tick({self.choices.below(self.ticks + 1)})"
             case "Gap":
                 return f"Gap({self.choices.between(*GAP_BOUNDS)})"
+        if kind in self.bounds:
+            return f"{kind}({self.choices.below(self.bounds[kind] + 1)})"
         return self.choices.one(("True", "False"))
 
     def reaches(self, kind: str, sight: Sight) -> bool:
         """Whether there is a value of the kind to start from: Sorts have no literals."""
-        if not is_optional(kind) and kind not in SORTS:
+        if not is_optional(kind) and kind not in self.words.sorts:
             return True
         return bool(self.reads(kind, sight, 0))
 
@@ -134,7 +131,7 @@ class Expressions:
     def names_for(self, key: str, sight: Sight) -> bool:
         """Whether a key of this kind is at hand without reading a map."""
         return (
-            key not in SORTS
+            key not in self.words.sorts
             or any(local.kind == key and (sight.ghosts or not local.ghost) for local in sight.names.values())
             or any(field.kind == key and not field.keys and not field.ghost for field in sight.fields)
         )
@@ -165,7 +162,7 @@ class Expressions:
             for name, local in sight.names.items()
             if local.kind == kind and (sight.ghosts or not local.ghost)
         ]
-        if kind not in SORTS:
+        if kind not in self.words.sorts:
             simple.append((2, lambda: self.literal(kind)))
         scalars = [
             f for f in sight.fields if f.kind == kind and not f.keys and not f.ghost and f.name not in sight.held
@@ -331,7 +328,7 @@ class Expressions:
         if not self.choices.chance(50):
             return Condition(f"({test})", held=fact)
         inner = sight.knowing(fact)
-        if plain in UNITS:
+        if plain in self.words.units:
             use = f"{self.mention(text, inner)} {self.choices.one(ORDERS)} {self.number(plain, inner, 0)}"
         elif plain == BOOL:
             use = self.mention(text, inner)
@@ -345,11 +342,12 @@ class Expressions:
 
     def comparison(self, sight: Sight, depth: int) -> Condition:
         """A comparison, a chain of them, or membership in a tuple."""
-        kinds = [kind for kind in (TICK, GAP, MODE, *SORTS, BOOL) if self.reaches(kind, sight)]
-        kinds += [optional(kind) for kind in (*SORTS, TICK, MODE) if self.reads(optional(kind), sight, 0)]
+        kinds = [kind for kind in (*self.words.units, MODE, *self.words.sorts, BOOL) if self.reaches(kind, sight)]
+        holders = (*self.words.sorts, *self.words.nats, MODE)
+        kinds += [optional(kind) for kind in holders if self.reads(optional(kind), sight, 0)]
         # Two literals compared say little.
         kind = self.choices.weighted([(8 if self.reads(kind, sight, 0) else 1, kind) for kind in kinds])
-        ordered = kind in UNITS
+        ordered = kind in self.words.units
         wanted = computed(kind) if ordered and self.choices.chance(60) else kind
         reads = self.reads(kind, sight, depth)
         first = (
@@ -380,7 +378,7 @@ class Expressions:
         names = [self.choices.one(free) for _ in range(number)]
         parts: list[str] = []
         for position, name in enumerate(names):
-            kind = self.choices.one(KEYS)
+            kind = self.choices.one(self.words.keys)
             sight = sight.bind(name, kind)
             part = f"for {name} in {kind}"
             if self.choices.chance(40):
@@ -412,7 +410,7 @@ class Expressions:
 
     def far_literal(self, unit: str) -> str:
         """A literal that a cell may have no room for."""
-        return f"Tick({self.choices.below(self.ticks + 2)})" if unit == TICK else self.literal(unit)
+        return f"{unit}({self.choices.below(self.bounds[unit] + 2)})" if unit in self.bounds else self.literal(unit)
 
     def operations(self, unit: str, sight: Sight, depth: int) -> list[tuple[int, Maker]]:
         """Arithmetic and folds."""

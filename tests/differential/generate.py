@@ -13,18 +13,15 @@ from tests.differential.vocabulary import (
     GAP,
     HEADER,
     ITEM,
-    KEYS,
     MODE,
     NODE,
-    PLAIN,
-    SORTS,
     TICK,
-    UNITS,
     Choices,
     Field,
     Helper,
     Local,
     Sight,
+    Words,
     annotation,
     computed,
     is_optional,
@@ -79,8 +76,8 @@ class Writer(Bodies):
     """Writes one model, from the fields down to the properties."""
 
     def __init__(self, choices: Choices) -> None:
-        super().__init__(choices, ticks=choices.between(1, 2))
-        self.sizes = {NODE: 3 - choices.below(3), ITEM: 2 - choices.below(2), TICK: self.ticks}
+        super().__init__(choices, {TICK: choices.between(1, 2)}, Words())
+        self.sizes = {NODE: 3 - choices.below(3), ITEM: 2 - choices.below(2), **self.bounds}
         self.fields: list[Field] = []
         self.helpers: list[Helper] = []
         self.actions: list[Action] = []
@@ -130,8 +127,9 @@ class Writer(Bodies):
             part.fields += [given for given in GIVEN if self.choices.chance(25)]
         for _ in range(self.choices.between(2, 5)):
             number = len(self.fields) + len(part.fields)
-            keys = tuple(self.choices.one(KEYS) for _ in range(self.choices.weighted([(2, 0), (5, 1), (3, 2)])))
-            kind = self.choices.one((*PLAIN, *UNITS))
+            number_of_keys = self.choices.weighted([(2, 0), (5, 1), (3, 2)])
+            keys = tuple(self.choices.one(self.words.keys) for _ in range(number_of_keys))
+            kind = self.choices.one((*self.words.plain, *self.words.units))
             kind = optional(kind) if self.choices.chance(35) else kind
             form = self.choices.below(8)
             part.fields.append(Field(f"f{number}", keys, kind, ghost=form > 5, constant=form == 5))
@@ -155,7 +153,7 @@ class Writer(Bodies):
                 return "None"
             if field.kind == BOOL:
                 return self.literal(BOOL)
-            return str(self.choices.below(self.sizes[some(field.kind)] + (field.kind == TICK)))
+            return str(self.choices.below(self.sizes[some(field.kind)] + (field.kind in self.words.nats)))
 
         cells = 1
         for key in field.keys:
@@ -198,7 +196,7 @@ class Writer(Bodies):
         """Parameters of a helper: Optionals and computed numbers are possible too."""
         params = []
         for name, kind in self.some_params(2):
-            wider = computed(kind) if kind in UNITS else optional(kind)
+            wider = computed(kind) if kind in self.words.units else optional(kind)
             params.append((name, wider if self.choices.chance(25) else kind))
         return tuple(params)
 
@@ -211,8 +209,11 @@ class Writer(Bodies):
         """A helper that computes a value; what calls it must do with the child's as well."""
         params, ghost, ruled = self.helper_params(), self.choices.chance(25), self.choices.chance(40)
         sight = self.within(self.sight(ghosts=ghost, ruled=ruled), params)
-        kinds = [kind for kind in (*PLAIN, *map(optional, SORTS)) if is_optional(kind) or self.reaches(kind, sight)]
-        kind = self.choices.one([*4 * [BOOL], *kinds, optional(TICK), *map(computed, (TICK, GAP, ""))])
+        words = self.words
+        kinds = [*words.plain, *map(optional, words.sorts)]
+        kinds = [kind for kind in kinds if is_optional(kind) or self.reaches(kind, sight)]
+        kinds += [*map(optional, words.nats), *map(computed, (*words.units, ""))]
+        kind = self.choices.one([*4 * [BOOL], *kinds])
         before = len(self.touched)
         for owner in (part, child):
             if owner is not None:
@@ -248,7 +249,7 @@ class Writer(Bodies):
         """The initial condition of a class: it sets its fields in their order, then does a little more."""
         mine = [field for field in part.fields if not field.given]
         words = {"n": NODE, "i": ITEM}
-        wanted = needs(mine)
+        wanted = needs(mine, self.words.sorts)
         params = tuple((name, kind) for name, kind in words.items() if kind in wanted or self.choices.chance(15))
         covered = [field for field in self.fields if field.given or (not first and field not in mine)]
         lines: list[str] = []

@@ -17,10 +17,6 @@ import attrs
 T = TypeVar("T")
 
 BOOL, MODE, NODE, ITEM, TICK, GAP = "bool", "Mode", "Node", "Item", "Tick", "Gap"
-SORTS = (NODE, ITEM)
-KEYS = (NODE, ITEM, TICK, MODE)
-PLAIN = (BOOL, MODE, NODE, ITEM, TICK, GAP)
-UNITS = (TICK, GAP)
 GAP_BOUNDS = (-2, 1)
 
 HEADER = f'''\
@@ -72,6 +68,29 @@ def is_computed(kind: str) -> bool:
 def annotation(kind: str) -> str:
     """The kind as a model says it."""
     return kind.removeprefix("computed").strip() or "int"
+
+
+@attrs.frozen
+class Words:
+    """The types that a model is written with, beside bool, ``Mode`` and ``Gap``: its Sorts and its Nats."""
+
+    sorts: tuple[str, ...] = (NODE, ITEM)
+    nats: tuple[str, ...] = (TICK,)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What a map may be keyed by, and a loop run over."""
+        return (*self.sorts, *self.nats, MODE)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """What a cell may hold."""
+        return (BOOL, MODE, *self.sorts, *self.nats, GAP)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """What is ordered and computed with."""
+        return (*self.nats, GAP)
 
 
 @attrs.frozen
