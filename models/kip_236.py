@@ -302,6 +302,10 @@ class Kip236(ReplicaLists):
         """In a rollback, only originals are candidates."""
         return self.electable(m) and (self.original[m] or self.done != Step.LED)
 
+    def is_before(self, m: Broker, n: Broker) -> bool:
+        """C1. In a rollback the controller elects by the list of the originals, which it stores later."""
+        return self.original_before[m, n] if self.done == Step.LED else self.before[m, n]
+
     @step(of="roll_back")
     def set_restored(self, old: Self) -> bool:
         """SP-13. A rollback ends with the replicas that the partition had at rest."""

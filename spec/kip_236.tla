@@ -833,7 +833,7 @@ ElectsInOrder ==
         leader' = n /\ ~leader = n =>
             \A m \in Broker :
                 m # n /\ isr'[m] /\ active'[m] /\ (original'[m] \/ done' # "LED") =>
-                    before'[n, m]
+                    IF done' = "LED" THEN original_before'[n, m] ELSE before'[n, m]
 AlwaysElectsInOrder == [][ElectsInOrder]_vars
 
 \* RA-47. Who is fenced is in the ISR only if nobody there is active.

@@ -169,7 +169,7 @@ class Replicas(Model):
     def elects_in_order(self, old: Self) -> bool:
         """SP-12. Who becomes leader precedes all others who may be elected as it was."""
         return all(
-            all(self.before[n, m] for m in Broker if m != n and self.might_lead(m, unclean=not old.isr[n]))
+            all(self.is_before(n, m) for m in Broker if m != n and self.might_lead(m, unclean=not old.isr[n]))
             for n in Broker
             if self.led_by(n) and not old.led_by(n)
         )
@@ -177,6 +177,10 @@ class Replicas(Model):
     def might_lead(self, m: Broker, unclean: bool) -> bool:
         """Whether m is a candidate, of an unclean election if no clean one is possible."""
         return self.electable(m) or (unclean and self.replica[m] and self.active[m])
+
+    def is_before(self, m: Broker, n: Broker) -> bool:
+        """Whether m precedes n in the list that elections go by."""
+        return self.before[m, n]
 
     @invariant
     def in_sync_is_active(self) -> bool:

@@ -74,3 +74,11 @@ def test_entries_are_skipped() -> None:
     assert pending().take("edit").refusal("roll_back", x=B) == ("CA-04", None)
     state = pending().take("fence", n=A, x=B).take("fence", n=B, x=C)
     assert state.refusal("roll_back", x=B) == ("CA-05", None)
+
+
+@pytest.mark.parametrize(("elected", "removed"), [(B, []), (A, ["CA-02.leader"])])
+def test_a_rollback_elects_by_the_list_of_the_originals(elected: Broker, removed: list[str]) -> None:
+    """C1, SP-12. Of [1, 0] broker 1 follows the added leader, though by the ids after [2, 3] broker 0 is before it."""
+    state = pending(*removed).take("prefer", x=C)
+    assert state.before[A, B]
+    assert state.take("roll_back", x=elected).holds("elects_in_order", old=state) == (elected == B)
