@@ -1,18 +1,19 @@
 """What the proof of `replica_reassignment` needs beside its invariants: lemmas, each of which every step keeps.
 
-They say that a list has a first member and an order; that only a leader has followers, and these have what was acked;
-and who is fenced. With them every safety property holds for any number of brokers and of starts that overlap. A list
-in a request has one broker or two, as in the model; lists that overlap add up to any number.
+They say that a list has a first member and an order. `parts/replicas_proof.py` has the lemmas about leaders and
+followers. With them every safety property holds for any number of brokers and of starts that overlap. A list in a
+request has one broker or two, as in the model; lists that overlap add up to any number.
 """
 
 from __future__ import annotations
 
 from holdfast.lang import lemma
 from models.parts.replicas import Broker
+from models.parts.replicas_proof import ReplicasProof
 from models.replica_reassignment import ReplicaReassignment
 
 
-class ReplicaReassignmentProof(ReplicaReassignment):
+class ReplicaReassignmentProof(ReplicaReassignment, ReplicasProof):
     """Replica reassignment with the lemmas that make its invariants inductive."""
 
     @lemma
@@ -36,26 +37,4 @@ class ReplicaReassignmentProof(ReplicaReassignment):
             and not (self.original_before[m, n] and self.original_before[n, m])
             for m in Broker
             for n in Broker
-        )
-
-    @lemma
-    def followers_have_a_leader(self) -> bool:
-        """Without a leader, nobody fetches."""
-        return self.leader is not None or not any(self.fetches[n] for n in Broker)
-
-    @lemma
-    def followers_are_complete(self) -> bool:
-        """Who has caught up, and goes on fetching, has all that was acked."""
-        return all(self.complete[n] for n in Broker if self.fetches[n])
-
-    @lemma
-    def leader_is_active(self) -> bool:
-        """A fenced broker does not lead."""
-        return all(self.active[n] for n in Broker if self.led_by(n))
-
-    @lemma
-    def leaderless_is_fenced(self) -> bool:
-        """Without a leader, the ISR is one broker, and that is fenced."""
-        return self.leader is not None or all(
-            not self.active[n] and all(n == m for m in Broker if self.isr[m]) for n in Broker if self.isr[n]
         )

@@ -1,0 +1,35 @@
+"""What the proofs of `replica_reassignment` and `kip_236` need of a partition: lemmas about its leader and followers.
+
+Every step of both models keeps them.
+"""
+
+from __future__ import annotations
+
+from holdfast.lang import lemma
+from models.parts.replicas import Broker, Replicas
+
+
+class ReplicasProof(Replicas):
+    """A partition with lemmas of its own."""
+
+    @lemma
+    def followers_have_a_leader(self) -> bool:
+        """While a partition has no leader, no broker fetches from one."""
+        return self.leader is not None or not any(self.fetches[n] for n in Broker)
+
+    @lemma
+    def followers_are_complete(self) -> bool:
+        """A follower that has caught up, and goes on fetching, has all that was acked."""
+        return all(self.complete[n] for n in Broker if self.fetches[n])
+
+    @lemma
+    def leader_is_active(self) -> bool:
+        """A fenced broker does not lead."""
+        return all(self.active[n] for n in Broker if self.led_by(n))
+
+    @lemma
+    def leaderless_is_fenced(self) -> bool:
+        """While a partition has no leader, the ISR is one broker, and that broker is fenced."""
+        return self.leader is not None or all(
+            not self.active[n] and all(n == m for m in Broker if self.isr[m]) for n in Broker if self.isr[n]
+        )
