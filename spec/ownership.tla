@@ -455,6 +455,7 @@ NoAckedLoss ==
                     IF acked_by[s, o] = Nil \/ covered[s, o]
                     THEN TRUE
                     ELSE /\ opened[s]
+                         /\ owner[s] # Nil
                          /\ owner[s] = node_of[acked_by[s, o]]
                          /\ o >= end_offset[s]
 

@@ -977,6 +977,7 @@ NoAckedLoss ==
         \/ acked_by[s, o] = Nil
         \/ covered[s, o]
         \/ /\ opened[s]
+           /\ owner[s] # Nil
            /\ owner[s] = acked_by[s, o]
            /\ o < wal[acked_by[s, o], s]
 

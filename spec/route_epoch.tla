@@ -138,6 +138,7 @@ Bump ==
 Commit(c) ==
     LET reported ==
             \E m \in Main :
+                /\ report[m] # Nil
                 /\ IF serving[m] (* M-11 *)
                    THEN TRUE
                    ELSE IF up[m] (* M-11.active *)

@@ -606,6 +606,7 @@ NoAckedLoss ==
                     IF acked_by[s, o] = Nil \/ covered[s, o]
                     THEN TRUE
                     ELSE /\ opened[s]
+                         /\ owner[s] # Nil
                          /\ owner[s] = acked_by[s, o]
                          /\ end_offset[s] <= o
                          /\ wal[acked_by[s, o], s, o] # "NONE"

@@ -25,7 +25,7 @@ from holdfast.lower.tla.text import (
 
 NODE, EPOCH = SortType("Node"), NatType("Epoch")
 A, B, C = (Name(name, BOOL) for name in "abc")
-X, Y = Name("x", OptionalType(EPOCH)), Name("y", EPOCH)
+X, Y, Z = Name("x", OptionalType(EPOCH)), Name("y", EPOCH), Name("z", OptionalType(EPOCH))
 THREE = Lit(3, INT)
 
 
@@ -52,6 +52,14 @@ def written(expr: Expr) -> str:
         (And((Not(IsNone(X)), Compare("==", Unwrap(X, EPOCH), Y))), "x = y"),
         (And((Not(IsNone(X)), Compare("<", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x < y"),
         (And((Not(IsNone(X)), Compare("!=", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x # y"),
+        (
+            And((Not(IsNone(X)), Not(IsNone(Z)), Compare("==", Unwrap(X, EPOCH), Unwrap(Z, EPOCH)))),
+            r"x # Nil /\ z # Nil /\ x = z",
+        ),
+        (
+            And((Not(IsNone(X)), Compare("<", Unwrap(X, EPOCH), THREE), Compare("==", Unwrap(X, EPOCH), Y))),
+            r"x # Nil /\ x < 3 /\ x = y",
+        ),
         (Compare(">=", Lit(-2, INT), THREE), "-2 >= 3"),
         (Lit("IDLE", EPOCH), '"IDLE"'),
     ],

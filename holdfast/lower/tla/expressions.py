@@ -27,7 +27,7 @@ from holdfast.ir.expr import (
     Unwrap,
     Wrap,
 )
-from holdfast.ir.types import BoolType, Key, OptionalType, Plain
+from holdfast.ir.types import BoolType, Key, OptionalType, Plain, SortType
 from holdfast.lower.tla.names import Names
 from holdfast.lower.tla.text import (
     ADDED,
@@ -225,16 +225,22 @@ class Expressions:
         texts = [self.expr(arg) for arg in args]
         return texts[0] if len(texts) == 1 else junction(bullet, texts)
 
-    def without_tests(self, args: Iterable[Expr]) -> list[Expr]:
-        """The conjuncts without tests for None that an equality with a value implies: Nil equals no value."""
-        known = {
-            side.arg
-            for arg in args
-            if isinstance(arg, Compare) and arg.op == "=="
-            for side, other in ((arg.left, arg.right), (arg.right, arg.left))
-            if isinstance(side, Unwrap) and not isinstance(other.type, OptionalType)
-        }
-        return [arg for arg in args if not (isinstance(arg, Not) and _tested(arg.arg) in known)]
+    def without_tests(self, args: Sequence[Expr]) -> list[Expr]:
+        """The conjuncts without the tests for None that the equality right behind them implies.
+
+        A test may go only where the rest is false, and neither true nor an error, whenever the test is. ``Nil = value``
+        is false for every value but Nil, so of ``x is not None and x == value`` the equality alone says as much if
+        ``value`` has a value whatever x is. Nothing else may stand between the two: without the test it would be asked
+        of Nil.
+        """
+        kept: list[Expr] = []
+        implied: tuple[Expr, ...] = ()
+        for arg in reversed(args):
+            if isinstance(arg, Not) and isinstance(arg.arg, IsNone) and arg.arg.arg in implied:
+                continue
+            implied = _unwrapped(arg)
+            kept.append(arg)
+        return kept[::-1]
 
     def labelled(self, label: str, arg: Expr) -> Text:
         """A condition with the label of its rule."""
@@ -290,6 +296,24 @@ class Expressions:
         return call(_HELPERS[node.kind], [values, self.expr(node.default)])
 
 
-def _tested(expr: Expr) -> Expr | None:
-    """What a test for None looks at."""
-    return expr.arg if isinstance(expr, IsNone) else None
+def _unwrapped(arg: Expr) -> tuple[Expr, ...]:
+    """The Optionals that an equality compares with what is surely a value."""
+    if not isinstance(arg, Compare) or arg.op != "==":
+        return ()
+    sides = ((arg.left, arg.right), (arg.right, arg.left))
+    return tuple(side.arg for side, other in sides if isinstance(side, Unwrap) and _is_value(other))
+
+
+def _is_value(expr: Expr) -> bool:
+    """Whether an expression surely has a value, neither Nil nor an error, wherever it stands."""
+    match expr:
+        case Lit(value=value):
+            return value is not None
+        case Name(type=kind):
+            return not isinstance(kind, OptionalType)
+        case Read(keys=keys, type=kind):
+            # A number may lie beyond the last key, where the function has no value.
+            total = all(isinstance(key.type, SortType) and _is_value(key) for key in keys)
+            return total and not isinstance(kind, OptionalType)
+        case _:
+            return False
