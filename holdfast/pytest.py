@@ -21,7 +21,7 @@ from holdfast.check.live.engine import live
 from holdfast.check.live.result import LiveResult, render_live
 from holdfast.check.result import Result
 from holdfast.check.search import search
-from holdfast.check.select import DEADLOCK, idempotence
+from holdfast.check.select import deadlock_claim, idempotence
 from holdfast.check.summary import render_summary
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
@@ -71,9 +71,9 @@ def _names(system: System) -> Iterator[str]:
     """All that can be decided, in the order of the model."""
     kinds = ("invariant", "lemma", "step", "witness", "leads_to")
     yield from (prop.name for prop in system.properties if prop.kind in kinds)
-    yield from (idempotence(action).name for action in system.actions if action.idempotent is not None)
+    yield from (idempotence(system, action).name for action in system.actions if action.idempotent is not None)
     if next(system.of_kind("final"), None) is not None:
-        yield DEADLOCK
+        yield deadlock_claim(system).name
 
 
 def _wrong(result: Result, name: str) -> str | None:

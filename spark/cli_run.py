@@ -6,6 +6,7 @@ from functools import partial
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
+from holdfast.check.select import DEADLOCK as NO_STEP
 from holdfast.cli.check import Names
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -192,17 +193,17 @@ def _go_on(
         f"{timing_line(summary)}; {span(meter.seconds)} in all, of which {span(compiled)} for the kernel and "
         f"{span(started)} for Spark to start"
     )
-    code = exit_code(summary, config, ended)
+    code = exit_code(summary, config, ended, system.claim_name(NO_STEP))
     if ended is not None and ended != STOPPED:
         say(f"Ended by {ended}; go on with `holdfast campaign resume {storage.name}`.")
     reports.give([campaign_record(system, config, summary, f"campaign {verb}", code)])
     return code
 
 
-def exit_code(summary: Summary, config: Config, ended: str | None) -> int:
-    """As of a walk: what was found counts, however much is missing."""
+def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str = NO_STEP) -> int:
+    """As of a walk: what was found counts, however much is missing; ``deadlock`` is what the model calls one."""
     if summary.violations:
-        return DEADLOCK if all(finding.property == "deadlock" for finding in summary.findings) else VIOLATED
+        return DEADLOCK if all(finding.property == deadlock for finding in summary.findings) else VIOLATED
     return HOLDS if ended is None and summary.done == config.units else OUT_OF_BUDGET
 
 

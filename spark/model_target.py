@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from holdfast.check.initial import initial_states
-from holdfast.check.select import DEADLOCK, idempotence, select
+from holdfast.check.select import deadlock_claim, idempotence, select
 from holdfast.check.walk import plan_of, walk
 from holdfast.check.walk_result import StopFigures
 from holdfast.check.walker import Walker
@@ -176,8 +176,8 @@ class ReadyModel:
         if failing:
             return min(failing, key=self.walker.selection.properties.index).name
         if run.steps_failing < 0:
-            return idempotence(self.system.actions[run.action]).name
-        return DEADLOCK
+            return idempotence(self.system, self.system.actions[run.action]).name
+        return deadlock_claim(self.system).name
 
 
 def _predicates(spoke: str | None, witnesses: Sequence[str]) -> tuple[str, ...]:

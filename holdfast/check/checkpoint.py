@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.check.runs import Found
-from holdfast.check.select import DEADLOCK
+from holdfast.check.select import DEADLOCK, idempotence
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.store import Store
 
@@ -135,7 +135,9 @@ def restore_found(search: KernelSearch, row: dict[str, Any]) -> None:
         search.violations[name] = search.found_end(last, None, depth)
         return
     if kind == "idempotent":
-        index = next(i for i, action in enumerate(search.actions) if f"{action.name}_idempotent" == name)
+        system = search.machine.system
+        idempotent = [action for action in search.actions if action.idempotent is not None]
+        index = search.actions.index(next(each for each in idempotent if idempotence(system, each).name == name))
         search.violations[name] = search.found_repeat(index, bytes.fromhex(row["before"]), last, depth)
         return
     prop = next(prop for prop in search.selection.properties if prop.name == name)

@@ -12,7 +12,7 @@ from holdfast.check.initial import initial_states
 from holdfast.check.replay import with_every_ghost
 from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
 from holdfast.check.runs import Edge, Fits, Found, Runs, repeat_differs
-from holdfast.check.select import DEADLOCK, Selection, deadlock_claim, idempotence, select
+from holdfast.check.select import Selection, deadlock_claim, idempotence, select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Interpreter
@@ -87,7 +87,7 @@ class Exploration(ABC):
 
     def found_end(self, state: bytes, before: bytes | None, depth: int) -> Found:
         """A state without a step."""
-        return Found(deadlock_claim(self.finals[0].at), None, depth, (state,), before, state)
+        return Found(deadlock_claim(self.machine.system), None, depth, (state,), before, state)
 
     def found_step(self, prop: Property, old: bytes, new: bytes, depth: int) -> Found:
         """A step that violates a step property."""
@@ -95,7 +95,7 @@ class Exploration(ABC):
 
     def found_repeat(self, index: int, old: bytes, new: bytes, depth: int) -> Found:
         """A step of an idempotent action whose repetition is refused or changes something."""
-        claim = idempotence(self.actions[index])
+        claim = idempotence(self.machine.system, self.actions[index])
         return self._found_step(claim, None, old, new, depth, self._violated_repeat(index))
 
     def _found_step(self, claim: Claim, prop: Property | None, old: bytes, new: bytes, depth: int, fits: Fits) -> Found:
@@ -161,7 +161,9 @@ class Exploration(ABC):
 
     def chosen(self) -> list[Found]:
         """The violations to report: properties in the order of the source, then idempotence, then deadlocks."""
-        names = [*self.claims, *(idempotence(action).name for action in self.selection.idempotent), DEADLOCK]
+        system = self.machine.system
+        names = [*self.claims, *(idempotence(system, action).name for action in self.selection.idempotent)]
+        names += [deadlock_claim(system).name] if self.finals else []
         chosen = [self.violations[name] for name in names if name in self.violations]
         return chosen if self.keep_going else chosen[:1]
 

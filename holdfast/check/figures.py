@@ -9,7 +9,7 @@ import attrs
 from holdfast.check.budget import Meter, resident_bytes
 from holdfast.check.result import ActionFigures, Coverage, Figures, RuleFigures, Timing
 from holdfast.check.select import Selection, idempotence
-from holdfast.ir.system import Action
+from holdfast.ir.system import System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.statistics import Statistics
 
@@ -72,23 +72,24 @@ def coverage(
             for rule in system.rules
             if rule.label not in decisive and rule.label not in system.removed
         ),
-        evaluated=tuple(_evaluated(selection, system.actions, taken, repeats, states)),
+        evaluated=tuple(_evaluated(selection, system, taken, repeats, states)),
         dropped_ghosts=tuple(var.name for var in system.variables if var.name in layout.dropped),
         unshown_repeats=unshown_repeats,
     )
 
 
 def _evaluated(
-    selection: Selection, actions: Sequence[Action], taken: Sequence[int], repeats: Sequence[int], states: int
+    selection: Selection, system: System, taken: Sequence[int], repeats: Sequence[int], states: int
 ) -> Sequence[tuple[str, int]]:
     """Of how many states, steps or repetitions each property was asked, in the order of the source."""
     counted: list[tuple[str, int]] = []
+    actions = system.actions
     for prop in selection.of_kind("invariant", "lemma", "step"):
         steps = (times for action, times in zip(actions, taken, strict=True) if prop.of in (None, action.name))
         counted.append((prop.name, sum(steps) if prop.kind == "step" else states))
     for action, times in zip(actions, repeats, strict=True):
         if action in selection.idempotent:
-            counted.append((idempotence(action).name, times))
+            counted.append((idempotence(system, action).name, times))
     return counted
 
 

@@ -19,7 +19,7 @@ from holdfast.lower.outcome import Refused
 from holdfast.trace.foreign import ForeignRun, ForeignState, argument
 from holdfast.trace.line import Call, Line, parse_line
 from holdfast.trace.reading import FORMATS, read_file
-from holdfast.trace.trace import Trace
+from holdfast.trace.trace import Claim, Trace
 
 
 class ImpossibleError(HoldfastError):
@@ -137,9 +137,16 @@ def _claim_on(replayer: Replayer, run: ForeignRun, script: Script) -> str | None
     """What the run shows of the model: the property that the file names, or else the first that is violated."""
     if run.claim is not None:
         for name in replayer.claim_names:
-            if name.replace("_", "") == run.claim.name.replace("_", "").lower() and replayer.shows(script, name):
+            if _names(run.claim, replayer.claim(name)) and replayer.shows(script, name):
                 return name
     return replayer.violated(script)
+
+
+def _names(said: Claim, known: Claim) -> bool:
+    """Whether a file of another tool means this claim: a deadlock by its kind, a property by its letters."""
+    if "deadlock" in (said.kind, known.kind):
+        return said.kind == known.kind
+    return known.name.removeprefix("@").replace("_", "") == said.name.replace("_", "").lower()
 
 
 # Files of Holdfast itself ----------------------------------------------------------------------------------------

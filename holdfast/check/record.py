@@ -226,5 +226,5 @@ def _asked(system: System, answer: Answer) -> Iterator[Claim]:
         if prop.name in asked and prop.kind in ("invariant", "lemma", "step", "witness"):
             yield Claim.of_property(prop)
     for action in system.actions:
-        if action.idempotent is not None and idempotence(action).name in asked:
-            yield idempotence(action)
+        if action.idempotent is not None and idempotence(system, action).name in asked:
+            yield idempotence(system, action)

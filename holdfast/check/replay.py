@@ -148,10 +148,9 @@ class Replayer:
         for prop in self.selection.of_kind("invariant", "lemma", "step", "witness"):
             yield _OfProperty(Claim.of_property(prop), prop)
         for action in self.selection.idempotent:
-            yield _OfRepetition(idempotence(action), action)
+            yield _OfRepetition(idempotence(self.system, action), action)
         if self.selection.deadlock:
-            finals = self.selection.of_kind("final")
-            yield _OfDeadlock(deadlock_claim(finals[0].at), finals)
+            yield _OfDeadlock(deadlock_claim(self.system), self.selection.of_kind("final"))
         for prop in self.leads_to:
             yield _OfLeadsTo(Claim.of_property(prop), prop)
 

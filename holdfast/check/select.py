@@ -7,13 +7,13 @@ from difflib import get_close_matches
 
 import attrs
 
-from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Action, Property, System
 from holdfast.trace.trace import Claim, first_paragraph
 
 DEADLOCK = "deadlock"
-"""The name of the property that no state is stuck, checked where a model names final states."""
+"""The claim that no state is stuck, checked where a model names final states; see ``deadlock_claim`` for its name."""
 
 SEARCHED = ("invariant", "lemma", "step", "witness")
 """The kinds of property that a search of states and steps decides, if asked."""
@@ -41,8 +41,9 @@ class Selection:
 def select(system: System, names: Sequence[str] | None) -> Selection:
     """What the names ask for; None is everything.
 
-    A name is that of a property, a rule id that properties or idempotent actions cite, or ``deadlock``. Raises
-    UsageError for a name that the model does not know, and for a property that a search cannot decide.
+    A name is that of a property, a rule id that properties or idempotent actions cite, or ``deadlock`` (``@deadlock``
+    where a property has that name). Raises UsageError for a name that the model does not know, and for a property that
+    a search cannot decide.
     """
     finals = next(system.of_kind("final"), None) is not None
     if names is not None:
@@ -60,14 +61,14 @@ def select(system: System, names: Sequence[str] | None) -> Selection:
     return Selection(
         properties,
         tuple(action for action in system.actions if action.idempotent is not None and asked(action.idempotent)),
-        finals and asked(DEADLOCK),
+        finals and asked(system.claim_name(DEADLOCK)),
         ghosts_read(system, properties),
     )
 
 
 def _check(system: System, name: str, finals: bool) -> None:
     """Raise UsageError unless the name asks for something that a search decides."""
-    known: dict[str, bool] = {DEADLOCK: True} if finals else {}
+    known: dict[str, bool] = {system.claim_name(DEADLOCK): True} if finals else {}
     for prop in system.properties:
         for spelling in (prop.name, *prop.ids):
             known[spelling] = known.get(spelling, False) or prop.kind in SEARCHED
@@ -81,13 +82,14 @@ def _check(system: System, name: str, finals: bool) -> None:
         raise UsageError(f"{name!r} is of kind {kind}, which a search does not decide; choose another property")
 
 
-def idempotence(action: Action) -> Claim:
-    """The claim that an action is idempotent."""
+def idempotence(system: System, action: Action) -> Claim:
+    """The claim that an action of the system is idempotent."""
     assert action.idempotent is not None
-    ids = (action.idempotent,)
-    return Claim(f"{action.name}_idempotent", "idempotent", ids, first_paragraph(action.doc), action.at)
+    name, ids = system.claim_name(f"{action.name}_idempotent"), (action.idempotent,)
+    return Claim(name, "idempotent", ids, first_paragraph(action.doc), action.at)
 
 
-def deadlock_claim(at: Place) -> Claim:
-    """The claim that every state has a step, or is final."""
-    return Claim(DEADLOCK, "deadlock", (), "Every state has a step, unless a @final names it.", at)
+def deadlock_claim(system: System) -> Claim:
+    """The claim that every state of the system has a step, or is final."""
+    name, at = system.claim_name(DEADLOCK), next(system.of_kind("final")).at
+    return Claim(name, "deadlock", (), "Every state has a step, unless a @final names it.", at)

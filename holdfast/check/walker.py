@@ -98,12 +98,12 @@ class Walker:
         if self.actions[action] in self.selection.idempotent and new != old:
             outcome = self.machine.step(new, self.actions[action].name, args)
             if repeat_differs(self.machine, new, outcome):
-                return Violation(idempotence(self.actions[action]))
+                return Violation(idempotence(self.machine.system, self.actions[action]))
         return None
 
     def deadlock(self) -> Violation:
         """The violation of a state without a step."""
-        return Violation(deadlock_claim(self.finals[0].at))
+        return Violation(deadlock_claim(self.machine.system))
 
 
 def _violation(prop: Property) -> Violation:

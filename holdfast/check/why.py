@@ -48,5 +48,6 @@ def _names(replayer: Replayer, trace: Trace, script: Script, name: str | None) -
             raise UsageError("the run violates nothing at its end; name what to explain: --why PROPERTY")
         return [found]
     cited = [prop.name for prop in replayer.selection.properties if name in prop.ids]
-    cited += [idempotence(action).name for action in replayer.selection.idempotent if name == action.idempotent]
+    repeats = [action for action in replayer.selection.idempotent if name == action.idempotent]
+    cited += [idempotence(replayer.system, action).name for action in repeats]
     return cited or [replayer.claim(name).name]

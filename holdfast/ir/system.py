@@ -187,6 +187,13 @@ class System:
         """The properties of the given kinds, in the order of the source."""
         return (prop for prop in self.properties if prop.kind in kinds)
 
+    def claim_name(self, name: str) -> str:
+        """The name of a claim that no property states, such as ``deadlock``: behind ``@`` if a property has that name.
+
+        Results, lines and files tell claims apart by their names, and no property's name begins with ``@``.
+        """
+        return f"@{name}" if any(prop.name == name for prop in self.properties) else name
+
     @property
     def fingerprint(self) -> str:
         """Sixteen hex digits over the meaning of the system: places and prose do not count."""

@@ -47,7 +47,7 @@ class Proofs:
         killer = row.facts.kill.property if row.facts.kill is not None else None
         with self._asking() as askers:
             standings = self._standings(mutant, askers, killer)
-        return judged(row, standings, self.lemmas)
+        return judged(row, mutant, standings, self.lemmas)
 
     def prove_whole(self) -> None:
         """Prove the whole model, once. Raises Stopped, and UsageError if the proof does not go through."""
@@ -83,21 +83,25 @@ class Proofs:
     def _standings(self, mutant: System, askers: Askers, killer: str | None) -> list[Standing]:
         """What is known of each obligation of a mutant; of one that is killed only until the killer is not proved."""
         prover, names = self._prover(mutant, askers), self.assumed
-        known = {} if mutant.properties != self.system.properties else {_key(each.due): each for each in self._whole}
+        known = (
+            {}
+            if mutant.properties != self.system.properties
+            else {_key(mutant, each.due): each for each in self._whole}
+        )
         found = [Standing(due) for due in _obligations(mutant)]
         # Most that is killed is so by a step of its own, and then nothing else needs to be asked.
-        found.sort(key=lambda each: claim_of(each.due).name != killer)
+        found.sort(key=lambda each: claim_of(mutant, each.due).name != killer)
         for standing in found:
-            earlier = known.get(_key(standing.due))
+            earlier = known.get(_key(mutant, standing.due))
             if earlier is not None and _same_action(earlier.due, standing.due, self.system, mutant):
                 standing.answer = earlier.answer
                 continue
             prover.decide(standing, names)
-            if not standing.met and claim_of(standing.due).name == killer:
+            if not standing.met and claim_of(mutant, standing.due).name == killer:
                 return [standing]
         while (left := prover.drop(found, names)) != names:
             names = left
-            if any(not each.met for each in found if claim_of(each.due).name == killer):
+            if any(not each.met for each in found if claim_of(mutant, each.due).name == killer):
                 break
         return found
 
@@ -108,16 +112,20 @@ class Proofs:
         return Prover(logic, askers, self.seconds, lambda stage, done, whole: None)
 
 
-def judged(row: Row, standings: Sequence[Standing], lemmas: set[str]) -> ProofRow:
-    """Whether the prover says of a mutant what the search says."""
+def judged(row: Row, system: System, standings: Sequence[Standing], lemmas: set[str]) -> ProofRow:
+    """Whether the prover says of a mutant, a ``system``, what the search says."""
     unmet = [each for each in standings if not each.met]
     kill = row.facts.kill
-    claims = {claim.name: claim for claim in (claim_of(each.due) for each in unmet)}
+    claims = {claim.name: claim for claim in (claim_of(system, each.due) for each in unmet)}
     killer = kill.property if kill is not None else None
     unproved = tuple(claim.title for name, claim in claims.items() if name not in lemmas or name == killer)
     first = tuple(label(each.due) for each in unmet if not each.lost)
     found = ProofRow(row.facts.mutant.name, unproved, first[:1])
-    if kill is not None and kill.steps is not None and killer in {claim_of(each.due).name for each in standings}:
+    if (
+        kill is not None
+        and kill.steps is not None
+        and killer in {claim_of(system, each.due).name for each in standings}
+    ):
         if killer in claims:
             return found
         return attrs.evolve(found, fault=f"{kill} kills it, and yet it is proved: search and proof disagree")
@@ -134,8 +142,8 @@ def _obligations(system: System) -> list[Obligation]:
     return obligations(system.actions, list(system.of_kind("invariant", "lemma", "step")), repeats)
 
 
-def _key(due: Obligation) -> tuple[str, str]:
-    return claim_of(due).name, due.where
+def _key(system: System, due: Obligation) -> tuple[str, str]:
+    return claim_of(system, due).name, due.where
 
 
 def _same_action(one: Obligation, other: Obligation, whole: System, mutant: System) -> bool:

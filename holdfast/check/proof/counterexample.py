@@ -31,7 +31,7 @@ def counterexample(
     origin = Origin(system, machine.layout, target, None)
     assert found.after is not None
     before, after = found.before, found.after
-    claim = claim_of(due)
+    claim = claim_of(system, due)
     if before is None:
         assert after in machine.initial(), f"the engines disagree about the initial states of {system.name}"
         steps = [origin.start(after, found.args)]
@@ -55,9 +55,9 @@ def counterexample(
     return Counterexample(found.action, origin.trace(claim, steps), found.scope)
 
 
-def claim_of(due: Obligation) -> Claim:
-    """What an obligation is part of."""
+def claim_of(system: System, due: Obligation) -> Claim:
+    """What an obligation of the system is part of."""
     if due.prop is not None:
         return Claim.of_property(due.prop)
     assert due.action is not None
-    return idempotence(due.action)
+    return idempotence(system, due.action)

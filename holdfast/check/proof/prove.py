@@ -235,7 +235,7 @@ class _Run:
         """Ask for some obligations, and why they are not met."""
         standings = [Standing(due) for due in dues]
         for each in standings:
-            self.standings.setdefault(claim_of(each.due).name, []).append(each)
+            self.standings.setdefault(claim_of(self.system, each.due).name, []).append(each)
         prover.begin(standings, names)
         for each in standings:
             if not each.met:
@@ -243,7 +243,7 @@ class _Run:
 
     def _look_into(self, logic: Logic, prover: Prover, standing: Standing, names: Sequence[str]) -> None:
         """Why an obligation is not met: a counterexample to induction, or no answer even in more time."""
-        name = claim_of(standing.due).name
+        name = claim_of(self.system, standing.due).name
         prover.lengthen(standing, names, self.length)
         if standing.met or name in self.counterexamples:
             return
@@ -266,7 +266,8 @@ class _Run:
         met = [each.due for group in self.standings.values() for each in group if each.met and each.length == 1]
         for seed in range(1, self.seeds):
             answers = prover.ask(met, self.left, self.limits.long, seed)
-            failed = {claim_of(due).name for due, answer in zip(met, answers, strict=True) if answer.verdict != "unsat"}
+            unmet = [due for due, answer in zip(met, answers, strict=True) if answer.verdict != "unsat"]
+            failed = {claim_of(self.system, due).name for due in unmet}
             self.unstable += [name for name in self.standings if name in failed and name not in self.unstable]
 
     def _suggest(self, logic: Logic) -> None:
@@ -342,7 +343,7 @@ class _Run:
         elif not all(each.met for each in group):
             verdict = "not_inductive"
         return PropertyProof(
-            claim=claim_of(group[0].due),
+            claim=claim_of(self.system, group[0].due),
             verdict=verdict,
             queries=sum(each.queries for each in group),
             needs=needs,

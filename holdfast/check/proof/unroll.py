@@ -137,7 +137,7 @@ def _trace(system: System, target: str, ghosts: frozenset[str], due: Obligation,
         wanted = due.where if number == len(found.states) else None
         action, args = _step(machine, before, after, wanted)
         steps.append(origin.step(action, args, after))
-    claim = claim_of(due)
+    claim = claim_of(system, due)
     if due.prop is not None:
         before = found.states[-2] if len(found.states) > 1 else last
         claim = attrs.evolve(claim, where=where_it_fails(machine, due.prop, before, last, args))

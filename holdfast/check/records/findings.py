@@ -40,7 +40,7 @@ def record_of_findings(
     violated = {trace.shown.name for trace, _ in findings}
     selection = select(system, properties)
     asked = [Claim.of_property(prop) for prop in selection.of_kind("invariant", "lemma", "step")]
-    asked += [idempotence(action) for action in selection.idempotent]
+    asked += [idempotence(system, action) for action in selection.idempotent]
     is_open = not complete or exit_code == OUT_OF_BUDGET
     for claim in asked:
         if claim.name not in violated:

@@ -108,7 +108,7 @@ def _goals(system: System, names: Sequence[str] | None) -> Iterator[Claim]:
     """What the names ask the prover for."""
     selection = select(system, names)
     yield from (Claim.of_property(prop) for prop in selection.of_kind("invariant", "lemma", "step"))
-    yield from (idempotence(action) for action in selection.idempotent)
+    yield from (idempotence(system, action) for action in selection.idempotent)
 
 
 # Runs of a bounded length ----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from holdfast.ir.system import Property
 from holdfast.lower.tla.lines import apart, ended, generated, title, wrapped
 from holdfast.lower.tla.module import fairness
 from holdfast.lower.tla.names import identifier
-from holdfast.lower.tla.scope import UNBROKEN, ScopeModule
+from holdfast.lower.tla.scope import ScopeModule
 from holdfast.lower.tla.text import Text, bulleted, comment, operator, paragraph, word
 
 NOTHING = "nothing"
@@ -93,7 +93,7 @@ class DebtModule:
         idle = [scope.broken] if scope.checks else []
         begun = [
             word("Init"),
-            *(word(f'{name} = "{UNBROKEN}"') for name in idle),
+            *(word(f'{name} = "{scope.nothing}"') for name in idle),
             word(rf"{self.debt} \in {self.unpaid}"),
         ]
         same = rf"UNCHANGED {self.debt} /\ ~{self.met}({self.debt})'"

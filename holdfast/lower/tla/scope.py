@@ -26,7 +26,7 @@ from holdfast.lower.tla.signature import Signature
 from holdfast.lower.tla.text import Text, bound, bulleted, comment, operator, paragraph, word
 
 UNBROKEN = "nothing"
-"""What the variable of a checked model says as long as no property is broken."""
+"""What the variable of a checked model says as long as no property is broken, unless a property has this name."""
 
 MOST_RENAMINGS = 24
 """How many renamings are written out one by one."""
@@ -67,6 +67,7 @@ class ScopeModule:
         """Whether there is anything to check of steps."""
         self.broken = names.take("broken")
         self.unbroken = names.take("NothingBroken")
+        self.nothing = self.system.claim_name(UNBROKEN)
         self.init, self.next, self.spec = (names.take(f"Checked{part}") for part in ("Init", "Next", "Spec"))
         self.actions = {name: names.take(f"Checked{of}") for name, of in signature.actions.items()}
 
@@ -80,9 +81,9 @@ class ScopeModule:
         operators = self.actions if self.checks else signature.actions
         return Checked(
             {operator: name for name, operator in operators.items()},
-            invariants | ({"NotStuck": "deadlock"} if signature.finals else {}),
+            invariants | ({"NotStuck": self.system.claim_name("deadlock")} if signature.finals else {}),
             self.broken if self.checks else None,
-            {name: name for name in signature.always} | {_repeat(name): _repeat(name) for name in signature.repeats},
+            {name: name for name in (*signature.always, *map(self.repeat, signature.repeats))},
         )
 
     # The module -----------------------------------------------------------------------------------------------
@@ -193,11 +194,11 @@ class ScopeModule:
         calls = [self.some(action) for action in self.system.actions]
         return [
             [*paragraph("The first property that the last step broke."), f"VARIABLE {self.broken}"],
-            operator(self.init, bulleted("/\\", [word("Init"), word(f'{self.broken} = "{UNBROKEN}"')])),
+            operator(self.init, bulleted("/\\", [word("Init"), word(f'{self.broken} = "{self.nothing}"')])),
             *steps,
             operator(self.next, bulleted("\\/", calls) if len(calls) > 1 else calls[0]),
             [f"{self.spec} == {self.init} /\\ [][{self.next}]_<<vars, {self.broken}>>"],
-            [f'{self.unbroken} == {self.broken} = "{UNBROKEN}"'],
+            [f'{self.unbroken} == {self.broken} = "{self.nothing}"'],
         ]
 
     def step(self, action: Action) -> list[str]:
@@ -210,12 +211,12 @@ class ScopeModule:
         ]
         params = [param.name for param in action.params]
         if action.name in signature.repeats:
-            claims.append((_repeat(action.name), f"{self.call(signature.repeats[action.name], params, writer)}'"))
+            claims.append((self.repeat(action.name), f"{self.call(signature.repeats[action.name], params, writer)}'"))
         lines = [f'IF ~{claim} THEN "{name}"' for name, claim in claims]
         lines = [line if place == 0 else f"ELSE {line}" for place, line in enumerate(lines)]
         prefix = f"{self.broken}' = "
-        first = f'"{UNBROKEN}"' if not lines else lines[0]
-        others = [*lines[1:], f'ELSE "{UNBROKEN}"'] if lines else []
+        first = f'"{self.nothing}"' if not lines else lines[0]
+        others = [*lines[1:], f'ELSE "{self.nothing}"'] if lines else []
         said = Text((prefix + first, *(" " * len(prefix) + line for line in others)))
         taken = word(self.call(signature.actions[action.name], params, writer))
         return operator(self.call(self.actions[action.name], params, writer), bulleted("/\\", [taken, said]))
@@ -228,6 +229,10 @@ class ScopeModule:
             rf"{writer.local(param.name)} \in {self.signature.shared.domain(param.type)}" for param in action.params
         ]
         return bound(rf"\E {', '.join(ranges)}", call) if ranges else call
+
+    def repeat(self, action: str) -> str:
+        """The name that the engines give the claim that an action is idempotent."""
+        return self.system.claim_name(f"{action}_idempotent")
 
     def writer(self, action: Action) -> Expressions:
         """A writer that knows the action's parameters."""
@@ -277,8 +282,3 @@ class ScopeModule:
             lines.append(f"    {shared.greatest[layout_budget(action.name)]} = {limit}")
         lines += [f"    {shared.variables[name]} <- {here}" for name, here in self.given.items()]
         return [*lines, f"    {NIL} = {NIL}"]
-
-
-def _repeat(action: str) -> str:
-    """The name that the engines give the claim that an action is idempotent."""
-    return f"{action}_idempotent"

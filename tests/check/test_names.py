@@ -1,0 +1,140 @@
+"""What a run shows is told apart by its name: also where a property has the name of a deadlock or of a repetition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.opening import open_trace
+from holdfast.check.record import record_of
+from holdfast.check.replay import Replayer
+from holdfast.check.search import search
+from holdfast.check.select import select
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+from holdfast.lower.tla.files import Specification
+from holdfast.pytest import properties
+from holdfast.trace.itf import itf_text
+from holdfast.trace.line import to_line
+from tests.check.conftest import Compiled
+
+SAME_NAMES = """
+n: N
+on: bool
+tiny = Scope({N: 3})
+@init
+def begin(self) -> None:
+    self.n = N(0)
+    self.on = False
+@action(idempotent="NM-09")
+def turn(self) -> None:
+    require(self.n < N(2), "NM-01")
+    self.on = not self.on
+    self.n = self.n + 1
+@invariant
+def deadlock(self) -> bool:
+    \"\"\"NM-02. The number is not 1.\"\"\"
+    return self.n != N(1)
+@step
+def turn_idempotent(self, old: Self) -> bool:
+    \"\"\"NM-09. A turn changes the switch only from off to on.\"\"\"
+    return self.on or not old.on
+@final
+def over(self) -> bool:
+    return self.n == N(3)
+"""
+
+ALL = [
+    ("deadlock", "invariant", 1),
+    ("turn_idempotent", "step", 2),
+    ("@turn_idempotent", "idempotent", 1),
+    ("@deadlock", "deadlock", 2),
+]
+"""Everything that is wrong with the model: the name, the kind and the steps of a shortest run."""
+
+
+@pytest.fixture
+def system(compiled: Compiled) -> System:
+    """A model in which a property has each name that an engine gives."""
+    return compiled(SAME_NAMES)
+
+
+def test_no_claim_hides_another(system: System) -> None:
+    """A search that goes on finds each of the four, and each report has a case for it."""
+    result = search(system, system.scopes["tiny"], keep_going=True)
+    assert [(each.shown.name, each.shown.kind, each.length) for each in result.findings] == ALL
+    cases = [case.name for case in record_of(system, result, "check").cases]
+    assert sorted(cases) == sorted(name for name, _, _ in ALL)
+
+
+@pytest.mark.slow
+def test_the_kernel_keeps_them_apart(system: System, tmp_path: Path) -> None:
+    """It finds the same as the interpreter, and also when it goes on from a checkpoint."""
+    scope, file = system.scopes["tiny"], tmp_path / "search"
+    plain = search(system, scope, keep_going=True)
+    assert search(system, scope, keep_going=True, engine="kernel", checkpoint=file).findings == plain.findings
+    assert search(system, scope, keep_going=True, resume_from=file).findings == plain.findings
+
+
+def test_each_is_replayed_as_itself(system: System, tmp_path: Path) -> None:
+    """From its line, and from its ITF file."""
+    for trace in search(system, system.scopes["tiny"], keep_going=True).findings:
+        assert open_trace(to_line(trace)).trace.shown.name == trace.shown.name
+        file = tmp_path / "run.itf.json"
+        file.write_text(itf_text(trace))
+        assert open_trace(str(file)).trace.shown.kind == trace.shown.kind
+
+
+def test_each_is_asked_for_by_its_name(system: System) -> None:
+    """``deadlock`` is the invariant and ``@deadlock`` the deadlock; an id that two share asks for both."""
+    asked = {name: select(system, [name]) for name in ("deadlock", "@deadlock", "NM-09")}
+    said = {
+        name: ([p.name for p in each.properties if p.kind != "final"], each.deadlock) for name, each in asked.items()
+    }
+    assert said == {"deadlock": (["deadlock"], False), "@deadlock": ([], True), "NM-09": (["turn_idempotent"], False)}
+    assert [action.name for action in asked["NM-09"].idempotent] == ["turn"]
+
+
+def test_a_name_that_is_free_has_no_mark(compiled: Compiled) -> None:
+    """Without such a property a deadlock is called ``deadlock``, and ``@deadlock`` asks for nothing."""
+    plain = compiled(SAME_NAMES.replace("def deadlock(", "def low(").replace("def turn_idempotent(", "def up("))
+    names = Replayer(plain, plain.scopes["tiny"]).claim_names
+    assert names == ("low", "up", "turn_idempotent", "deadlock")
+    with pytest.raises(UsageError, match="has no property '@deadlock'"):
+        select(plain, ["@deadlock"])
+
+
+def test_a_file_of_tlc_tells_them_apart_by_kind(system: System, tmp_path: Path) -> None:
+    """Where TLC says that it reached a deadlock, the invariant of that name is not meant."""
+    states = ["n = 0\n/\\ on = FALSE", "n = 1\n/\\ on = TRUE", "n = 2\n/\\ on = FALSE"]
+    for error, length, name in (
+        ("Deadlock reached.", 3, "@deadlock"),
+        ("Invariant Deadlock is violated.", 2, "deadlock"),
+    ):
+        shown = [
+            f"State {number}: <{'turn' if number > 1 else 'Initial predicate'}>\n/\\ {state}\n"
+            for number, state in enumerate(states[:length], start=1)
+        ]
+        file = tmp_path / f"{length}.txt"
+        file.write_text("\n".join([f"Error: {error}", "Error: The behavior up to this point is:", *shown]))
+        assert open_trace(str(file), model=f"{system.file} tiny").trace.shown.name == name
+
+
+def test_pytest_has_an_item_for_each(system: System) -> None:
+    """And each fails with its own run."""
+    test = properties(system.python, scope="tiny")
+    for name, _, steps in ALL:
+        with pytest.raises(pytest.fail.Exception) as failed:
+            test(name)
+        assert str(failed.value).startswith(f"{name}: violated after {steps} step")
+
+
+def test_a_step_property_may_be_called_nothing(compiled: Compiled) -> None:
+    """The generated module has another word for steps that break nothing, so that TLC sees this property broken."""
+    text = SAME_NAMES.replace("def turn_idempotent(", "def nothing(")
+    written = compiled(text)
+    files = Specification.of(written, written.scopes["tiny"], "written.py").files
+    [module] = [text for name, text in files.items() if name.endswith("_tiny.tla")]
+    assert 'THEN "nothing"' in module
+    assert 'NothingBroken == broken = "@nothing"' in module
