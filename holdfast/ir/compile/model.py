@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -22,6 +22,7 @@ from holdfast.ir.compile.context import Context, StateField
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters
 from holdfast.ir.compile.outcomes import read_outcomes
+from holdfast.ir.compile.overrides import check_overrides
 from holdfast.ir.compile.properties import compile_property
 from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
@@ -37,6 +38,7 @@ from holdfast.ir.types import EnumType, IntType, NatType, SortType
 def compile_model(cls: type, *, variants: Sequence[str] = ()) -> System:
     """The transition system of a model for the given variants; raises ModelError or UsageError."""
     source = read_class(cls)
+    check_overrides(cls, source)
     try:
         return _Compiler(cls, source, variants).system()
     except RecursionError:

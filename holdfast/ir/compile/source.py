@@ -9,7 +9,7 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -76,6 +76,8 @@ class ClassSource:
     scopes: Mapping[str, tuple[Module, ast.Assign]]
     outcomes: tuple[Module, ast.Assign] | None
     """Where the class attribute ``mutants`` stands that Python finds, if there is one."""
+    definitions: Mapping[str, Sequence[tuple[type, Member]]]
+    """Every definition of each method with its class, parts first; the last one is the member."""
 
 
 def excerpt(node: ast.AST) -> str:
@@ -87,7 +89,7 @@ def excerpt(node: ast.AST) -> str:
 def read_class(cls: type) -> ClassSource:
     """The syntax trees of a model and of the models it extends."""
     fields: dict[str, Field] = {}
-    members: dict[str, Member] = {}
+    definitions: dict[str, list[tuple[type, Member]]] = {}
     scopes: dict[str, tuple[Module, ast.Assign]] = {}
     outcomes: dict[type, tuple[Module, ast.Assign]] = {}
     module, node = _definition(cls)
@@ -95,7 +97,8 @@ def read_class(cls: type) -> ClassSource:
         if getattr(base, MARK, None) != "model" and base is not object:
             module.refuse(node, f"{base.__name__} is not a model", "extend models only", f"class {cls.__name__}")
         if MARK not in vars(base) and base is not object:
-            _read_body(base, *_definition(base), fields, members, scopes, outcomes)
+            _read_body(base, *_definition(base), fields, definitions, scopes, outcomes)
+    members = {name: found[-1][1] for name, found in definitions.items()}
     for name, member in members.items():
         if name in fields or name in scopes:
             other = "a field" if name in fields else "a scope"
@@ -109,7 +112,7 @@ def read_class(cls: type) -> ClassSource:
         fields[name].module.refuse(
             fields[name].node, "a scope has this name too", "give one of them another name", name
         )
-    return ClassSource(module, node, fields, members, scopes, declared)
+    return ClassSource(module, node, fields, members, scopes, declared, definitions)
 
 
 def _read_body(
@@ -117,11 +120,12 @@ def _read_body(
     module: Module,
     node: ast.ClassDef,
     fields: dict[str, Field],
-    members: dict[str, Member],
+    definitions: dict[str, list[tuple[type, Member]]],
     scopes: dict[str, tuple[Module, ast.Assign]],
     outcomes: dict[type, tuple[Module, ast.Assign]],
 ) -> None:
     _check_single(module, node)
+    written: set[str] = set()
     for index, stmt in enumerate(node.body):
         match stmt:
             case ast.AnnAssign(target=ast.Name(id=name)):
@@ -130,14 +134,21 @@ def _read_body(
                     module.refuse(stmt, "this field is declared twice", "keep one declaration", name)
                 _check_name(cls, module, stmt, name)
                 fields[name] = Field(name, stmt, module, _string(following) or "")
+                if stmt.value is not None:
+                    written.add(name)
             case ast.FunctionDef(name=name):
                 _check_name(cls, module, stmt, name)
-                members[name] = _member(cls, module, stmt)
+                definitions.setdefault(name, []).append((cls, _member(cls, module, stmt)))
+                written.add(name)
             case ast.Assign(targets=[ast.Name(id=name)]) if getattr(getattr(cls, name, None), MARK, None) == "scope":
+                if name in written:
+                    module.refuse(stmt, "this scope is declared twice", "keep one declaration", name)
                 scopes[name] = (module, stmt)
+                written.add(name)
             case ast.Assign(targets=[ast.Name(id=name)]) if getattr(getattr(cls, name, None), MARK, None) == "outcomes":
                 _check_outcomes(module, stmt, name, twice=cls in outcomes)
                 outcomes[cls] = (module, stmt)
+                written.add(name)
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
             case _:
@@ -146,6 +157,11 @@ def _read_body(
                     "a model's class holds annotated fields, methods and scopes only",
                     "declare state as `name: Type`, and set it in an @init method",
                 )
+    for name in vars(cls):
+        if not name.startswith("_") and name not in written:
+            module.refuse(
+                node, f"{name} is given to the class elsewhere", "write it in the class", f"class {node.name}"
+            )
 
 
 def _check_single(module: Module, node: ast.ClassDef) -> None:
@@ -187,7 +203,8 @@ def _member(cls: type, module: Module, node: ast.FunctionDef) -> Member:
     if len(node.decorator_list) > 1:
         module.refuse(node.decorator_list[1], "a method has one role", "keep one decorator")
     first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-    if function.__code__.co_firstlineno != first:
+    here = f"{cls.__qualname__}.{node.name}"
+    if function.__code__.co_firstlineno != first or function.__code__.co_qualname != here:
         module.refuse(
             node,
             "CPython would run another text than this one",

@@ -1,0 +1,60 @@
+"""What may take the place of an inherited method: one of the same role, in a class that extends the method's own.
+
+For each name Python takes the first definition in its order of classes and forgets the others, however they are
+decorated. A forgotten decorator would lose an invariant, and a check would be green without it.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from holdfast.ir.compile.source import ClassSource, Member
+from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
+
+
+def check_overrides(cls: type, source: ClassSource) -> None:
+    """Refuse a method that would silently drop another one: an action, an initial condition, a variant, a property."""
+    for name, definitions in source.definitions.items():
+        taken, _ = definitions[-1]
+        for owner, _ in definitions:
+            if not issubclass(taken, owner):
+                source.module.refuse(
+                    source.node,
+                    f"{taken.__name__} and {owner.__name__} both define {name}, and Python forgets that of the latter",
+                    f"define {name} here as well, or rename one of them",
+                    f"class {cls.__name__}",
+                )
+        for (owner, old), (_, new) in itertools.pairwise(definitions):
+            _check_role(owner, old, new)
+
+
+def _check_role(owner: type, old: Member, new: Member) -> None:
+    was, role = _role(old.mark), _role(new.mark)
+    if was == role or (was == "@action" and role.startswith("@action")):
+        return
+    new.module.refuse(
+        new.node,
+        f"it takes the place of the {was or 'helper'} {old.name} of {owner.__name__}, and is {_article(role)}",
+        f"write {was} above it, or give it another name" if was else "drop the decorator, or give it another name",
+        f"def {new.name}",
+    )
+
+
+def _role(mark: object) -> str:
+    """The decorator with all that would be lost without it; nothing for a helper."""
+    match mark:
+        case InitMark():
+            return "@init"
+        case ActionMark(idempotent=label):
+            return "@action" if label is None else f'@action(idempotent="{label}")'
+        case PropertyMark(kind=kind, of=of):
+            return f"@{kind}" if of is None else f'@{kind}(of="{of}")'
+        case VariantMark(name=name, replaces=replaces):
+            return f'@variant("{name}", replaces="{replaces}")'
+    return ""
+
+
+def _article(role: str) -> str:
+    if not role:
+        return "a helper"
+    return f"an {role}" if role[1] in "aeiou" else f"a {role}"
