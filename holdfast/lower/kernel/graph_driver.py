@@ -6,8 +6,6 @@ none; edges stand in the order of the states that they leave.
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
 
-HALF = 32
-
 
 @jit
 def bump(notes, place, by):
