@@ -15,6 +15,7 @@ from tests.differential.vocabulary import (
     ITEM,
     MODE,
     NODE,
+    ROLE,
     TICK,
     Choices,
     Field,
@@ -31,6 +32,9 @@ from tests.differential.vocabulary import (
 
 PARAMS = {"n": NODE, "m": NODE, "i": ITEM, "j": ITEM, "t": TICK, "g": GAP, "k": MODE, "p": BOOL}
 """What parameters are called. Locals have other names, and comprehensions may hide either."""
+
+START = {"n": NODE, "i": ITEM, "r": ROLE}
+"""What the choices of an initial condition are called."""
 
 GIVEN = (
     Field("home", (ITEM,), NODE, given=True),
@@ -248,7 +252,7 @@ class Writer(Bodies):
     def write_start(self, part: Part, *, first: bool) -> None:
         """The initial condition of a class: it sets its fields in their order, then does a little more."""
         mine = [field for field in part.fields if not field.given]
-        words = {"n": NODE, "i": ITEM}
+        words = {name: kind for name, kind in START.items() if kind in self.words.sorts}
         wanted = needs(mine, self.words.sorts)
         params = tuple((name, kind) for name, kind in words.items() if kind in wanted or self.choices.chance(15))
         covered = [field for field in self.fields if field.given or (not first and field not in mine)]

@@ -17,6 +17,8 @@ import attrs
 T = TypeVar("T")
 
 BOOL, MODE, NODE, ITEM, TICK, GAP = "bool", "Mode", "Node", "Item", "Tick", "Gap"
+ROLE, ERA = "Role", "Era"
+"""A third Sort and a second Nat, for the models that want more."""
 GAP_BOUNDS = (-2, 1)
 
 HEADER = f'''\

@@ -1,0 +1,63 @@
+"""Names chosen to collide with everything that is generated from a model: functions, constants, operators, symbols."""
+
+from __future__ import annotations
+
+import re
+
+from tests.differential.vocabulary import Choices
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text."""
+    return tuple(re.findall(r"\w+", text))
+
+
+MEMBERS = words("""
+of_all self max min one deadlock canonical successors invariants finals witnesses triggers load put hashed wrapped
+listed explore best rows notes s t o k out c found once Init Next vars Spec TypeOK Nil Inv CHOOSE state old_clock
+next prime size bound all any abs count sum value some zero least Nodes node Node_0 n1 t1 i1 steps bump peek poke
+np jit CUT HIT TAKEN WORDS none lo hi go_idempotent tiny_scope Fairness UNCHANGED Sequences EXCEPT budget
+""")
+"""What fields and methods may be called: one name each, as in Python."""
+
+LOCALS = words("""
+s t o k c out rows notes found one other self_ n_ s0 t0 o0 args state init clock f0 f1 bad at1 next prime x_1
+least size np HIT Nil Init deadlock act1 rel1 clock1 left new k0 j h i0 label cell Next vars LET IN old_clock
+""")
+"""What parameters and locals may be called; a field may have the same name."""
+
+FIXED = words("""
+A B C E Enum Era FAR False Flag Gap Ghost Int Item LATE Map Mode Model Nat Node None Rel Role Scope Self Sort Tick
+True __future__ abs action all and annotations any assume bool budgets class count def default elif else enum
+error fair fill final for from given hi holdfast idempotent if import in init int invariant is lang leads_to lemma
+lo max min not of old or pass per replaces require return rule self slow step strong sum swift tiny tuple typing
+variant weak witness
+""")
+"""What keeps its name: words of Python and of the language, types, and what scopes say."""
+
+
+def colliding(text: str, choices: Choices) -> str:
+    """The model with some of its names exchanged, consistently, for some that collide."""
+    head, _, body = text.partition("class Era(Nat): ...\n")
+    plain = re.sub(r'"""(?s:.*?)"""', "", body)
+    declared = set(re.findall(r"^    (\w+):", plain, re.MULTILINE)) | set(re.findall(r"\bdef (\w+)", plain))
+    classes = set(re.findall(r"^class (\w+)", plain, re.MULTILINE))
+    known = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", re.sub(r'"[A-Z]+-\w[^"]*"', "", plain)))
+    free = [word for word in known if word not in {*FIXED, *classes}]
+    members = [word for word in free if word in declared]
+    others = [word for word in free if word not in declared]
+    renamed: dict[str, str] = {}
+    for mine, pool in ((members, MEMBERS), (others, LOCALS)):
+        fresh = [name for name in pool if name not in mine]
+        for word in mine:
+            possible = [name for name in fresh if name not in {*known, *FIXED}] if is_both(word, plain) else fresh
+            if possible and choices.chance(40):
+                renamed[word] = possible[choices.below(len(possible))]
+                fresh.remove(renamed[word])
+    body = re.sub(r"\b[A-Za-z_]\w*\b", lambda match: renamed.get(match[0], match[0]), body)
+    return f"{head}class Era(Nat): ...\n{body}"
+
+
+def is_both(word: str, text: str) -> bool:
+    """Whether a name stands for a member and for a local too."""
+    return bool(re.search(rf"\.{word}\b|\bdef {word}\b", text) and re.search(rf"(?<![.\w\"]){word}\b(?!\()", text))

@@ -1,0 +1,245 @@
+"""Small whole models: a few hundred states, so that every engine searches them to the end.
+
+A model is made of *pieces*, each a little protocol of its own with a shape that some engine once got wrong, and of
+lines written by chance (``tests/differential``), which may read and write what the pieces hold.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+
+from tests.differential.bodies import Bodies, indented
+from tests.differential.generate import GIVEN, Action, Method, Part, Writer
+from tests.differential.vocabulary import (
+    BOOL,
+    ERA,
+    GAP,
+    GAP_BOUNDS,
+    HEADER,
+    ITEM,
+    MODE,
+    NODE,
+    ROLE,
+    TICK,
+    Choices,
+    Field,
+    Helper,
+    Words,
+    is_optional,
+    optional,
+    some,
+)
+from tests.generated.names import colliding
+from tests.generated.pieces import PIECES, Piece, Setting
+
+HEAD = HEADER + f"class {ROLE}(Sort): ...\nclass {ERA}(Nat): ...\n"
+
+ROOM = 300
+"""About so many values all cells together may take on."""
+
+CHOICES = 12
+"""So many combinations of arguments an action may have."""
+
+
+class Small(Writer):
+    """Writes one small model."""
+
+    def __init__(self, choices: Choices) -> None:
+        sorts = (NODE, ITEM, ROLE)[: choices.weighted([(4, 1), (4, 2), (3, 3)])]
+        nats = (TICK, ERA)[: choices.weighted([(3, 1), (2, 2)])]
+        sizes = {sort: choices.weighted([(3, 1), (4, 2), (1, 3)]) for sort in sorts}
+        bounds = {nat: choices.weighted([(2, 1), (3, 2), (1, 3)]) for nat in nats}
+        Bodies.__init__(self, choices, bounds, Words(sorts, nats))
+        self.sizes = {**sizes, **bounds}
+        self.fields: list[Field] = []
+        self.helpers: list[Helper] = []
+        self.actions: list[Action] = []
+        self.flags: tuple[str, ...] = ()
+        self.budgets: dict[str, int] = {}
+        self.given: dict[str, str] = {}
+        self.room = ROOM
+
+    def source(self) -> str:
+        """The text of the model's file."""
+        parts = self.family()
+        whole = parts[-1][2]
+        wild = self.choices.weighted([(4, 0), (3, 1), (3, 2)])
+        for number in range(self.choices.between(1, 2) if wild != 2 else 0):
+            self.piece(self.choices.one(PIECES), self.choices.one(parts)[2], number + 1)
+        if wild:
+            self.wild(self.choices.one(parts)[2], whole)
+        self.override([part for _, _, part in parts])
+        whole.scopes = [self.scope_of(mentioned([part for _, _, part in parts]))]
+        lines = [line for name, bases, part in parts for line in part.lines(name, bases)]
+        text = HEAD + "\n".join(lines) + "\n"
+        return colliding(text, self.choices) if self.choices.chance(50) else text
+
+    def family(self) -> list[tuple[str, str, Part]]:
+        """The classes: one, one that extends another, or a diamond."""
+        form = self.choices.weighted([(5, "one"), (3, "two"), (2, "diamond")])
+        if form == "one":
+            return [("Whole", "Model", Part())]
+        if form == "two":
+            return [("Root", "Model", Part()), ("Whole", "Root", Part())]
+        bases = [("Root", "Model"), ("Left", "Root"), ("Right", "Root"), ("Whole", "Left, Right")]
+        return [(name, base, Part()) for name, base in bases]
+
+    # Pieces ---------------------------------------------------------------------------------------------------
+
+    def piece(self, piece: Piece, part: Part, number: int) -> None:
+        """Add a piece to a class."""
+        setting = Setting(self.choices, self.words, self.sizes, number, self.label)
+        piece(setting)
+        self.room = max(1, self.room // math.prod(self.cells(field) for field in setting.fields))
+        part.fields += setting.fields
+        lines = setting.start or ["pass"]
+        part.methods[f"begin{number}"] = ["@init", f"def begin{number}(self) -> None:", *indented(lines)]
+        part.methods |= setting.methods
+        self.fields += setting.fields
+        self.budgets |= setting.budgets
+        self.given |= setting.given
+        for name, params in setting.actions.items():
+            self.actions.append(Action(name, params))
+
+    def cells(self, field: Field) -> int:
+        """How many values all cells of a field together may take on."""
+        plain = some(field.kind)
+        codes = {BOOL: 2, MODE: 3, GAP: GAP_BOUNDS[1] - GAP_BOUNDS[0] + 1}.get(plain) or self.codes(plain)
+        return 1 if field.given else int((codes + is_optional(field.kind)) ** self.keys(field))
+
+    def keys(self, field: Field) -> int:
+        """How many cells a field has."""
+        return math.prod(3 if key == MODE else self.codes(key) for key in field.keys)
+
+    def codes(self, kind: str) -> int:
+        """How many elements a Sort, or values a Nat has."""
+        return self.sizes[kind] + (kind in self.words.nats)
+
+    # Written by chance ----------------------------------------------------------------------------------------
+
+    def wild(self, part: Part, whole: Part) -> None:
+        """Fields, helpers, actions and properties written by chance."""
+        own = Part()
+        self.declare(own, first=False)
+        self.flags = ("swift",) if self.choices.chance(15) else ()
+        whole.flags = list(self.flags)
+        if self.choices.chance(50):
+            self.value_helper(own, f"value{len(self.helpers) + 1}", None)
+        if self.choices.chance(30):
+            self.procedure_helper(own, f"change{len(self.helpers) + 1}")
+        for number in range(self.choices.between(1, 2)):
+            self.write_action(own, f"act{number + 1}")
+        if self.choices.chance(15):
+            replaced = self.choices.one(self.actions)
+            mark = f'@variant("{self.choices.one(("swift", "slow"))}", replaces="{replaced.name}")'
+            whole.methods["instead"] = self.action("instead", replaced.params, mark)
+        self.write_start(own, first=True)
+        for number in range(self.choices.between(1, 3)):
+            self.write_property(own, f"claim{number + 1}")
+        part.fields += own.fields
+        part.methods |= own.methods
+
+    def declare(self, part: Part, *, first: bool) -> None:  # noqa: ARG002 - as the writer of larger models asks
+        """A few fields, as there is room for."""
+        mine = [given for given in GIVEN if self.choices.chance(10) and self.knows(given)]
+        for _ in range(self.choices.between(1, 3)):
+            keys = tuple(
+                self.choices.one(self.words.keys)
+                for _ in range(self.choices.weighted([(4, 0), (5, 1), (2, 2), (1, 3)]))
+            )
+            kind = self.choices.one((*self.words.plain, *self.words.units))
+            kind = optional(kind) if self.choices.chance(35) else kind
+            form = self.choices.below(8)
+            field = Field(f"f{len(mine)}", keys, kind, ghost=form > 6, constant=form == 5)
+            if self.cells(field) <= self.room:
+                self.room //= self.cells(field)
+                mine.append(field)
+        part.fields += mine
+        self.fields += mine
+        for field in mine:
+            if field.given:
+                self.given[field.name] = self.constant(field)
+
+    def knows(self, field: Field) -> bool:
+        """Whether the field's types are those of this model."""
+        return {*field.keys, some(field.kind)} <= {*self.words.keys, *self.words.plain}
+
+    def some_params(self, most: int) -> tuple[tuple[str, str], ...]:
+        """Some parameters, of few combinations; a name tells its type."""
+        known = {NODE: "nm", ITEM: "ij", ROLE: "r", TICK: "t", ERA: "e", GAP: "g", MODE: "k", BOOL: "p"}
+        named = [(name, kind) for kind, names in known.items() for name in names if kind in self.words.plain]
+        room, found = CHOICES, []
+        for _ in range(self.choices.weighted([(1, 0), (3, 1), (4, 2), (1, most)])):
+            name, kind = self.choices.one(named)
+            codes = {BOOL: 2, MODE: 3, GAP: 4}.get(kind) or self.codes(kind)
+            if codes <= room and (name, kind) not in found:
+                room //= codes
+                found.append((name, kind))
+        return tuple(found)
+
+    def write_action(self, part: Part, name: str) -> None:
+        """An action, perhaps a fair one."""
+        params = self.some_params(2)
+        mark = self.choices.weighted([(5, "@action"), (1, '@action(idempotent="INV-15")'), (4, "")])
+        if not mark:
+            per = [f'"{param}"' for param, _ in params if self.choices.chance(60)]
+            ending = f", per=({', '.join(per)},)" if per else ""
+            mark = f'@action(fair="{self.choices.one(("weak", "strong"))}"{ending})'
+        part.methods[name] = self.action(name, params, mark)
+        self.actions.append(Action(name, params))
+        if self.choices.chance(15) and name in part.methods:
+            self.budgets[name] = self.choices.below(3)
+
+    def action(self, name: str, params: tuple[tuple[str, str], ...], mark: str) -> Method:
+        """The lines of an action: a few."""
+        block = self.body(self.within(self.sight(), params), 2)
+        return self.method(self.signature(name, params, "None"), block.lines, mark, "An action.")
+
+    # The whole ------------------------------------------------------------------------------------------------
+
+    def override(self, parts: list[Part]) -> None:
+        """A class may say again what its base says, or another thing; without its decorator it must be refused."""
+        if len(parts) == 1 or not self.choices.chance(25):
+            return
+        base, child = parts[0], parts[-1]
+        names = [
+            name for name, lines in base.methods.items() if re.match(r"@(invariant|step|action|witness)", lines[0])
+        ]
+        if not names:
+            return
+        lines = list(base.methods[self.choices.one(names)])
+        name = re.findall(r"def (\w+)", "\n".join(lines))[0]
+        child.methods[name] = lines[1:] if self.choices.chance(25) else lines
+
+    def scope_of(self, text: str) -> str:
+        """The one scope; it sizes the types that the model mentions."""
+        sizes = ", ".join(f"{name}: {size}" for name, size in self.sizes.items() if re.search(rf"\b{name}\b", text))
+        parts = [f"{{{sizes}}}"]
+        budgets = ", ".join(f'"{name}": {number}' for name, number in self.budgets.items())
+        given = ", ".join(f'"{name}": {value}' for name, value in self.given.items())
+        parts += [f"budgets={{{budgets}}}"] if budgets else []
+        parts += [f"given={{{given}}}"] if given else []
+        return f"tiny = Scope({', '.join(parts)})"
+
+
+def mentioned(parts: list[Part]) -> str:
+    """The text of the fields and of all methods that count: those with a decorator, and the helpers that they call."""
+    methods = {
+        name: "\n".join(lines[1:] if lines[0][0] == "@" else lines)
+        for part in parts
+        for name, lines in part.methods.items()
+    }
+    waiting = [name for part in parts for name, lines in part.methods.items() if lines[0][0] == "@"]
+    fields = [field.declaration for part in parts for field in part.fields]
+    for name in waiting:
+        waiting += [
+            called for called in re.findall(r"\.(\w+)\(", methods[name]) if called in methods and called not in waiting
+        ]
+    return re.sub(r'"""(?s:.*?)"""', "", "\n".join([*fields, *(methods[name] for name in waiting)]))
+
+
+def model_of(seed: int) -> str:
+    """The source of the model that a seed stands for; it has one scope, ``tiny``."""
+    return Small(Choices(random.Random(seed))).source()
