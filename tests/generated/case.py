@@ -1,0 +1,133 @@
+"""One generated model, ready for every engine: its class, what the compiler makes of it, and what the oracle."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import ModelError
+from holdfast.ir.marks import MARK, ActionMark, PropertyMark, ScopeMark
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import Scope, System
+from holdfast.lang.model import Model
+from tests.differential.running import loaded, sample
+from tests.generated.oracle import GhostCutError, Graph, NoStartError, Oracle
+from tests.generated.small import model_of
+
+MOST = 400
+"""So many states the oracle searches; a model that has more is not compared."""
+
+LEGITIMATE = (
+    "may be None here",
+    "the other None",
+    "computed",
+    "ghost must not cut",
+)
+"""Refusals of models that nothing is wrong with when they run: the compiler sees their text alone."""
+
+
+class Case:
+    """A model of a seed, with variants and without rules that the seed chooses."""
+
+    def __init__(self, source: str, model: type[Model], seed: int) -> None:
+        self.source, self.model, self.seed = source, model, seed
+        self.variants: tuple[str, ...] = ()
+        self.removed: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> ScopeMark:
+        """The scope as its author wrote it."""
+        return self.model.tiny  # type: ignore[attr-defined, no-any-return]
+
+    def compiled(self) -> System:
+        """The system. Raises ModelError."""
+        chance = random.Random(self.seed)
+        plain = compile_model(self.model)
+        self.variants = sample(list(plain.variants), 2, chance) if chance.random() < 0.7 else ()
+        chosen = compile_model(self.model, variants=self.variants)
+        labels = [rule.label for rule in chosen.rules]
+        self.removed = sample(labels, 1, chance) if chance.random() < 0.4 else ()
+        return remove_rules(chosen, self.removed)
+
+    @cached_property
+    def system(self) -> System:
+        """The compiled model."""
+        return self.compiled()
+
+    @property
+    def scope(self) -> Scope:
+        """The scope as the compiler has it."""
+        return self.system.scopes["tiny"]
+
+    def oracle(self, mark: ScopeMark | None = None, most: int = MOST) -> Oracle:
+        """The oracle in a scope."""
+        return Oracle(self.model, mark or self.mark, self.variants, self.removed, most)
+
+    @cached_property
+    def plain(self) -> Oracle:
+        """The oracle in the declared scope."""
+        return self.oracle()
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What it reaches."""
+        return self.plain.graph()
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, str], int]:
+        """What it finds."""
+        return self.plain.verdicts(self.graph)
+
+    def undecorated(self) -> list[str]:
+        """What a base declares with a decorator, and a class below it says again without one."""
+        names = dict.fromkeys(name for base in self.model.__mro__ for name in vars(base))
+        return [
+            name
+            for name in names
+            for bases in [[vars(base)[name] for base in self.model.__mro__ if name in vars(base)]]
+            if marked(bases[-1]) and not all(map(marked, bases))
+        ]
+
+    def unfit(self) -> str | None:
+        """Why the compiler has to refuse the model, as far as running it shows that; None if it has not to.
+
+        It is run with the variants and without the rules that are chosen by then.
+        """
+        dropped = self.undecorated()
+        if dropped:
+            return f"{', '.join(dropped)}: overridden without a decorator"
+        try:
+            self.graph  # noqa: B018 - it is drawn when it is asked for
+        except GhostCutError as error:
+            return f"the ghost {error} cuts a step"
+        except KeyError as error:
+            return f"a key beyond its type: {error}"
+        except NoStartError:
+            return None
+        return None
+
+
+def marked(value: Any) -> bool:
+    """Whether a decorator says that a method is an action or a property."""
+    return isinstance(getattr(value, MARK, None), ActionMark | PropertyMark)
+
+
+@contextmanager
+def case_of(seed: int, source: str | None = None) -> Iterator[Case]:
+    """The model of a seed, while its file is there."""
+    text = model_of(seed) if source is None else source
+    with loaded(text) as model:
+        yield Case(text, model, seed)
+
+
+def refusal(case: Case) -> str | None:
+    """What the compiler says against the model; None if it takes it."""
+    try:
+        case.system  # noqa: B018 - it is compiled when it is asked for
+    except ModelError as error:
+        return error.problem
+    return None

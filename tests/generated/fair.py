@@ -1,0 +1,90 @@
+"""Liveness by fair components: what runs for ever, meets every demand of fairness, and owes a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+import networkx as nx
+
+from tests.generated.oracle import Graph, Oracle, Prop
+
+Demand = tuple[int, tuple[Any, ...]]
+"""An action's number, and values of the parameters that it is fair per."""
+
+
+@attrs.define
+class Fairness:
+    """A graph's steps as fairness sees them."""
+
+    strong: dict[Demand, bool]
+    possible: list[set[Demand]]
+    cut: list[set[Demand]]
+    served: list[dict[int, set[Demand]]]
+    """For each state, where its steps lead, with the demands that a step there serves."""
+
+
+def fairness(oracle: Oracle, graph: Graph) -> Fairness:
+    """Which demands there are, where each is possible, and what steps serve."""
+    real = [name for name in oracle.fields if name not in oracle.ghosts]
+    lasting = [oracle.key(state, real) for state in graph.states]
+    found = Fairness({}, [], [], [])
+
+    def demand(act: int, args: tuple[Any, ...]) -> Demand | None:
+        mark, names = oracle.acts[act].mark, [name for name, _ in oracle.acts[act].types]
+        if mark.fair is None:
+            return None
+        key = (act, tuple(args[names.index(name)] for name in mark.per))
+        found.strong[key] = mark.fair == "strong"
+        return key
+
+    for here, edges in enumerate(graph.edges):
+        served: dict[int, set[Demand]] = {}
+        possible: set[Demand] = set()
+        for edge in edges:
+            into = served.setdefault(edge.target, set())
+            asked = demand(edge.act, edge.args)
+            if asked is not None and lasting[edge.target] != lasting[here]:
+                into.add(asked)
+                possible.add(asked)
+        cuts = {asked for act, args in graph.cuts[here] if (asked := demand(act, args)) is not None}
+        found.served.append(served)
+        found.possible.append(possible)
+        found.cut.append(cuts)
+    return found
+
+
+def violated(graph: Graph, fair: Fairness, prop: Prop, args: dict[str, Any], *, cautious: bool) -> bool:
+    """Whether a fair run owes the goal for ever; ``cautious`` takes what a bound cut for possible."""
+    asked = [state.holds(prop.name, **args) for state in graph.states]
+    unmet = {here for here, (_, goal) in enumerate(asked) if not goal}
+    whole = nx.DiGraph()
+    whole.add_nodes_from(unmet)
+    whole.add_edges_from((of, to) for of in unmet for to in fair.served[of] if to in unmet)
+    pending: set[int] = set()
+    for here in unmet:
+        if asked[here][0] and here not in pending:
+            pending |= {here, *nx.descendants(whole, here)}
+    return any(can_stay(fair, part, cautious) for part in nx.strongly_connected_components(whole.subgraph(pending)))
+
+
+def can_stay(fair: Fairness, part: Iterable[int], cautious: bool) -> bool:
+    """Whether a fair run can stay in some of these states for ever; they hang together."""
+    states = set(part)
+    served = {asked for of in states for to, labels in fair.served[of].items() if to in states for asked in labels}
+    possible = {of: fair.possible[of] | (fair.cut[of] if cautious else set()) for of in states}
+    fewer = set(states)
+    for asked, strong in fair.strong.items():
+        if asked in served:
+            continue
+        if strong:
+            fewer -= {of for of in states if asked in possible[of]}
+        elif all(asked in possible[of] for of in states):
+            return False
+    if fewer == states:
+        return True
+    inner = nx.DiGraph()
+    inner.add_nodes_from(fewer)
+    inner.add_edges_from((of, to) for of in fewer for to in fair.served[of] if to in fewer)
+    return any(can_stay(fair, kept, cautious) for kept in nx.strongly_connected_components(inner))

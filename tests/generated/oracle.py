@@ -1,0 +1,309 @@
+"""The oracle: a model's own Python, run by a plain breadth-first search. It has nothing of the compiler or an engine.
+
+It reads the decorators' marks and the annotations of the class, and asks instances to take actions. What it says is
+what ``docs/language.md`` says: which steps are taken, which are cut, and which properties hold.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import attrs
+
+from holdfast.ir.marks import MARK, ActionMark, InitMark, PropertyMark, ScopeMark, VariantMark
+from holdfast.lang.maps import Cut, Map, Rel
+from holdfast.lang.model import Model
+from holdfast.lang.rules import Refused
+from holdfast.lang.sorts import Sort, universe
+
+Args = tuple[Any, ...]
+Key = tuple[Any, ...]
+Claim = tuple[str, str]
+"""The kind and the name of what is claimed: two claims may have one name."""
+
+STATES = ("invariant", "lemma")
+DEADLOCK: Claim = ("deadlock", "deadlock")
+
+
+class NoStartError(Exception):
+    """The scope contradicts the model: no start, a start beyond a bound, or a false assumption."""
+
+
+class GhostCutError(Exception):
+    """A write to a ghost cut a step: such a model has to be refused."""
+
+
+@attrs.frozen
+class Act:
+    """An action: its name, its fairness, and what runs when it is taken."""
+
+    name: str
+    mark: ActionMark
+    types: tuple[tuple[str, Any], ...]
+    budget: int | None
+
+
+@attrs.frozen
+class Prop:
+    """A property."""
+
+    name: str
+    mark: PropertyMark
+    types: tuple[tuple[str, Any], ...]
+
+
+@attrs.frozen
+class Edge:
+    """A step: the number of the state it leads to, the action's number, and the arguments."""
+
+    target: int
+    act: int
+    args: Args
+
+
+@attrs.define
+class Graph:
+    """What was reached: instances, what is left of the budgets, depths, steps, and the steps that were cut."""
+
+    states: list[Model] = attrs.field(factory=list)
+    keys: list[Key] = attrs.field(factory=list)
+    left: list[tuple[int, ...]] = attrs.field(factory=list)
+    depth: list[int] = attrs.field(factory=list)
+    edges: list[list[Edge]] = attrs.field(factory=list)
+    cuts: list[list[tuple[int, Args]]] = attrs.field(factory=list)
+    starts: int = 0
+    whole: bool = True
+
+
+class Oracle:
+    """A model in a scope. It reaches ``most`` states, and a few more."""
+
+    def __init__(
+        self,
+        model: type[Model],
+        mark: ScopeMark,
+        variants: Iterable[str] = (),
+        removed: Iterable[str] = (),
+        most: int = 500,
+    ) -> None:
+        self.model, self.mark, self.most = model, mark, most
+        self.unset = model.at(mark, variants=tuple(variants), removed=tuple(removed))
+        hints = get_type_hints(model, include_extras=True)
+        self.ghosts = {
+            name for name, hint in hints.items() if get_origin(hint) is Annotated and "ghost" in get_args(hint)
+        }
+        flags = {name for name, hint in hints.items() if get_origin(hint) is Annotated and "flag" in get_args(hint)}
+        self.fields = [name for name in hints if name[0] != "_" and name not in flags and name not in mark.given]
+        methods = {name: getattr(model, name) for base in reversed(model.__mro__) for name in vars(base)}
+        marks = {name: getattr(method, MARK, None) for name, method in methods.items()}
+        self.acts = [
+            Act(name, mark_, self._params(self._running(name, methods)), mark.budgets.get(name))
+            for name, mark_ in marks.items()
+            if isinstance(mark_, ActionMark)
+        ]
+        self.props = [
+            Prop(name, mark_, self._params(methods[name]))
+            for name, mark_ in marks.items()
+            if isinstance(mark_, PropertyMark)
+        ]
+        self.inits = [
+            (name, self._params(methods[name])) for name, mark_ in marks.items() if isinstance(mark_, InitMark)
+        ]
+        self._repeats: dict[tuple[int, int, Args], bool] = {}
+
+    def _running(self, action: str, methods: Mapping[str, Any]) -> Any:
+        """The method that runs: the action, or the chosen variant of it."""
+        for method in methods.values():
+            mark = getattr(method, MARK, None)
+            if isinstance(mark, VariantMark) and mark.replaces == action and mark.name in self.unset._variants:
+                return method
+        return methods[action]
+
+    def _params(self, method: Any) -> tuple[tuple[str, Any], ...]:
+        hints = get_type_hints(method)
+        names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+        return tuple((name, hints[name]) for name in names if name != "old")
+
+    def values(self, types: Iterable[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Every choice of arguments."""
+        named = list(types)
+        with universe(self.mark.sizes):
+            domains = [(False, True) if kind is bool else list(kind) for _, kind in named]
+        for chosen in itertools.product(*domains):
+            yield {name: value for (name, _), value in zip(named, chosen, strict=True)}
+
+    # Searching ------------------------------------------------------------------------------------------------
+
+    def graph(self, *, budgets: bool = True) -> Graph:
+        """All that can be reached, with every step."""
+        found, numbers = Graph(), {}
+        full = tuple(act.budget or 0 for act in self.acts)
+
+        def number(state: Model, left: tuple[int, ...], depth: int) -> int:
+            key = (*self.key(state), left)
+            if key not in numbers:
+                numbers[key] = len(found.states)
+                for row, value in (
+                    (found.states, state),
+                    (found.keys, key[:-1]),
+                    (found.left, left),
+                    (found.depth, depth),
+                ):
+                    row.append(value)
+            return numbers[key]
+
+        for state in self.starts():
+            number(state, full, 0)
+        found.starts = len(found.states)
+        choices = [list(self.values(act.types)) for act in self.acts]
+        for here, state in enumerate(found.states):
+            if here >= self.most:
+                found.whole = False
+                break
+            edges: list[Edge] = []
+            cuts: list[tuple[int, Args]] = []
+            left = found.left[here]
+            for place, act in enumerate(self.acts):
+                spent = budgets and act.budget is not None
+                for args in choices[place]:
+                    after = self.step(state, act, args)
+                    if after is None:
+                        continue
+                    if after == "cut" or (spent and not left[place]):
+                        cuts.append((place, tuple(args.values())))
+                        continue
+                    then = (*left[:place], left[place] - 1, *left[place + 1 :]) if spent else left
+                    edges.append(Edge(number(after, then, found.depth[here] + 1), place, tuple(args.values())))
+            found.edges.append(edges)
+            found.cuts.append(cuts)
+        return found
+
+    def starts(self) -> list[Model]:
+        """The initial states, each once."""
+        found: dict[Key, Model] = {}
+        types = dict(pair for _, params in self.inits for pair in params)
+        for choice in self.values(types.items()):
+            try:
+                state = self.unset.start(**choice)
+            except Refused:
+                continue
+            except Cut as cut:
+                raise NoStartError(str(cut)) from None
+            found.setdefault(self.key(state), state)
+        if not found:
+            raise NoStartError("no start")
+        for prop in self.of_kind("assume"):
+            if not all(state.holds(prop.name) for state in found.values()):
+                raise NoStartError(prop.name)
+        return list(found.values())
+
+    def step(self, state: Model, act: Act, args: Mapping[str, Any]) -> Any:
+        """The state after the action, "cut", or None where a rule refuses."""
+        try:
+            return state.take(act.name, **args)
+        except Refused:
+            return None
+        except Cut as cut:
+            if self._field_of(cut) in self.ghosts:
+                raise GhostCutError(self._field_of(cut)) from None
+            return "cut"
+
+    def _field_of(self, cut: Cut) -> str:
+        """The field whose write was cut, as the frames of the exception show it."""
+        trace, owner, cells, name = cut.__traceback__, None, None, ""
+        while trace is not None:
+            local = trace.tb_frame.f_locals
+            if trace.tb_frame.f_code.co_name == "__setattr__":
+                name = local["name"]
+            elif isinstance(local.get("self"), Model):
+                owner = local["self"]
+            elif isinstance(local.get("self"), Map | Rel):
+                cells = local["self"]
+            trace = trace.tb_next
+        return next((known for known in self.fields if owner is not None and owner.__dict__[known] is cells), name)
+
+    def key(self, state: Model, fields: Iterable[str] | None = None) -> Key:
+        """The values of the cells."""
+        cells: list[Any] = []
+        for name in self.fields if fields is None else fields:
+            held = state.__dict__[name]
+            cells += held._cells.values() if isinstance(held, Map | Rel) else (held,)
+        return tuple(cells)
+
+    # Judging --------------------------------------------------------------------------------------------------
+
+    def of_kind(self, *kinds: str) -> list[Prop]:
+        """The properties of these kinds."""
+        return [prop for prop in self.props if prop.mark.kind in kinds]
+
+    def verdicts(self, graph: Graph) -> dict[Claim, int]:
+        """Of each claim that is violated the length of a shortest run; of a witness that of a run which reaches it."""
+        found: dict[Claim, int] = {}
+
+        def note(kind: str, name: str, length: int) -> None:
+            found[kind, name] = min(length, found.get((kind, name), length))
+
+        for here, state in enumerate(graph.states):
+            depth = graph.depth[here]
+            for prop in self.of_kind(*STATES, "witness"):
+                if bool(state.holds(prop.name)) is (prop.mark.kind == "witness"):
+                    note(prop.mark.kind, prop.name, depth)
+            if here >= len(graph.edges):
+                continue
+            for edge in graph.edges[here]:
+                for kind, name in self._wrong_steps(graph, here, edge):
+                    note(kind, name, depth + 1)
+            finals = self.of_kind("final")
+            stuck = not graph.edges[here] and not graph.cuts[here]
+            if finals and stuck and not any(state.holds(prop.name) for prop in finals):
+                note(*DEADLOCK, depth)
+        return found
+
+    def _wrong_steps(self, graph: Graph, here: int, edge: Edge) -> Iterator[Claim]:
+        """What a step violates."""
+        act, new, old = self.acts[edge.act], graph.states[edge.target], graph.states[here]
+        args = dict(zip((name for name, _ in act.types), edge.args, strict=True))
+        for prop in self.of_kind("step"):
+            if prop.mark.of in (None, act.name):
+                chosen = {name: args[name] for name, _ in prop.types}
+                if not new.holds(prop.name, old=old, **chosen):
+                    yield "step", prop.name
+        if act.mark.idempotent is not None and self._repeat_differs(graph, edge, act, args):
+            yield "idempotent", f"{act.name}_idempotent"
+
+    def _repeat_differs(self, graph: Graph, edge: Edge, act: Act, args: Mapping[str, Any]) -> bool:
+        """Whether a step, repeated at once, is refused or changes something; a repetition that is cut shows nothing."""
+        known = (edge.target, edge.act, edge.args)
+        if known not in self._repeats:
+            self._repeats[known] = self._repeated(graph, edge, act, args)
+        return self._repeats[known]
+
+    def _repeated(self, graph: Graph, edge: Edge, act: Act, args: Mapping[str, Any]) -> bool:
+        before = graph.states[edge.target]
+        again = self.step(before, act, args)
+        if again is None:
+            return True
+        if again == "cut" or (act.budget is not None and not graph.left[edge.target][edge.act]):
+            return False
+        real = [name for name in self.fields if name not in self.ghosts]
+        return self.key(again, real) != self.key(before, real)
+
+    def depth_and_states(self, graph: Graph, dropped: Iterable[str]) -> tuple[int, int]:
+        """How deep the graph is and how many states it has once some ghosts are left out."""
+        kept = [name for name in self.fields if name not in set(dropped)]
+        nearest: dict[Key, int] = {}
+        for state, left, depth in zip(graph.states, graph.left, graph.depth, strict=True):
+            nearest.setdefault((*self.key(state, kept), left), depth)
+        return max(nearest.values()), len(nearest)
+
+
+def code(value: Any) -> int:
+    """A number for a cell's value, such that equal numbers are equal values in one cell."""
+    if value is None:
+        return -1_000
+    if isinstance(value, Sort):
+        return value.index
+    return list(type(value)).index(value) if isinstance(value, Enum) else int(value)
