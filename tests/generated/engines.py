@@ -1,0 +1,337 @@
+"""What each engine says of a case, held against the oracle. Each function yields sentences, one for each difference."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import attrs
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.live.engine import live
+from holdfast.check.live.result import LiveResult, live_to_json
+from holdfast.check.proof.prove import Limits, prove
+from holdfast.check.result import Result, to_json
+from holdfast.check.search import search
+from holdfast.ir.errors import HoldfastError, ModelError, UsageError
+from holdfast.ir.marks import ScopeMark
+from holdfast.lang.sorts import Nat, Sort
+from holdfast.lower.kernel import graphs, kernel
+from tests.generated.case import Case
+from tests.generated.fair import fairness, violated
+from tests.generated.oracle import DEADLOCK, Claim, GhostCutError, NoStartError
+from tests.generated.orbits import orbits
+from tests.kernel.plain import plain_build
+
+Check = Callable[[Case], Iterator[str]]
+
+LARGER = 250
+"""So many states of a larger scope are searched for what a proof denies."""
+
+QUICK = Limits(quick=1.0, long=2.0)
+"""Seconds for a question of a proof. What takes longer is not proved, and so not wrong."""
+
+
+# The interpreter ----------------------------------------------------------------------------------------------------
+
+
+def interpreter(case: Case) -> Iterator[str]:
+    """Verdicts, lengths of shortest runs, states, steps and depth, with symmetry and without."""
+    for symmetry in (False, True):
+        found = answered(case, symmetry=symmetry, keep_going=True)
+        if isinstance(found, str):
+            if not starts_nowhere(case):
+                yield f"search: {found}"
+            return
+        if starts_nowhere(case):
+            yield "search: there is a start that no run of the model has"
+            return
+        yield from judged(case, found, f"search{' under symmetry' if symmetry else ''}")
+        yield from counted(case, found, symmetry=symmetry)
+    first = answered(case, symmetry=True, keep_going=False)
+    wrong = [length for (kind, _), length in case.verdicts.items() if kind != "witness"]
+    lengths = [trace.length for trace in first.findings] if isinstance(first, Result) else []
+    if lengths != ([min(wrong)] if wrong else []):
+        yield f"the first violation takes {lengths} steps; by hand {min(wrong, default=None)}"
+
+
+def answered(case: Case, **options: object) -> Result | str:
+    """A search's answer, or its message."""
+    try:
+        return search(case.system, case.scope, engine="interpreter", **options)  # type: ignore[arg-type]
+    except ModelError as error:
+        return str(error)
+
+
+def starts_nowhere(case: Case) -> bool:
+    """Whether the scope contradicts the model, as the oracle sees it."""
+    try:
+        return not case.graph.starts
+    except NoStartError:
+        return True
+
+
+def judged(case: Case, found: Result, what: str) -> Iterator[str]:
+    """What is violated and reached, and in how many steps."""
+    said: dict[Claim, int] = {(trace.shown.kind, trace.shown.name): trace.length for trace in found.findings}
+    said |= {("witness", each.claim.name): each.trace.length for each in found.witnesses if each.trace is not None}
+    if said != case.verdicts:
+        yield f"{what}: {shown(said)}; by hand {shown(case.verdicts)}"
+    if (found.verdict == "violated") != any(kind != "witness" for kind, _ in case.verdicts):
+        yield f"{what}: {found.verdict}; by hand {shown(case.verdicts)}"
+    kinds = {kind for kind, _ in case.verdicts if kind != "witness"}
+    code = 0 if not kinds else 11 if kinds == {DEADLOCK[0]} else 12
+    missing = any(("witness", prop.name) not in case.verdicts for prop in case.plain.of_kind("witness"))
+    if found.exit_code != code and not (code == 0 and found.exit_code == 10 and (missing or found.vacuous)):
+        yield f"{what}: exit {found.exit_code}; by hand {code}"
+    if code == 0 and missing and found.exit_code != 10:
+        yield f"{what}: exit {found.exit_code}, though a witness is not reached"
+
+
+def shown(verdicts: Mapping[Claim, int]) -> str:
+    """Claims and lengths, in a fixed order."""
+    return ", ".join(f"{kind} {name} in {steps}" for (kind, name), steps in sorted(verdicts.items())) or "nothing"
+
+
+def counted(case: Case, found: Result, *, symmetry: bool) -> Iterator[str]:
+    """How many states and steps there are, and how deep they lie."""
+    figures = found.figures
+    depth, states = case.plain.depth_and_states(case.graph, figures.dropped_ghosts)
+    if symmetry:
+        states = orbits(case.plain, case.graph, figures.dropped_ghosts)
+    if (figures.distinct, figures.depth) != (states, depth):
+        orbit = "orbits" if symmetry else "states"
+        yield f"{figures.distinct} {orbit}, depth {figures.depth}; by hand {states}, depth {depth}"
+    if not symmetry and not figures.dropped_ghosts:
+        taken = [0] * len(case.plain.acts)
+        cuts = list(taken)
+        for here, edges in enumerate(case.graph.edges):
+            for edge in edges:
+                taken[edge.act] += 1
+            for act, _ in case.graph.cuts[here]:
+                cuts[act] += 1
+        mine = {act.name: (taken[place], cuts[place]) for place, act in enumerate(case.plain.acts)}
+        said = {act.name: (act.taken, sum(times for _, times in act.cuts)) for act in figures.actions}
+        if mine != said:
+            yield f"steps and cuts {said}; by hand {mine}"
+
+
+# The kernel's text --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def as_text() -> Iterator[None]:
+    """From here on kernels are run by Python."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "build", plain_build)
+        patch.setattr(graphs, "build", plain_build)
+        yield
+
+
+def kernel_text(case: Case) -> Iterator[str]:
+    """The same answers as the interpreter's, to the letter, from the kernel's text as Python runs it."""
+    with as_text():
+        yield from machine(case)
+
+
+def machine(case: Case) -> Iterator[str]:
+    """The same answers as the interpreter's from the kernel."""
+    if starts_nowhere(case):
+        return
+    for options in ({"symmetry": True, "keep_going": True}, {"symmetry": False, "keep_going": False}):
+        slow = answered(case, **options)
+        try:
+            fast = search(case.system, case.scope, engine="kernel", cores=1, **options)  # type: ignore[arg-type]
+        except UsageError as error:
+            if refuses_numbers(str(error)):
+                return
+            raise
+        yield from letters("kernel", fast, slow)
+        yield from judged(case, fast, "kernel") if options["keep_going"] else ()
+    if any(True for _ in case.system.of_kind("leads_to")):
+        by_hand = live(case.system, case.scope, engine="interpreter")
+        yield from live_letters(live(case.system, case.scope, engine="kernel"), by_hand)
+
+
+def refuses_numbers(message: str) -> bool:
+    """Whether the kernel says that numbers of a model do not fit its words, as it may."""
+    return "bits" in message
+
+
+def letters(what: str, mine: Result, other: Result | str) -> Iterator[str]:
+    """Where two answers differ."""
+    assert isinstance(other, Result)
+    one, two = to_json(mine) | {"timing": None}, to_json(other) | {"timing": None}
+    yield from (
+        f"{what}: {key}: {str(one[key])[:300]}, not {str(two[key])[:300]}" for key in one if one[key] != two[key]
+    )
+
+
+def live_letters(mine: LiveResult, other: LiveResult) -> Iterator[str]:
+    """The same of liveness."""
+    one, two = live_to_json(mine) | {"timing": None}, live_to_json(other) | {"timing": None}
+    yield from (
+        f"live by kernel: {key}: {str(one[key])[:300]}, not {str(two[key])[:300]}"
+        for key in one
+        if one[key] != two[key]
+    )
+
+
+# Liveness -----------------------------------------------------------------------------------------------------------
+
+
+def liveness(case: Case) -> Iterator[str]:
+    """Each leads-to: which are violated; where a bound cut a fair step, no answer is the right one."""
+    owed = case.plain.of_kind("leads_to")
+    if not owed or starts_nowhere(case):
+        return
+    found = live(case.system, case.scope, engine="interpreter")
+    fair = fairness(case.plain, case.graph)
+    wrong = {
+        prop.name
+        for prop in owed
+        if any(violated(case.graph, fair, prop, args, cautious=True) for args in case.plain.values(prop.types))
+    }
+    said = {trace.shown.name for trace in found.findings}
+    if said != wrong:
+        yield f"live: {sorted(said)} violated; by hand {sorted(wrong)}"
+    cut = any(fair.cut)
+    verdict = "violated" if wrong else "inconclusive" if cut else "exhausted"
+    if found.verdict != verdict:
+        yield f"live: {found.verdict}; by hand {verdict}"
+
+
+# Proofs -------------------------------------------------------------------------------------------------------------
+
+
+def proofs(case: Case) -> Iterator[str]:
+    """What is proved for any sizes holds in sizes 1 to 3; what is violated is, in that scope."""
+    if starts_nowhere(case) or not provable(case):
+        return
+    try:
+        found = prove(case.system, cores=0, limits=QUICK, suggest=False, budget=Budget(seconds=20))
+    except ModelError as error:
+        yield f"prove: {error}"
+        return
+    wrong = {name: steps for (kind, name), steps in case.verdicts.items() if kind not in ("witness", *DEADLOCK)}
+    for result in found.searched:
+        for trace in result.findings:
+            if wrong.get(trace.shown.name) != trace.length:
+                yield f"prove: {trace.shown.name} violated in {trace.length} steps; by hand {shown(case.verdicts)}"
+    proved = {proof.claim.name for proof in found.properties if proof.verdict == "proved"}
+    if not proved:
+        return
+    for mark in (without_budgets(case.mark), *larger(case)):
+        yield from denied(case, mark, proved)
+
+
+def provable(case: Case) -> bool:
+    """Whether there is anything to prove."""
+    wanted = case.plain.of_kind("invariant", "lemma", "step")
+    return bool(wanted) or any(act.mark.idempotent for act in case.plain.acts)
+
+
+def without_budgets(mark: ScopeMark) -> ScopeMark:
+    """The scope as a proof knows it."""
+    return ScopeMark(mark.sizes, {}, mark.given)
+
+
+def denied(case: Case, mark: ScopeMark, proved: set[str]) -> Iterator[str]:
+    """What is said to be proved, and a run in this scope violates."""
+    oracle = case.oracle(mark, LARGER)
+    try:
+        verdicts = oracle.verdicts(oracle.graph(budgets=False))
+    except (NoStartError, GhostCutError, KeyError):
+        return
+    sizes = {cls.__name__: size for cls, size in mark.sizes.items()}
+    for (kind, name), steps in verdicts.items():
+        if name in proved and kind not in ("witness", *DEADLOCK):
+            yield f"prove: {name} is proved; by hand it is violated in {steps} steps in {sizes} {dict(mark.given)}"
+
+
+def larger(case: Case) -> Iterator[ScopeMark]:
+    """Scopes with other sizes: all of one size, then one type larger than the others; with some given constants."""
+    chance = random.Random(case.seed)
+    classes = list(case.mark.sizes)
+    for size in (1, 2, 3):
+        yield resized(case, dict.fromkeys(classes, size), chance)
+    for cls, size in itertools.product(classes, (2, 3, 5)):
+        if issubclass(cls, Nat) or size == 3:
+            yield resized(case, {**dict.fromkeys(classes, 2 if issubclass(cls, Nat) else 1), cls: size}, chance)
+
+
+def resized(case: Case, sizes: Mapping[type, int], chance: random.Random) -> ScopeMark:
+    """A scope of these sizes, with values drawn for the given constants."""
+    given: dict[str, object] = {}
+    for name in case.mark.given:
+        var = case.system.var(name)
+        named = {cls.__name__: cls for cls in sizes}
+        cells = 1
+        for key in var.keys:
+            cls = named.get(getattr(key, "name", ""))
+            cells *= 3 if cls is None else sizes[cls] + (not issubclass(cls, Sort))
+        values = tuple(drawn(var.value, named, sizes, chance) for _ in range(cells))
+        given[name] = values if var.keys else values[0]
+    return ScopeMark(sizes, {}, given)
+
+
+def drawn(kind: object, named: Mapping[str, type], sizes: Mapping[type, int], chance: random.Random) -> object:
+    """A value of a given constant, as a scope says it."""
+    inner = getattr(kind, "of", None)
+    if inner is not None:
+        return None if chance.random() < 0.3 else drawn(inner, named, sizes, chance)
+    cls = named.get(getattr(kind, "name", ""))
+    if cls is None:
+        return chance.random() < 0.5
+    return chance.randrange(sizes[cls] + (not issubclass(cls, Sort)))
+
+
+# Resuming -----------------------------------------------------------------------------------------------------------
+
+
+def resume(case: Case) -> Iterator[str]:
+    """A checkpoint from before budgets and constants were edited: refused, or the answer of a fresh search."""
+    if starts_nowhere(case):
+        return
+    for edited in edits(case):
+        with as_text(), TemporaryDirectory() as folder:
+            file = Path(folder) / "checkpoint"
+            limited = Budget(states=max(1, len(case.graph.states) // 2))
+            options = {"engine": "kernel", "cores": 1, "keep_going": True}
+            try:
+                search(case.system, edited, checkpoint=file, budget=limited, **options)  # type: ignore[arg-type]
+            except HoldfastError:
+                continue
+            if not file.exists():
+                continue
+            try:
+                found = search(case.system, case.scope, resume_from=file, **options)  # type: ignore[arg-type]
+            except UsageError:
+                continue
+            fresh = search(case.system, case.scope, **options)  # type: ignore[arg-type]
+            yield from letters("resumed after an edit", found, fresh)
+
+
+def edits(case: Case) -> Iterator[object]:
+    """The scope with another budget, or with another constant."""
+    scope = case.scope
+    for name, budget in scope.budgets.items():
+        yield attrs.evolve(scope, budgets={**scope.budgets, name: budget + 1 if budget < 2 else budget - 1})
+    for name, values in scope.given.items():
+        if len(set(values)) > 1:
+            yield attrs.evolve(scope, given={**scope.given, name: values[::-1]})
+
+
+ENGINES: dict[str, Check] = {
+    "interpreter": interpreter,
+    "kernel-text": kernel_text,
+    "live": liveness,
+    "prove": proofs,
+    "resume": resume,
+    "machine": machine,
+}
