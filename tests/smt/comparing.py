@@ -16,7 +16,7 @@ from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Taken
 from holdfast.lower.smt.bodies import Bodies
 from holdfast.lower.smt.cells import Pins, cells_of, indices, pins
-from holdfast.lower.smt.encoding import Encoding
+from holdfast.lower.smt.encoding import Encoding, argument, start_argument
 from holdfast.lower.smt.expressions import Expressions
 from holdfast.lower.smt.sized import Sized, origin
 from holdfast.lower.smt.values import Maybe, Value
@@ -68,7 +68,7 @@ class Comparison:
         cells = cells_of(self.universe, self.stored, start.after)
         found = set()
         for args in self._arguments(self.system.init):
-            pinned = [*self._given(), *self._pinned(self.system.init, "init", args)]
+            pinned = [*self._given(), *self._pinned(self.system.init, args)]
             if self._truth(start.guard, pinned):
                 found.add(bytes(_code(cell.var.value, cell.value, pinned) for cell in cells))
         if sorted(found) != self.machine.initial():
@@ -84,7 +84,7 @@ class Comparison:
             guard = z3.simplify(z3.substitute(step.guard, *held))
             after_state = [(cell.var.value, _substituted(cell.value, held)) for cell in cells]
             for args in chance.sample(every, min(most, len(every))):
-                pinned = self._pinned(action, action.name, args)
+                pinned = self._pinned(action, args)
                 outcome = self.machine.step(state, action.name, args)
                 if self._truth(guard, pinned) != isinstance(outcome, Taken):
                     yield f"whether {action.name}{args} is taken in {self.layout.decode(state)}"
@@ -105,7 +105,7 @@ class Comparison:
                     args = chance.choice(every)
                     outcome = self.machine.step(state, action.name, args)
                     if isinstance(outcome, Taken):
-                        pinned = [*self.pins(state), *self._pinned(action, action.name, args)]
+                        pinned = [*self.pins(state), *self._pinned(action, args)]
                         if self._truth(formula, pinned) != self.machine.holds_step(prop, state, outcome.state, args):
                             yield f"{prop.name} of {action.name}{args} in {self.layout.decode(state)}"
 
@@ -129,10 +129,12 @@ class Comparison:
             for pin in pins(self.universe, var, "", index, code)
         ]
 
-    def _pinned(self, action: Action, label: str, args: Args) -> Pins:
+    def _pinned(self, action: Action, args: Args) -> Pins:
         found: Pins = []
         for param, code in zip(action.params, args, strict=True):
-            cell = self.universe.cell(f"{label}.{param.name}", (), param.type)
+            start = action is self.system.init
+            symbol = start_argument(param.name) if start else argument(action, param.name)
+            cell = self.universe.cell(symbol, (), param.type)
             value = z3.BoolVal(bool(code), cell.ctx) if z3.is_bool(cell) else z3.BitVecVal(code, cell.sort())
             found.append((cell, value))
         return found

@@ -171,7 +171,7 @@ def _suggested(result: ProofResult, known: int) -> Iterator[Suggestion]:
     """The clauses that were suggested, each once, under names of their own."""
     clauses = {each.text: each for proof in result.properties for each in proof.suggestions}
     for number, each in enumerate(clauses.values(), start=known + 1):
-        yield attrs.evolve(each, lemma=attrs.evolve(each.lemma, name=f"suggested_{number}"))
+        yield attrs.evolve(each, lemma=attrs.evolve(each.lemma, name=f"suggested {number}"))
 
 
 def _with_properties(system: System, properties: Sequence[Property]) -> System:

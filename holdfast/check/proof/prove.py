@@ -396,5 +396,5 @@ def _sorts(logic: Logic) -> tuple[tuple[str, str], ...]:
     return (
         *((name, "any number") for name in sorts.uninterpreted),
         *((name, "any order with a least element") for name in sorts.ordered),
-        *((name, "any natural number") for name in sorts.integers),
+        *((name, "integers from 0 to any greatest value") for name in sorts.integers),
     )

@@ -23,6 +23,7 @@ from holdfast.ir.expr import Read, walk
 from holdfast.ir.stmt import Require, statements
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.houdini import Clause, Clauses
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations
@@ -59,7 +60,10 @@ class Suggester:
     def suggest(self, due: Obligation, found: Counterexample) -> tuple[Suggestion, ...]:
         """The clauses that restore the obligation; or one that excludes the counterexample and is inductive."""
         names = [prop.name for prop in self.assumed]
-        small = self.logic.smallest.theory(self.logic.smallest.uniform(SIZE))
+        sizes = self.logic.smallest.uniform(SIZE)
+        if too_large(self.system, sizes) is not None:
+            return ()
+        small = self.logic.smallest.theory(sizes)
         candidates = self._candidates(due, found)
         atoms = [atom.expr for atom in self.literals[::2]]
         patience = partial(self.askers.allowed, PATIENCE)

@@ -14,9 +14,9 @@ import z3
 from holdfast.ir.expr import Expr, Name, Read
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.types import IntType, NatType, OptionalType, Scalar
-from holdfast.lower.smt.expressions import Expressions, NotFirstOrder, Scope
+from holdfast.lower.smt.expressions import Expressions, Scope
 from holdfast.lower.smt.state import State
-from holdfast.lower.smt.universe import Universe
+from holdfast.lower.smt.universe import NotFirstOrder, Universe
 from holdfast.lower.smt.values import Maybe, Value, conjunction, implication, is_false, is_true
 
 

@@ -12,7 +12,7 @@ from holdfast.ir.system import Var
 from holdfast.ir.types import BOOL, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
 from holdfast.lower.smt.sized import Sized, origin
 from holdfast.lower.smt.state import State
-from holdfast.lower.smt.universe import label
+from holdfast.lower.smt.universe import field, some_of
 from holdfast.lower.smt.values import Maybe, Value
 
 Pins = list[tuple[z3.ExprRef, z3.ExprRef]]
@@ -44,11 +44,11 @@ def cells_of(universe: Sized, variables: Sequence[Var], state: State) -> list[Ce
 
 def pins(universe: Sized, var: Var, mark: str, index: tuple[int, ...], code: int) -> Pins:
     """What makes the free symbol of a cell hold a code."""
-    kind, name = var.value, label(var, mark)
+    kind, here = var.value, field(var, mark)
     if not isinstance(kind, OptionalType):
-        return [_pin(universe.cell(name, index, kind), code)]
-    there = _pin(universe.cell(f"{name}?", index, BOOL), int(code > 0))
-    return [there, _pin(universe.cell(name, index, kind.of), max(code - 1, 0))]
+        return [_pin(universe.cell(here, index, kind), code)]
+    there = _pin(universe.cell(some_of(here), index, BOOL), int(code > 0))
+    return [there, _pin(universe.cell(here, index, kind.of), max(code - 1, 0))]
 
 
 def _pin(cell: z3.ExprRef, code: int) -> tuple[z3.ExprRef, z3.ExprRef]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -12,9 +12,10 @@ from holdfast.ir.system import Action, Property, System
 from holdfast.ir.types import Key
 from holdfast.lower.prune import prune
 from holdfast.lower.smt.bodies import Bodies, Run
-from holdfast.lower.smt.expressions import Expressions, NotFirstOrder, Scope
+from holdfast.lower.smt.expressions import Expressions, Scope
 from holdfast.lower.smt.state import State
-from holdfast.lower.smt.universe import Universe
+from holdfast.lower.smt.symbols import Symbol
+from holdfast.lower.smt.universe import NotFirstOrder, Universe
 from holdfast.lower.smt.values import Value, conjunction
 
 
@@ -89,18 +90,18 @@ class Encoding:
 
     def start(self) -> Transition:
         """The initial condition: its state after is the initial state."""
-        return self._run(self.system.init, self.free("?0"), "init")
+        return self._run(self.system.init, self.free("start"), start_argument)
 
     def step(self, action: Action, before: State, mark: str = "") -> Transition:
         """One action from a state; ``mark`` tells its arguments from those of other steps."""
-        return self._run(action, before, f"{action.name}{mark}")
+        return self._run(action, before, lambda name: argument(action, name, mark))
 
     def repeated(self, taken: Transition) -> Transition:
         """The same action once more, with equal arguments."""
         return self._taken(taken.action, taken.after, taken.arguments, [])
 
-    def _run(self, action: Action, before: State, label: str) -> Transition:
-        arguments = {param.name: self.universe.symbol(f"{label}.{param.name}", param.type) for param in action.params}
+    def _run(self, action: Action, before: State, symbol: Callable[[str], Symbol]) -> Transition:
+        arguments = {param.name: self.universe.constant(symbol(param.name), param.type) for param in action.params}
         proper = [self.universe.within(arguments[param.name], param.type) for param in action.params]
         return self._taken(action, before, arguments, proper)
 
@@ -133,3 +134,13 @@ class Encoding:
         again = self.repeated(step)
         names = [var.name for var in self.variables if not var.ghost]
         return conjunction([again.guard, self.equal(step.after, again.after, names)], self.universe.ctx)
+
+
+def argument(action: Action, name: str, mark: str = "") -> Symbol:
+    """A parameter of an action; ``mark`` tells the steps apart."""
+    return Symbol("argument", (action.name, name), mark)
+
+
+def start_argument(name: str) -> Symbol:
+    """A parameter of ``@init``."""
+    return Symbol("start", (name,))

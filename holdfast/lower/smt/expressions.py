@@ -12,7 +12,6 @@ from functools import reduce
 import attrs
 import z3
 
-from holdfast.ir.errors import Place
 from holdfast.ir.expr import (
     And,
     Arithmetic,
@@ -35,7 +34,8 @@ from holdfast.ir.expr import (
 )
 from holdfast.ir.types import EnumType, IntType, NatType, NumberType
 from holdfast.lower.smt.state import State
-from holdfast.lower.smt.universe import Universe
+from holdfast.lower.smt.symbols import Symbol
+from holdfast.lower.smt.universe import NotFirstOrder, Universe
 from holdfast.lower.smt.values import (
     Maybe,
     Plain,
@@ -63,15 +63,6 @@ MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 MOST_COUNTED = 4
 """Up to how many elements a formula counts where a sort has no size: "at least n" names n different ones."""
-
-
-class NotFirstOrder(Exception):
-    """Something that no formula over sorts without a size can say; ``at`` is where, once that is known."""
-
-    def __init__(self, problem: str, at: Place | None = None) -> None:
-        self.problem = problem
-        self.at = at
-        super().__init__(problem if at is None else f"{problem} ({at})")
 
 
 @attrs.define
@@ -137,7 +128,7 @@ class Expressions:
             case Fold():
                 return self.fold(node, at)
             case Arithmetic(op, args):
-                return self.arithmetic(op, [self.plain(arg, at) for arg in args])
+                return self.arithmetic(op, [self.plain(arg, at) for arg in args], node.type)
 
     # Values ---------------------------------------------------------------------------------------------------
 
@@ -172,7 +163,7 @@ class Expressions:
         if optional.value is not None:
             return optional.value
         # A surely empty Optional stands behind a test that fails, so any value will do.
-        return self.universe.symbol(f"nothing.{node.type}", node.type)
+        return self.universe.constant(Symbol("nothing", (str(node.type),)), node.type)
 
     def wrap(self, node: Wrap, at: Scope) -> Value:
         """A value as an Optional."""
@@ -184,9 +175,9 @@ class Expressions:
         if is_true(test) or is_false(test):
             return self.expr(node.then if is_true(test) else node.orelse, at)
         then, orelse = self.expr(node.then, at), self.expr(node.orelse, at)
-        if isinstance(then, int) and isinstance(orelse, int) and then != orelse:
+        if isinstance(then, int) and isinstance(orelse, int):
             assert isinstance(node.type, NatType | IntType | NumberType)
-            then = self.universe.settled(then, node.type)
+            return self._chosen(test, then, orelse, node.type)
         return self.universe.chosen(test, then, orelse)
 
     # Conditions -----------------------------------------------------------------------------------------------
@@ -239,19 +230,19 @@ class Expressions:
 
     # Numbers --------------------------------------------------------------------------------------------------
 
-    def arithmetic(self, op: str, args: Sequence[Plain]) -> Plain:
+    def arithmetic(self, op: str, args: Sequence[Plain], kind: NumberType) -> Plain:
         """A computed number."""
         if all(isinstance(arg, int) for arg in args):
             return _computed(op, [arg for arg in args if isinstance(arg, int)])
         if op in ("min", "max"):
-            return reduce(lambda one, two: self._extremum(op, one, two), args)
+            return reduce(lambda one, two: self._extremum(op, one, two, kind), args)
         if op == "abs":
             (value,) = args
-            return self._chosen(self.order("<", value, 0), 0 - value, value)
+            return self._chosen(self.order("<", value, 0), 0 - value, value, kind)
         return reduce({"+": operator.add, "-": operator.sub, "*": operator.mul}[op], args)
 
-    def _extremum(self, op: str, one: Plain, two: Plain) -> Plain:
-        return self._chosen(self.order("<=" if op == "min" else ">=", one, two), one, two)
+    def _extremum(self, op: str, one: Plain, two: Plain, kind: NumberType) -> Plain:
+        return self._chosen(self.order("<=" if op == "min" else ">=", one, two), one, two, kind)
 
     def fold(self, node: Fold, at: Scope) -> Plain:
         """``count``, ``sum``, ``min`` or ``max``: written out over a type with a size."""
@@ -267,13 +258,14 @@ class Expressions:
             if not is_false(where):
                 parts.append((where, self.plain(node.value, at)))
         if node.kind in ("count", "sum"):
-            return reduce(self._added, parts, 0)
-        return self._best(node.kind, parts, self.plain(node.default, at))
+            return reduce(lambda total, part: self._added(total, part, node.type), parts, 0)
+        return self._best(node, parts, self.plain(node.default, at))
 
     def _best_of_any(self, node: Fold, at: Scope) -> Plain:
         """``min`` or ``max`` over a type without a size: the value of an element that no other one beats.
 
-        In each scope there is one, if there is any that satisfies the condition.
+        Each scope has one: a type has finitely many elements there, and all but one are beaten. Where none satisfies
+        the condition any element will do, for then the default is the value.
         """
 
         def where(element: z3.ExprRef) -> z3.BoolRef:
@@ -289,21 +281,25 @@ class Expressions:
             return implication(where(other), conjunction([where(one), better], self.universe.ctx))
 
         best = self.universe.best(node.domain, node.kind, beats)
-        return self._chosen(where(best), value(best), self.plain(node.default, at))
+        return self._chosen(where(best), value(best), self.plain(node.default, at), node.type)
 
-    def _added(self, total: Plain, part: tuple[z3.BoolRef, Plain]) -> Plain:
+    def _added(self, total: Plain, part: tuple[z3.BoolRef, Plain], kind: NumberType) -> Plain:
         where, value = part
-        return self._chosen(where, self.arithmetic("+", [total, value]), total)
+        return self._chosen(where, self.arithmetic("+", [total, value], kind), total, kind)
 
-    def _best(self, kind: str, parts: Sequence[tuple[z3.BoolRef, Plain]], default: Plain) -> Plain:
+    def _best(self, node: Fold, parts: Sequence[tuple[z3.BoolRef, Plain]], default: Plain) -> Plain:
         best, some = default, self.universe.false
         for where, value in parts:
-            better = self._chosen(some, self._extremum(kind, best, value), value)
-            best = self._chosen(where, better, best)
+            # Among the elements seen so far, if there are any; the default is no value of an element.
+            better = value if is_false(some) else self._extremum(node.kind, best, value, node.type)
+            best = self._chosen(where, self._chosen(some, better, value, node.type), best, node.type)
             some = disjunction([some, where], self.universe.ctx)
         return best
 
-    def _chosen(self, test: z3.BoolRef, then: Plain, orelse: Plain) -> Plain:
+    def _chosen(self, test: z3.BoolRef, then: Plain, orelse: Plain, kind: NatType | IntType | NumberType) -> Plain:
+        """One of two values; of two numbers known now, ``kind`` decides the sort."""
+        if isinstance(then, int) and isinstance(orelse, int) and then != orelse and not is_true(test):
+            then = self.universe.settled(then, kind) if not is_false(test) else then
         chosen = self.universe.chosen(test, then, orelse)
         assert not isinstance(chosen, Maybe)
         return chosen

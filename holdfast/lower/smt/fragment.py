@@ -84,8 +84,9 @@ def _edges(logic: Logic) -> Iterator[Edge]:
     for name, definition in logic.universe.definitions.items():
         # Its last variable is any element of the domain, and the others are what the symbol depends on.
         *keys, domain = (_sort_name(definition.var_sort(place)) for place in range(definition.num_vars()))
-        yield from (Edge(key, domain, name.partition("!")[0]) for key in keys)
-        yield from _alternations(definition, name.partition("!")[0])
+        stem = logic.universe.symbols.meaning(name).parts[0]
+        yield from (Edge(key, domain, stem) for key in keys)
+        yield from _alternations(definition, stem)
 
 
 def _alternations(formula: z3.ExprRef, why: str) -> Iterator[Edge]:

@@ -12,13 +12,15 @@ import attrs
 import z3
 
 from holdfast.ir.system import Scope, System
-from holdfast.ir.types import Scalar
+from holdfast.ir.types import NatType, Scalar
+from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt.cells import CellTerm, cells_of, code_in, codes_of, given_value, is_code
+from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.sized import Sized
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Theory
-from holdfast.lower.smt.unbounded import largest_literals
+from holdfast.lower.smt.unbounded import largest_key, largest_literals
 from holdfast.lower.smt.values import Value
 
 LARGEST = 4
@@ -69,7 +71,7 @@ class Smallest:
         self.make = make
         self.seconds = seconds
         self._theories: dict[tuple[tuple[str, int], ...], Theory] = {}
-        self._least = {nat.name: max(1, largest_literals(system).get(nat.name, 0)) for nat in system.nats}
+        self._least = {nat.name: max(1, _literal(system, nat)) for nat in system.nats}
         self._least |= {sort.name: 1 for sort in system.sorts}
 
     def find(self, ask: Ask, largest: int = LARGEST) -> Instance | NotFound:
@@ -93,6 +95,9 @@ class Smallest:
             found = self._look(ask, self.uniform(size))
             if isinstance(found, Found):
                 return found
+            if (problem := too_large(self.system, self.uniform(size))) is not None:
+                undecided.append(f"{size} and more: {problem}")
+                break
             undecided += [] if found is None else [f"{size}: {found}"]
         return NotFound(largest, tuple(undecided))
 
@@ -127,6 +132,9 @@ class Smallest:
 
     def _look(self, ask: Ask, sizes: Sizes) -> Found | str | None:
         """What is found of a size; the reason, if it is not decided."""
+        problem = too_large(self.system, sizes)
+        if problem is not None:
+            return problem
         theory = self.theory(sizes)
         formulas = ask(theory)
         solver = z3.SolverFor("QF_BV", ctx=theory.encoding.universe.ctx)
@@ -214,6 +222,15 @@ class Found:
                     self.solver.add(wanted)
                     break
         return model
+
+
+def _literal(system: System, nat: NatType) -> int:
+    """The least greatest value of a Nat for which a size is worth a look: its literals exist there.
+
+    What is only compared with a number that no cell can hold means something in small sizes, too.
+    """
+    every = largest_literals(system).get(nat.name, 0)
+    return every if every < MOST_CODES else largest_key(system, nat)
 
 
 def _label(sizes: Sizes) -> tuple[tuple[str, int], ...]:

@@ -9,12 +9,12 @@ import attrs
 from holdfast.ir.system import Property, System
 from holdfast.lower.smt.bodies import Bodies
 from holdfast.lower.smt.encoding import Encoding
-from holdfast.lower.smt.expressions import Expressions, NotFirstOrder
+from holdfast.lower.smt.expressions import Expressions
 from holdfast.lower.smt.instance import Instance, NotFound, Path, Sizes, Smallest
 from holdfast.lower.smt.solve import Answer, Printer, Question
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory
 from holdfast.lower.smt.unbounded import Unbounded
-from holdfast.lower.smt.universe import Universe
+from holdfast.lower.smt.universe import NotFirstOrder, Universe
 
 PATIENCE = 20.0
 """Seconds for a question about one size, if nobody says how many."""

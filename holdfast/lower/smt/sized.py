@@ -9,16 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
+import attrs
 import z3
 
 from holdfast.ir.system import System
 from holdfast.ir.types import BoolType, EnumType, IntType, Key, NumberType, SortType
 from holdfast.ir.types import Plain as PlainType
+from holdfast.lower.smt.extent import width
+from holdfast.lower.smt.symbols import Symbol
 from holdfast.lower.smt.universe import Keys, Universe
 from holdfast.lower.smt.values import choice, conjunction, is_true, same
-
-WIDTH = 32
-"""Bits of a word. Codes fit a byte, so no sum or product that a model can write down comes near the end."""
 
 
 class Sized(Universe):
@@ -27,6 +27,8 @@ class Sized(Universe):
     def __init__(self, system: System, sizes: Mapping[str, int]) -> None:
         super().__init__(system)
         self.sizes = dict(sizes)
+        self.width = width(system, sizes)
+        """Bits of a word: as many as the largest number needs that the system can compute."""
 
     def codes(self, kind: PlainType) -> int:
         """How many values a type has."""
@@ -43,14 +45,14 @@ class Sized(Universe):
                 return self.sizes[kind.name] + 1
 
     def sort(self, kind: PlainType | NumberType) -> z3.SortRef:
-        return z3.BoolSort(self.ctx) if isinstance(kind, BoolType) else z3.BitVecSort(WIDTH, self.ctx)
+        return z3.BoolSort(self.ctx) if isinstance(kind, BoolType) else z3.BitVecSort(self.width, self.ctx)
 
     def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:
         return z3.BitVecVal(value, sort)
 
     def word(self, value: int) -> z3.ExprRef:
         """A number as a word."""
-        return z3.BitVecVal(value, WIDTH, self.ctx)
+        return z3.BitVecVal(value, self.width, self.ctx)
 
     def elements(self, kind: Key) -> list[z3.ExprRef]:
         return [self.word(code) for code in range(self.codes(kind))]
@@ -79,19 +81,19 @@ class Sized(Universe):
 
     # Cells ----------------------------------------------------------------------------------------------------
 
-    def cell(self, name: str, index: Sequence[int], kind: PlainType) -> z3.ExprRef:
+    def cell(self, symbol: Symbol, index: Sequence[int], kind: PlainType) -> z3.ExprRef:
         """The free constant that holds the code of a cell: a truth value, or as few bits as the codes need."""
-        label = f"{name}[{','.join(map(str, index))}]" if index else name
+        here = attrs.evolve(symbol, index=tuple(index))
         if isinstance(kind, BoolType):
-            return z3.Const(label, z3.BoolSort(self.ctx))
-        return z3.Const(label, z3.BitVecSort(max(1, (self.codes(kind) - 1).bit_length()), self.ctx))
+            return self.symbols.constant(here, z3.BoolSort(self.ctx))
+        return self.symbols.constant(here, z3.BitVecSort(max(1, (self.codes(kind) - 1).bit_length()), self.ctx))
 
-    def function(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
+    def function(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
         def value(index: Sequence[int]) -> z3.ExprRef:
-            code = self.cell(name, index, kind)
+            code = self.cell(symbol, index, kind)
             if isinstance(kind, BoolType):
                 return code
-            wide = z3.ZeroExt(WIDTH - code.size(), code)
+            wide = z3.ZeroExt(self.width - code.size(), code)
             return wide if origin(kind) == 0 else wide + origin(kind)
 
         ranges = [range(self.codes(key)) for key in keys]
@@ -111,8 +113,8 @@ class Sized(Universe):
 
         return read
 
-    def facts(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
-        read = self.function(name, keys, kind)
+    def facts(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
+        read = self.function(symbol, keys, kind)
         indices = itertools.product(*(self.elements(key) for key in keys))
         found = [self.within(read(index), kind) for index in indices]
         return [fact for fact in found if not is_true(fact)]

@@ -14,6 +14,8 @@ from typing import Literal
 import attrs
 import z3
 
+from holdfast.lower.smt.symbols import Symbols, label
+
 Verdict = Literal["unsat", "sat", "unknown"]
 
 TACTICS = {"auto_config": False, "case_split": 3}
@@ -62,12 +64,12 @@ class Printer:
             declarations, text = self._text(formula)
             declared |= dict.fromkeys(declarations)
             if name is not None:
-                declared[f"(declare-fun |{_label(name)}| () Bool)"] = None
-            asserted.append(f"(assert {text if name is None else f'(=> |{_label(name)}| {text})'})")
+                declared[f"(declare-fun |{label(name)}| () Bool)"] = None
+            asserted.append(f"(assert {text if name is None else f'(=> |{label(name)}| {text})'})")
         for declarations, text in self._defined(declared):
             declared |= dict.fromkeys(declarations)
             asserted.append(f"(assert {text})")
-        labels = " ".join(f"|{_label(name)}|" for name in named)
+        labels = " ".join(f"|{label(name)}|" for name in named)
         # What is declared last may speak of the sorts that are declared first.
         sorts = sorted(declared, key=lambda line: not line.startswith(("(declare-sort", "(declare-datatype")))
         return Question("\n".join([*sorts, *asserted, f"(check-sat-assuming ({labels}))", ""]), tuple(named))
@@ -121,11 +123,6 @@ def _declared(line: str) -> str:
     return line.split(" ", 2)[1].strip("|")
 
 
-def _label(name: str) -> str:
-    """What switches a named formula on."""
-    return f"assume {name}"
-
-
 def ask(asked: Question, seconds: float, seed: int = 0, *, minimal: bool = False) -> Answer:
     """The answer, or ``unknown`` after so many seconds. The seed changes the way there, and never the answer.
 
@@ -138,16 +135,17 @@ def ask(asked: Question, seconds: float, seed: int = 0, *, minimal: bool = False
     if minimal:
         solver.set("core.minimize", True)
     solver.add(*_in_order(asked.text, seed, ctx))
-    labels = {_label(name): name for name in asked.named}
-    found = checked(solver, *(z3.Bool(label, ctx) for label in labels))
+    symbols = Symbols(ctx)
+    switches = {name: symbols.constant(label(name), z3.BoolSort(ctx)) for name in asked.named}
+    found = checked(solver, *switches.values())
     spent = _seconds(solver)
     if found == z3.sat:
         return Answer("sat", seconds=spent)
     if found == z3.unknown:
         return Answer("unknown", reason=solver.reason_unknown(), seconds=spent)
     # In the order of the names, whatever order Z3 found them in.
-    core = {str(label) for label in solver.unsat_core()}
-    return Answer("unsat", tuple(name for label, name in labels.items() if label in core), seconds=spent)
+    core = {switch.get_id() for switch in solver.unsat_core()}
+    return Answer("unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent)
 
 
 def _in_order(text: str, seed: int, ctx: z3.Context) -> list[z3.BoolRef]:

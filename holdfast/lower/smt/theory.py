@@ -150,4 +150,4 @@ class Theory:
 
 def _mark(number: int) -> str:
     """What tells the symbols of a state apart that is so many steps before the last one."""
-    return f"@{number}"
+    return str(number)

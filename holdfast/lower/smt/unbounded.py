@@ -1,7 +1,13 @@
 """The universe in which a sort has any number of elements, and a Nat no greatest value.
 
 An interchangeable sort is uninterpreted. So is a Nat that is only compared: it has a total order with a least element,
-and no formula can count it. A Nat that is computed with is an integer that is not negative.
+and no formula can count it. A Nat that is computed with is an integer from 0 to a greatest value, the bound of a scope,
+of which nothing else is known.
+
+So every scope in which the literals of the model exist is a structure of this universe, and every step of that scope,
+budgets aside, is a step of its formulas. That is what makes a proof sound, and what an axiom must be true of. Above all
+a scope is finite: among elements that satisfy a condition there is one with the greatest value, and one with the least.
+Of integers without a greatest value that would be false, and anything would follow from it.
 """
 
 from __future__ import annotations
@@ -10,13 +16,17 @@ from collections.abc import Callable, Iterator
 
 import z3
 
-from holdfast.ir.expr import Arithmetic, Compare, Expr, Fold, IfElse, Lit, Name, Wrap, walk
+from holdfast.ir.expr import Arithmetic, Compare, Expr, Fold, IfElse, Lit, Name, Read, Wrap, walk
 from holdfast.ir.stmt import Assign, Fill, expressions, statements
 from holdfast.ir.system import System
 from holdfast.ir.types import BoolType, EnumType, IntType, Key, NatType, NumberType, OptionalType, Type
 from holdfast.ir.types import Plain as PlainType
-from holdfast.lower.smt.universe import Keys, Universe
+from holdfast.lower.smt.symbols import Symbol
+from holdfast.lower.smt.universe import Keys, NotFirstOrder, Universe
 from holdfast.lower.smt.values import conjunction, implication, is_false, is_true, negation
+
+MOST_IN_A_ROW = 255
+"""The largest literal of a Nat that is an order; no scope goes further, for its values are bytes."""
 
 
 class Unbounded(Universe):
@@ -28,18 +38,16 @@ class Unbounded(Universe):
         """The names of the Nats that are integers."""
         self._sorts: dict[str, z3.SortRef] = {}
         self._members: dict[str, list[z3.ExprRef]] = {}
-        self._largest = largest_literals(system)
-        self._bound: set[str] = set()
-        """The names of all variables that were ever bound."""
+        self.literals = {nat.name: self._literal(nat) for nat in system.nats}
+        """For each Nat the largest of its numbers that must exist."""
         self._best: dict[int, tuple[z3.BoolRef, z3.FuncDeclRef]] = {}
         for sort in system.sorts:
-            self._sorts[sort.name] = z3.DeclareSort(f"sort.{sort.name}", self.ctx)
+            self._sorts[sort.name] = self.symbols.sort(sort.name)
         for nat in system.nats:
             integer = nat.name in self.computed
-            self._sorts[nat.name] = z3.IntSort(self.ctx) if integer else z3.DeclareSort(f"sort.{nat.name}", self.ctx)
+            self._sorts[nat.name] = z3.IntSort(self.ctx) if integer else self.symbols.sort(nat.name)
         for enum in system.enums:
-            names = [f"{enum.name}.{member}" for member in enum.members]
-            self._sorts[enum.name], self._members[enum.name] = z3.EnumSort(f"sort.{enum.name}", names, self.ctx)
+            self._sorts[enum.name], self._members[enum.name] = self.symbols.enum(enum.name, enum.members)
 
     @property
     def ordered(self) -> list[NatType]:
@@ -52,13 +60,21 @@ class Unbounded(Universe):
         match kind:
             case BoolType():
                 return z3.BoolSort(self.ctx)
+            case NumberType(of) if of in self._sorts:
+                return self._sorts[of]
             case NumberType() | IntType():
                 return z3.IntSort(self.ctx)
             case _:
                 return self._sorts[kind.name]
 
     def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:
-        return z3.IntVal(value, self.ctx) if sort.kind() == z3.Z3_INT_SORT else z3.Const(f"{_name(sort)}.{value}", sort)
+        if sort.kind() == z3.Z3_INT_SORT:
+            return z3.IntVal(value, self.ctx)
+        name = self._model_name(sort)
+        # The order says nothing of other numbers; a negative one would be at least 0.
+        if not 0 <= value <= self.literals[name]:
+            raise NotFirstOrder(f"{value} where a value of {name} is meant, which is only compared")
+        return self.symbols.constant(Symbol("number", (name, str(value))), sort)
 
     def elements(self, kind: Key) -> list[z3.ExprRef] | None:
         return self._members[kind.name] if isinstance(kind, EnumType) else None
@@ -66,7 +82,13 @@ class Unbounded(Universe):
     def within(self, value: z3.ExprRef, kind: PlainType) -> z3.BoolRef:
         if isinstance(kind, IntType):
             return conjunction([value >= kind.lo, value <= kind.hi], self.ctx)
-        return value >= 0 if isinstance(kind, NatType) and kind.name in self.computed else self.true
+        if isinstance(kind, NatType) and kind.name in self.computed:
+            return conjunction([value >= 0, value <= self._top(kind.name)], self.ctx)
+        return self.true
+
+    def _top(self, nat: str) -> z3.ExprRef:
+        """The greatest value of a Nat that is computed with."""
+        return self.symbols.constant(Symbol("top", (nat,)), self._sorts[nat])
 
     def less(self, left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
         if z3.is_int(left):
@@ -74,54 +96,53 @@ class Unbounded(Universe):
         return negation(self._order(left.sort())(right, left))
 
     def _order(self, sort: z3.SortRef) -> z3.FuncDeclRef:
-        return z3.Function(f"{_name(sort)}<=", sort, sort, z3.BoolSort(self.ctx))
+        return self.symbols.function(Symbol("order", (self._model_name(sort),)), sort, sort, z3.BoolSort(self.ctx))
+
+    def _model_name(self, sort: z3.SortRef) -> str:
+        """The model's name of a sort."""
+        return self.symbols.meaning(str(sort.name())).parts[0]
 
     # Axioms ---------------------------------------------------------------------------------------------------
 
     def axioms(self) -> list[z3.BoolRef]:
-        return [axiom for nat in self.ordered for axiom in self._total_order(self._sorts[nat.name])]
+        tops = [self._top(nat.name) >= self.literals[nat.name] for nat in self.system.nats if nat.name in self.computed]
+        return [axiom for nat in self.ordered for axiom in self._total_order(self._sorts[nat.name])] + tops
+
+    def _literal(self, nat: NatType) -> int:
+        compared = nat.name not in self.computed
+        return largest_literals(self.system).get(nat.name, 0) if compared else largest_key(self.system, nat)
 
     def _total_order(self, sort: z3.SortRef) -> Iterator[z3.BoolRef]:
         """Reflexive, transitive, antisymmetric, total; 0 is least, and the literals follow one another at once."""
         at_most = self._order(sort)
-        x, y, z = (z3.Const(name, sort) for name in "xyz")
+        x, y, z = (self.symbols.bound(name, sort) for name in "xyz")
         yield z3.ForAll([x], at_most(x, x))
         yield z3.ForAll([x, y, z], z3.Implies(z3.And(at_most(x, y), at_most(y, z)), at_most(x, z)))
         yield z3.ForAll([x, y], z3.Implies(z3.And(at_most(x, y), at_most(y, x)), x == y))
         yield z3.ForAll([x, y], z3.Or(at_most(x, y), at_most(y, x)))
         yield z3.ForAll([x], at_most(self.number(0, sort), x))
-        for value in range(self._largest.get(_name(sort), 0)):
+        for value in range(self.literals[self._model_name(sort)]):
             here, there = self.number(value, sort), self.number(value + 1, sort)
             yield z3.Not(at_most(there, here))
             yield z3.ForAll([x], z3.Or(at_most(x, here), at_most(there, x)))
 
     # Symbols and quantifiers ----------------------------------------------------------------------------------
 
-    def function(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
-        sort = self.sort(kind)
-        if not keys:
-            constant = z3.Const(name, sort)
-            return lambda _keys: constant
-        made = z3.Function(name, *(self.sort(key) for key in keys), sort)
+    def function(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
+        made = self.symbols.function(symbol, *(self.sort(key) for key in keys), self.sort(kind))
         return lambda found: made(*found)
 
-    def facts(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
-        bound = [self.fresh("k", key) for key in keys]
-        value = self.function(name, keys, kind)(bound)
+    def facts(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
+        bound = [self.symbols.bound("key", self.sort(key)) for key in keys]
+        value = self.function(symbol, keys, kind)(bound)
         fact = self.within(value, kind)
         if is_true(fact):
             return []
         # Keys that are no values of their type are harmless: no formula asks for them.
         return [z3.ForAll(bound, fact, patterns=[value]) if bound else fact]
 
-    def fresh(self, stem: str, kind: PlainType) -> z3.ExprRef:
-        """A constant to be bound, with a name that is used once."""
-        name = f"{stem}!{len(self._bound) + 1}"
-        self._bound.add(name)
-        return z3.Const(name, self.sort(kind))
-
     def bind(self, kind: Key, stem: str, body: Callable[[z3.ExprRef], z3.BoolRef], *, every: bool) -> z3.BoolRef:
-        bound = self.fresh(stem, kind)
+        bound = self.symbols.bound(stem, self.sort(kind))
         inner, proper = body(bound), self.within(bound, kind)
         if is_true(inner) or is_false(inner):
             return inner
@@ -134,13 +155,17 @@ class Unbounded(Universe):
 
         It is a function of the variables that are bound where it stands. Equal definitions share one symbol.
         """
-        one, other = (z3.Const(f"{stem}.{name}", self.sort(kind)) for name in ("one", "other"))
+        # A minimum within this one is another function of both: they must be other constants than its own.
+        one, other = (self.symbols.bound(name, self.sort(kind)) for name in ("one", "other"))
         claim = beats(one, other)
-        around = self._bound_in(claim)
-        keys = [z3.Const(f"{stem}.key{place}", term.sort()) for place, term in enumerate(around)]
-        claim = z3.substitute(claim, *zip(around, keys, strict=True)) if around else claim
+        around = [term for term in self._bound_in(claim) if not (term.eq(one) or term.eq(other))]
+        # Renamed by place, so that equal claims are the same formula.
+        places = [self._place(number, term.sort()) for number, term in enumerate((one, other, *around))]
+        claim = z3.substitute(claim, *zip((one, other, *around), places, strict=True))
+        one, other, *keys = places
         if claim.get_id() not in self._best:
-            made = z3.Function(f"{stem}!{len(self._best)}", *(key.sort() for key in keys), self.sort(kind))
+            symbol = Symbol("best", (stem, str(len(self._best))))
+            made = self.symbols.function(symbol, *(key.sort() for key in keys), self.sort(kind))
             element = made(*keys)
             facts = [
                 self.within(element, kind),
@@ -151,6 +176,10 @@ class Unbounded(Universe):
             self._best[claim.get_id()] = (claim, made)
         return self._best[claim.get_id()][1](*around)
 
+    def _place(self, number: int, sort: z3.SortRef) -> z3.ExprRef:
+        """What stands for the variables of a definition while it is compared with others."""
+        return self.symbols.constant(Symbol("place", (str(number), str(sort.name()))), sort)
+
     def _bound_in(self, formula: z3.ExprRef) -> list[z3.ExprRef]:
         """The bound variables that a formula leaves free, in the order in which it names them."""
         found: dict[int, z3.ExprRef] = {}
@@ -160,7 +189,7 @@ class Unbounded(Universe):
             if term.get_id() in seen:
                 return
             seen.add(term.get_id())
-            if z3.is_const(term) and term.decl().name() in self._bound:
+            if self.symbols.is_bound(term):
                 found[term.get_id()] = term
             for part in term.children():
                 look(part)
@@ -169,17 +198,15 @@ class Unbounded(Universe):
         return list(found.values())
 
 
-def _name(sort: z3.SortRef) -> str:
-    """The model's name of a sort. A prefix keeps it apart from names that SMT-LIB has for itself, such as ``Set``."""
-    return str(sort.name()).removeprefix("sort.")
-
-
 # What the system does with its numbers ---------------------------------------------------------------------------
 
 
 def computed_nats(system: System) -> frozenset[str]:
-    """The Nats with which a rule, an effect or a property computes; the others are only compared."""
-    found: set[str] = set()
+    """The Nats with which a rule, an effect or a property computes; the others are only compared.
+
+    Also those with a literal too large for the axioms of an order, which say of each what it follows.
+    """
+    found = {name for name, value in largest_literals(system).items() if value > MOST_IN_A_ROW}
     for expr in _every_expression(system):
         match expr:
             case Arithmetic(args=args) if not _is_extremum(expr):
@@ -215,7 +242,10 @@ def _is_simple(expr: Expr) -> bool:
     if isinstance(expr, Name) and isinstance(expr.type, NumberType):
         # If what the name stands for is computed, that is found where it is.
         return expr.type.of is not None
-    return isinstance(expr, Lit) or not isinstance(expr.type, NumberType) or _is_extremum(expr)
+    if isinstance(expr, Lit):
+        # An order has no negative numbers.
+        return not isinstance(expr.value, int) or expr.value >= 0
+    return not isinstance(expr.type, NumberType) or _is_extremum(expr)
 
 
 def _nats(kind: Type) -> set[str]:
@@ -247,13 +277,28 @@ def largest_literals(system: System) -> dict[str, int]:
                 for one, other in ((left, right), (right, left)):
                     if isinstance(one, Lit):
                         note(other.type, one.value)
-            case Arithmetic(args=args, type=kind):
+            case Arithmetic(op=op, args=args, type=kind) if op != "*":
                 for arg in args:
                     if isinstance(arg, Lit):
                         note(kind, arg.value)
             case _:
                 pass
     return found
+
+
+def largest_value(system: System, nat: NatType) -> int:
+    """The largest number that the system writes down as a value of the Nat, and not only compares with one."""
+    written = (each.value for each in _every_expression(system) if isinstance(each, Lit) and each.type == nat)
+    return max((value for value in written if isinstance(value, int)), default=0)
+
+
+def largest_key(system: System, nat: NatType) -> int:
+    """The largest literal of the Nat at which the system reads or writes a cell. No smaller scope has that cell."""
+    keys = [key for expr in _every_expression(system) if isinstance(expr, Read) for key in expr.keys]
+    for action in (system.init, *system.actions):
+        keys += [key for stmt in statements(action.body) if isinstance(stmt, Assign) for key in stmt.keys]
+    written = [key.value for key in keys if isinstance(key, Lit) and key.type == nat]
+    return max((value for value in written if isinstance(value, int)), default=0)
 
 
 def _every_expression(system: System) -> Iterator[Expr]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
+import attrs
 import z3
 
+from holdfast.ir.errors import Place
 from holdfast.ir.system import System, Var
 from holdfast.ir.types import BOOL, Key, NumberType, OptionalType
 from holdfast.ir.types import Plain as PlainType
+from holdfast.lower.smt.symbols import Symbol, Symbols
 from holdfast.lower.smt.values import (
     Maybe,
     Plain,
@@ -34,12 +37,22 @@ Reading = Callable[[Keys], Value]
 """What a state says of a variable: from its keys to its value."""
 
 
+class NotFirstOrder(Exception):
+    """Something that no formula over sorts without a size can say; ``at`` is where, once that is known."""
+
+    def __init__(self, problem: str, at: Place | None = None) -> None:
+        self.problem = problem
+        self.at = at
+        super().__init__(problem if at is None else f"{problem} ({at})")
+
+
 class Universe(ABC):
     """The meaning of types, order and numbers in one Z3 context."""
 
     def __init__(self, system: System) -> None:
         self.system = system
         self.ctx = z3.Context()
+        self.symbols = Symbols(self.ctx)
         self.true = truth(True, self.ctx)
         self.false = truth(False, self.ctx)
         self.definitions: dict[str, z3.QuantifierRef] = {}
@@ -82,23 +95,23 @@ class Universe(ABC):
     # Symbols --------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def function(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
+    def function(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:
         """A free function from keys to values of a type."""
 
     @abstractmethod
-    def facts(self, name: str, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
-        """That the free function of that name has values of its type."""
+    def facts(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
+        """That the free function has values of its type."""
 
-    def symbol(self, name: str, kind: PlainType) -> z3.ExprRef:
+    def constant(self, symbol: Symbol, kind: PlainType) -> z3.ExprRef:
         """A free constant. That its value is of its type is to be said apart."""
-        return self.function(name, (), kind)(())
+        return self.function(symbol, (), kind)(())
 
     def variable(self, var: Var, mark: str) -> Reading:
         """A variable of the system as a free function; ``mark`` tells the states apart. An Optional is two."""
-        name, kind = label(var, mark), var.value
+        here, kind = field(var, mark), var.value
         if not isinstance(kind, OptionalType):
-            return self.function(name, var.keys, kind)
-        some, value = self.function(f"{name}?", var.keys, BOOL), self.function(name, var.keys, kind.of)
+            return self.function(here, var.keys, kind)
+        some, value = self.function(some_of(here), var.keys, BOOL), self.function(here, var.keys, kind.of)
 
         def read(keys: Keys) -> Maybe:
             there = some(keys)
@@ -110,7 +123,7 @@ class Universe(ABC):
     def typed(self, var: Var, mark: str) -> list[z3.BoolRef]:
         """That a variable of the system has values of its type."""
         kind = var.value.of if isinstance(var.value, OptionalType) else var.value
-        return self.facts(label(var, mark), var.keys, kind)
+        return self.facts(field(var, mark), var.keys, kind)
 
     # Values ---------------------------------------------------------------------------------------------------
 
@@ -136,6 +149,8 @@ class Universe(ABC):
         known = next((side for side in (left, right) if not isinstance(side, int)), None)
         sort = self.sort(NumberType()) if known is None else known.sort()
         one, two = (self.number(side, sort) if isinstance(side, int) else side for side in (left, right))
+        if one.sort() != two.sort():
+            raise NotFirstOrder(f"a value of {one.sort()} meets one of {two.sort()}")
         return one, two
 
     def equal(self, left: Value, right: Value) -> z3.BoolRef:
@@ -151,6 +166,9 @@ class Universe(ABC):
 
     def chosen(self, test: z3.BoolRef, then: Value, orelse: Value) -> Value:
         """One of two values of one type."""
+        if is_true(test) or is_false(test):
+            # The other one may make no sense.
+            return then if is_true(test) else orelse
         if isinstance(then, Maybe) and isinstance(orelse, Maybe):
             some = choice(test, then.some, orelse.some)
             assert isinstance(some, z3.BoolRef)
@@ -168,6 +186,11 @@ def _known(left: Plain, right: Plain) -> bool:
     return isinstance(left, int) and isinstance(right, int)
 
 
-def label(var: Var, mark: str) -> str:
-    """What a state's variable is called; with a prefix, for a model may call it ``exists`` or ``let``."""
-    return f"self.{var.name}{mark}"
+def field(var: Var, mark: str) -> Symbol:
+    """The values of a variable in a state."""
+    return Symbol("field", (var.name,), mark)
+
+
+def some_of(values: Symbol) -> Symbol:
+    """Where the values of an Optional variable are not None."""
+    return attrs.evolve(values, role="some")

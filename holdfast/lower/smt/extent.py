@@ -1,0 +1,177 @@
+"""How large a sized universe is: the numbers that its words must hold, and its formulas once they are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+from holdfast.ir.expr import Arithmetic, Expr, Fold, IfElse, Lit, Name, Quantified, Unwrap, Wrap, children
+from holdfast.ir.stmt import For, If, Let, Stmt, direct_expressions
+from holdfast.ir.system import System
+from holdfast.ir.types import EnumType, IntType, Key, NatType, NumberType, OptionalType, SortType, Type
+from holdfast.lower.layout import MOST_CODES
+
+NARROWEST, WIDEST = 32, 1024
+"""Bits of a word: at least, and at most."""
+
+MOST_NODES = 200_000
+"""How many parts an action or a property may have once its loops and quantifiers are written out."""
+
+
+def too_large(system: System, sizes: Mapping[str, int]) -> str | None:
+    """Why the universe of these sizes is not written out, or no scope can have them; None if nothing speaks against it.
+
+    ``sizes`` are those of a scope: for a Sort its elements, for a Nat its greatest value.
+    """
+    for var in system.variables:
+        if (values := _values(var.value, sizes)) > MOST_CODES:
+            return f"{var.name} would have {values:,} values, and a cell has room for {MOST_CODES}"
+    for name, kind in ((param.name, param.type) for action in system.actions for param in action.params):
+        if _values(kind, sizes) > MOST_CODES:
+            return f"{name} would have {_values(kind, sizes):,} values, and there is room for {MOST_CODES}"
+    for what, nodes in _written(system, sizes):
+        if nodes > MOST_NODES:
+            return f"{what} has more than {MOST_NODES:,} parts once it is written out"
+    if width(system, sizes) > WIDEST:
+        return f"a number would have more than {WIDEST:,} bits"
+    return None
+
+
+def _values(kind: Type, sizes: Mapping[str, int]) -> int:
+    match kind:
+        case OptionalType(of):
+            return 1 + _values(of, sizes)
+        case IntType(lo=lo, hi=hi):
+            return hi - lo + 1
+        case SortType(name):
+            return sizes[name]
+        case NatType(name):
+            return sizes[name] + 1
+        case EnumType(members=members):
+            return len(members)
+        case _:
+            return 2
+
+
+# Words ------------------------------------------------------------------------------------------------------------
+
+
+def width(system: System, sizes: Mapping[str, int]) -> int:
+    """How many bits a word has in which no number that the system computes wraps around."""
+    magnitudes = _Magnitudes(sizes)
+    for action in (system.init, *system.actions):
+        for param in action.params:
+            magnitudes.note(param.type)
+        magnitudes.body(action.body)
+    for var in system.variables:
+        for kind in (*var.keys, var.value):
+            magnitudes.note(kind)
+    for prop in system.properties:
+        for part in (prop.body, prop.trigger, prop.goal):
+            if part is not None:
+                magnitudes.of(part)
+    # A bit for the sign, and one because sums and ends of ranges may go one further.
+    return max(NARROWEST, magnitudes.largest.bit_length() + 2)
+
+
+class _Magnitudes:
+    """The largest absolute value that expressions can have; of everything seen it is ``largest``."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.largest = 0
+        self._locals: dict[str, int] = {}
+
+    def body(self, body: Sequence[Stmt]) -> None:
+        """See the statements of a body, in order."""
+        for stmt in body:
+            found = [self.of(expr) for expr in direct_expressions(stmt)]
+            match stmt:
+                case Let(name=name):
+                    self._locals[name] = max(found)
+                case If(then=then, orelse=orelse):
+                    self.body(then)
+                    self.body(orelse)
+                case For(domain=domain, body=inner):
+                    self.note(domain)
+                    self.body(inner)
+                case _:
+                    pass
+
+    def note(self, kind: Type) -> int:
+        """See a type; its own largest value."""
+        found = self._of_type(kind)
+        self.largest = max(self.largest, found)
+        return found
+
+    def of(self, expr: Expr) -> int:
+        """See an expression; its own largest value."""
+        parts = [self.of(part) for part in children(expr)]
+        found = self._of(expr, parts)
+        self.largest = max(self.largest, found)
+        return found
+
+    def _of(self, expr: Expr, parts: Sequence[int]) -> int:
+        match expr:
+            case Lit(value):
+                return abs(value) if isinstance(value, int) else self._of_type(expr.type)
+            case Name(name, NumberType()):
+                return self._locals[name]
+            case Arithmetic(op="*"):
+                return prod(parts)
+            case Arithmetic(op=op):
+                return sum(parts) if op in ("+", "-") else max(parts)
+            case Fold(kind=kind, domain=domain):
+                _, value, default = parts
+                return max(value, default) if kind in ("min", "max") else _values(domain, self.sizes) * max(value, 1)
+            case IfElse():
+                return max(parts[1:])
+            case Wrap() | Unwrap():
+                return parts[0]
+            case _:
+                return self._of_type(expr.type)
+
+    def _of_type(self, kind: Type) -> int:
+        match kind:
+            case OptionalType(of):
+                return self._of_type(of)
+            case IntType(lo=lo, hi=hi):
+                return max(abs(lo), abs(hi)) + 1
+            case SortType(name) | NatType(name):
+                return self.sizes[name] + 1
+            case EnumType(members=members):
+                return len(members)
+            case _:
+                return 1
+
+
+# Formulas ---------------------------------------------------------------------------------------------------------
+
+
+def _written(system: System, sizes: Mapping[str, int]) -> list[tuple[str, int]]:
+    """How many parts each action and property has once it is written out."""
+
+    def elements(domain: Key) -> int:
+        return _values(domain, sizes)
+
+    found = [(f"action {each.name}", _body_nodes(each.body, elements)) for each in (system.init, *system.actions)]
+    return found + [(f"{prop.kind} {prop.name}", _nodes(prop.body, elements)) for prop in system.properties]
+
+
+def _body_nodes(body: Sequence[Stmt], elements: Callable[[Key], int]) -> int:
+    total = 0
+    for stmt in body:
+        total += 1 + sum(_nodes(expr, elements) for expr in direct_expressions(stmt))
+        match stmt:
+            case If(then=then, orelse=orelse):
+                total += _body_nodes(then, elements) + _body_nodes(orelse, elements)
+            case For(domain=domain, body=inner):
+                total += elements(domain) * _body_nodes(inner, elements)
+            case _:
+                pass
+    return total
+
+
+def _nodes(expr: Expr, elements: Callable[[Key], int]) -> int:
+    inner = 1 + sum(_nodes(part, elements) for part in children(expr))
+    return inner * elements(expr.domain) if isinstance(expr, Quantified | Fold) else inner
