@@ -44,7 +44,9 @@ class _Fitting:
         self.layout = replayer.machine.layout
         self.run = run
         self.states = [state for state in run.states if not state.repeat]
-        self.by_name = {_folded(action.name): action for action in replayer.system.actions}
+        self.by_name: dict[str, list[Action]] = {}
+        for action in replayer.system.actions:
+            self.by_name.setdefault(_folded(action.name), []).append(action)
         self.fields = self._common_fields()
 
     def _common_fields(self) -> list[tuple[str, Field]]:
@@ -100,11 +102,14 @@ class _Fitting:
                     yield action, new, args
 
     def _actions(self, index: int) -> Sequence[Action]:
-        """The actions that the step may be: the one that the file names, or any if the model has none such."""
+        """The actions that the step may be: the one that the file names, or any if the model has none such.
+
+        Of several whose names differ in capitals alone, the one that is called exactly so, or else any of them.
+        """
         name = self.states[index].action
         found = self.by_name.get(_folded(name or UNKNOWN_ACTION))
         if found is not None:
-            return [found]
+            return [action for action in found if action.name == name] or found
         if not self.fields:
             raise UsageError(f"{self._at(index)}: {self._model()} has no action {name!r}")
         return self.replayer.system.actions

@@ -62,7 +62,8 @@ def tla(
         specification = Specification.of(system, smallest(system, scope), target)
         files = specification.files | specification.implementations(specification.implementing(by_hand))
         for name in files:
-            if name in wanted:
+            # Some disks take names that differ in capitals alone for one.
+            if name.casefold() in map(str.casefold, wanted):
                 raise UsageError(f"{target}: another model of this command is written to {name} too; name one of them")
         wanted |= files
     if not wanted:
@@ -87,8 +88,9 @@ class Changes:
         Raises UsageError for a file of such a name that was not generated.
         """
         present = {path.name: read(path) for path in _files(folder)}
-        for name in wanted:
-            if name in present and MARK not in present[name]:
+        folded = {name.casefold() for name in wanted}
+        for name, text in present.items():
+            if name.casefold() in folded and MARK not in text:
                 raise UsageError(f"{folder / name} is written by hand, and would be lost; rename it, or choose --out")
         return cls(
             tuple(sorted(name for name in wanted if name not in present)),

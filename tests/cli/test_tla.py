@@ -82,17 +82,16 @@ def test_what_is_left_over_goes(holdfast: Run, counter: Path, monkeypatch: pytes
     assert holdfast("tla", "--check").code == 0
 
 
-def test_what_is_written_by_hand_is_not_overwritten(holdfast: Run, counter: Path) -> None:
-    """A module of the same name that was not generated stays as it is."""
-    module = counter / "spec" / "counter.tla"
+@pytest.mark.parametrize("name", ["counter.tla", "Counter.tla"])
+def test_what_is_written_by_hand_is_not_overwritten(holdfast: Run, counter: Path, name: str) -> None:
+    """A module of the same name, in capitals or not, that was not generated stays as it is."""
+    module = counter / "spec" / name
     module.parent.mkdir()
     module.write_text("---- MODULE counter ----\n====\n")
     refused = holdfast("tla", "counter")
     assert refused.code == 2
-    assert refused.err == (
-        "holdfast: spec/counter.tla is written by hand, and would be lost; rename it, or choose --out\n"
-    )
-    assert kept(counter) == ["counter.tla"]
+    assert refused.err == f"holdfast: spec/{name} is written by hand, and would be lost; rename it, or choose --out\n"
+    assert kept(counter) == [name]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ MODELS = {
     "table": "tests/check/models/table.py",
     "gauges": "tests/lower/models/gauges.py",
     "mailbox": "tests/tla/models/mailbox.py",
+    # Every name of it is one that generated text has a use of its own for.
+    "names": "tests/tla/models/names.py",
 }
 
 

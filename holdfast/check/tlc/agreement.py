@@ -97,6 +97,12 @@ class SecondOpinion:
         self.seconds = seconds
         self.specification = Specification.of(system, scope, target)
         by_hand = modules or {}
+        generated = {file.casefold() for file in self.specification.files}
+        for name in by_hand:
+            if f"{name}.tla".casefold() in generated:
+                raise UsageError(
+                    f"{target}: its module {name}.tla is written by hand too; rename the file of the model"
+                )
         self.files = {f"{name}.tla": text for name, text in by_hand.items()} | change(dict(self.specification.files))
         self.implementing = self.specification.implementing(by_hand)
         """The modules written by hand that say what the model implements, by name."""

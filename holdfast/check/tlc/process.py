@@ -48,6 +48,7 @@ class _Runs:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
+                encoding="utf-8",
                 errors="backslashreplace",
                 # A Ctrl-C of the terminal is for this process alone, which then ends Java.
                 start_new_session=True,
@@ -155,7 +156,10 @@ def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str]
 
 def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, seconds: float) -> Said:
     # The standard modules are unpacked into Java's temporary folder, where two runs must not meet.
-    command = [tools.java, "-XX:+UseParallelGC", "-Xss16m", f"-Djava.io.tmpdir={folder}", "-cp", str(tools.jar), main]
+    options = ["-XX:+UseParallelGC", "-Xss16m", f"-Djava.io.tmpdir={folder}"]
+    # Names of a model may have letters that the machine's own encoding lacks; newer Javas have two settings for it.
+    options += ["-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]
+    command = [tools.java, *options, "-cp", str(tools.jar), main]
     ours, theirs = os.pipe()
     try:
         with _runs.start(["/bin/sh", "-c", _WATCHED, "holdfast-tlc", *command, *arguments], folder, ours) as process:

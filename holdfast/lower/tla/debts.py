@@ -12,12 +12,9 @@ from collections.abc import Mapping, Sequence
 from holdfast.ir.system import Property
 from holdfast.lower.tla.lines import apart, ended, generated, title, wrapped
 from holdfast.lower.tla.module import fairness
-from holdfast.lower.tla.names import identifier
+from holdfast.lower.tla.names import identifier, unused
 from holdfast.lower.tla.scope import ScopeModule
 from holdfast.lower.tla.text import Text, bulleted, comment, operator, paragraph, word
-
-NOTHING = "nothing"
-"""What the variable holds as long as the run owes nothing."""
 
 
 class DebtModule:
@@ -27,16 +24,22 @@ class DebtModule:
         self.scope = scope
         self.signature = scope.signature
         self.properties = tuple(properties)
-        self.name = f"{scope.name}_live"
         names = scope.names.within()
+        self.name = names.module(f"{scope.name}_live")
         params = (param.name for action in self.signature.system.actions for param in action.params)
-        names.taken |= {self.name, *map(identifier, params)}
+        before = {*names.taken}
+        names.taken |= set(map(identifier, params))
         self.debt, self.nothing = names.take("debt"), names.take("NoDebt")
         self.debts, self.owed, self.met, self.unpaid = map(names.take, ("Debts", "Owed", "Met", "Unpaid"))
         self.init, self.next, self.spec = (names.take(f"Debt{part}") for part in ("Init", "Next", "Spec"))
         self.fairness, self.paid = names.take("DebtFairness"), names.take("DebtsArePaid")
         self.one = names.take("d")
         """A bound name for one of the debts."""
+        own = (self.debt, self.nothing, self.debts, self.owed, self.met, self.unpaid, self.init, self.next, self.spec)
+        self.taken = frozenset((*before, *own, self.fairness, self.paid, self.one))
+        """The names of the module, without those that parameters may have."""
+        self.none = unused("nothing", (prop.name for prop in properties))
+        """What the variable holds as long as the run owes nothing."""
 
     def text(self) -> str:
         """The whole module."""
@@ -62,7 +65,7 @@ class DebtModule:
         unpaid = rf"{{{self.nothing}}} \cup {{{one} \in {self.debts} : {self.owed}({one}) /\ ~{self.met}({one})}}"
         return [
             [comment("What the run owes: a property with its arguments, or nothing."), f"VARIABLE {self.debt}"],
-            [f'{self.nothing} == <<"{NOTHING}">>'],
+            [f'{self.nothing} == <<"{self.none}">>'],
             operator(self.debts, Text(tuple(wrapped("", [*map(self.instances, self.properties)], "", r" \cup ")))),
             self.cases(self.owed, self.signature.owed),
             self.cases(self.met, self.signature.met),
@@ -103,7 +106,7 @@ class DebtModule:
             word(f"IF {self.debt} = {self.nothing} THEN {self.debt}' \\in {self.unpaid}' ELSE {same}"),
         ]
         spec = f"{self.init} /\\ [][{self.next}]_<<{', '.join(['vars', *idle, self.debt])}>>"
-        demands = fairness(self.signature, f"{self.debt} # {self.nothing}")
+        demands = fairness(self.signature, f"{self.debt} # {self.nothing}", self.taken)
         fair = [
             *paragraph("Fairness, as far as it matters: runs that never owe anything violate nothing."),
             *operator(self.fairness, bulleted("/\\", demands) if len(demands) > 1 else demands[0]),

@@ -15,6 +15,7 @@ from holdfast.lower.tla.bodies import Body
 from holdfast.lower.tla.conjuncts import HOLDS, Conjuncts
 from holdfast.lower.tla.expressions import NIL, Expressions
 from holdfast.lower.tla.lines import apart, declared, ended, generated, section, title, wrapped
+from holdfast.lower.tla.names import Names
 from holdfast.lower.tla.signature import COUNT, Signature
 from holdfast.lower.tla.text import (
     COMPARED,
@@ -32,24 +33,30 @@ from holdfast.lower.tla.text import (
     word,
 )
 
-_HELPERS = {
-    "Least": [r"Least(S, default) == IF S = {} THEN default ELSE CHOOSE m \in S : \A n \in S : m <= n"],
-    "Greatest": [r"Greatest(S, default) == IF S = {} THEN default ELSE CHOOSE m \in S : \A n \in S : m >= n"],
-    "Abs": ["Abs(n) == IF n < 0 THEN -n ELSE n"],
-    "Sum": [
-        "RECURSIVE SumOver(_, _)",
-        r"SumOver(f, S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \in S : TRUE IN f[x] + SumOver(f, S \ {x})",
-        "Sum(f) == SumOver(f, DOMAIN f)",
-    ],
-    HOLDS: [
-        *paragraph(
-            "In an action TLC takes the sides of a disjunction, and the values of a quantifier, for steps of their "
-            "own; a condition that is compared is only evaluated."
-        ),
-        f"{HOLDS}(condition) == condition = TRUE",
-    ],
-}
-"""The operators that a module may need; there is no standard module with them."""
+
+def _helpers(names: Names) -> dict[str, list[str]]:
+    """The operators that a module of these names may need; there is no standard module with them."""
+    inner = names.within()
+    s, default, m, n, f, x, condition = map(inner.take, ("S", "default", "m", "n", "f", "x", "condition"))
+    chosen = rf"IF {s} = {{}} THEN {default} ELSE CHOOSE {m} \in {s} : \A {n} \in {s} :"
+    rest = rf"LET {x} == CHOOSE {x} \in {s} : TRUE IN {f}[{x}] + SumOver({f}, {s} \ {{{x}}})"
+    return {
+        "Least": [f"Least({s}, {default}) == {chosen} {m} <= {n}"],
+        "Greatest": [f"Greatest({s}, {default}) == {chosen} {m} >= {n}"],
+        "Abs": [f"Abs({n}) == IF {n} < 0 THEN -{n} ELSE {n}"],
+        "Sum": [
+            "RECURSIVE SumOver(_, _)",
+            f"SumOver({f}, {s}) == IF {s} = {{}} THEN 0 ELSE {rest}",
+            f"Sum({f}) == SumOver({f}, DOMAIN {f})",
+        ],
+        HOLDS: [
+            *paragraph(
+                "In an action TLC takes the sides of a disjunction, and the values of a quantifier, for steps of their "
+                "own; a condition that is compared is only evaluated."
+            ),
+            f"{HOLDS}({condition}) == {condition} = TRUE",
+        ],
+    }
 
 
 def module_text(signature: Signature, target: str) -> str:
@@ -57,14 +64,16 @@ def module_text(signature: Signature, target: str) -> str:
     return _Module(signature, target).text()
 
 
-def fairness(signature: Signature, condition: str) -> list[Text]:
-    """The fairness of each fair action, where a condition on states holds."""
-    module = _Module(signature, "")
+def fairness(signature: Signature, condition: str, taken: Iterable[str]) -> list[Text]:
+    """The fairness of each fair action, where a condition on states holds, in a module with these names besides."""
+    module = _Module(signature, "", taken)
     return [module.fair(action, condition) for action in signature.system.actions if action.fair is not None]
 
 
 class _Module:
-    def __init__(self, signature: Signature, target: str) -> None:
+    def __init__(self, signature: Signature, target: str, taken: Iterable[str] = ()) -> None:
+        self.taken = frozenset(taken)
+        """Names besides those of the signature, which no parameter may have."""
         self.signature = signature
         self.system = signature.system
         self.shared = signature.shared
@@ -128,7 +137,7 @@ class _Module:
         lines += [f"ASSUME {self.typed(var)}" for var in signature.given]
         lines += ["", *declared("VARIABLES", variables), ""]
         lines += wrapped("vars == <<", [name for name, _ in variables], ">>")
-        needed = [line for name, of in _HELPERS.items() if name in shared.needed for line in of]
+        needed = [line for name, of in _helpers(shared.names).items() if name in shared.needed for line in of]
         return [*lines, "", *needed] if needed else lines
 
     def typed(self, var: Var) -> str:
@@ -309,6 +318,7 @@ class _Module:
     def writer(self, params: Iterable[Param], *, primed: bool = False) -> Expressions:
         """A writer for one operator with these parameters."""
         found = Expressions(self.shared, primed=primed)
+        found.names.taken |= self.taken
         for param in params:
             found.local(param.name)
         return found

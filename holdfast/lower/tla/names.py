@@ -1,7 +1,7 @@
 """Names of TLA+: free of its words, of what its modules define, and of one another.
 
 TLA+ lets no bound name be that of anything else in sight, so a parameter or a quantified variable may hide neither a
-state variable nor an operator.
+state variable nor an operator. Every name of a generated text comes from ``Names.take``, which hands out none twice.
 """
 
 from __future__ import annotations
@@ -25,6 +25,23 @@ STANDARD = frozenset(
 )
 """What Integers, FiniteSets and TLC define."""
 
+CONFIGURATION = frozenset(
+    """
+    ACTION_CONSTRAINT ACTION_CONSTRAINTS ALIAS CHECK_DEADLOCK CONSTANT CONSTANTS CONSTRAINT CONSTRAINTS INIT INVARIANT
+    INVARIANTS NEXT PERIODIC POSTCONDITION PROPERTIES PROPERTY SPECIFICATION SYMMETRY TYPE TYPE_CONSTRAINT VIEW
+    _PERIODIC _POSSIBLE _RL_REWARD
+    """.split()  # noqa: SIM905 - as above
+)
+"""The words that begin a section of a configuration: an invariant called VIEW would be no invariant, but a view."""
+
+MODULES = frozenset(
+    """
+    Apalache Bags DyadicRationals FiniteSets FiniteSetsExt FoldsT Functions Integers Json Naturals Option Peano
+    ProtoReals Randomization RealTime Reals Sequences SequencesExt SVG TLAPS TLC TLCExt Toolbox Variants
+    """.split()  # noqa: SIM905 - as above
+)
+"""The modules that come with TLA+'s tools. A file of such a name would be read in the place of the module."""
+
 RESERVED = frozenset(
     "Init Next Spec Fairness FairSpec vars TypeOK Nil NotStuck Holds Least Greatest Sum SumOver Abs".split()  # noqa: SIM905
 )
@@ -35,11 +52,17 @@ class Names:
     """The names taken so far, in one module or in one operator of it."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self.taken = {*KEYWORDS, *STANDARD, *RESERVED, *taken}
+        self.taken = {*KEYWORDS, *STANDARD, *CONFIGURATION, *RESERVED, *taken}
 
     def within(self) -> Names:
         """The names for the inside of what these are for."""
         return Names(self.taken)
+
+    def module(self, wanted: str) -> str:
+        """A name for a module, whose file is not that of a standard module on any disk, in capitals or not."""
+        plain = identifier(wanted)
+        standard = {name.casefold() for name in MODULES}
+        return self.take(f"{plain}_model" if plain.casefold() in standard else plain)
 
     def take(self, wanted: str) -> str:
         """The wanted name, or with a number where that is taken."""
@@ -57,6 +80,14 @@ def identifier(text: str) -> str:
     # WF_ and SF_ begin fairness conditions, and a name needs a letter.
     plain = any(c.isalpha() for c in name) and not name.startswith(("WF_", "SF_"))
     return name if plain else f"x{name}"
+
+
+def unused(wanted: str, taken: Iterable[str]) -> str:
+    """A text that is none of these: the wanted one, or one with underscores behind it."""
+    known = set(taken)
+    while wanted in known:
+        wanted += "_"
+    return wanted
 
 
 def camel(text: str) -> str:

@@ -21,7 +21,7 @@ from holdfast.lower.layout import budget as layout_budget
 from holdfast.lower.symmetry import Renaming, Symmetry
 from holdfast.lower.tla.expressions import NIL, Expressions
 from holdfast.lower.tla.lines import apart, ended, generated, title, wrapped
-from holdfast.lower.tla.names import Names, camel
+from holdfast.lower.tla.names import Names, camel, identifier
 from holdfast.lower.tla.signature import Signature
 from holdfast.lower.tla.text import Text, bound, bulleted, comment, operator, paragraph, word
 
@@ -55,10 +55,10 @@ class ScopeModule:
         self.scope = scope
         self.target = target
         self.layout = Layout(self.system, scope, signature.ghosts)
-        self.name = f"{signature.module}_{scope.name}"
-        self.names = names = Names([*signature.names.taken, self.name])
+        self.names = names = Names(signature.names.taken)
+        self.name = names.module(f"{signature.module}_{scope.name}")
         self.elements = {
-            sort.name: {element: names.take(element) for element in self.layout.elements[sort.name]}
+            sort.name: {element: names.take(element) for element in readable(sort, self.layout.elements[sort.name])}
             for sort in self.system.sorts
         }
         self.given = {var.name: names.take(f"{camel(var.name)}Here") for var in signature.given}
@@ -237,7 +237,7 @@ class ScopeModule:
     def writer(self, action: Action) -> Expressions:
         """A writer that knows the action's parameters."""
         writer = Expressions(self.signature.shared)
-        writer.names.taken |= {self.broken, *(name for of in self.elements.values() for name in of.values())}
+        writer.names.taken |= self.names.taken
         for param in action.params:
             writer.local(param.name)
         return writer
@@ -282,3 +282,14 @@ class ScopeModule:
             lines.append(f"    {shared.greatest[layout_budget(action.name)]} = {limit}")
         lines += [f"    {shared.variables[name]} <- {here}" for name, here in self.given.items()]
         return [*lines, f"    {NIL} = {NIL}"]
+
+
+def readable(sort: SortType, elements: Sequence[str]) -> Sequence[str]:
+    """The names of the elements of a sort; raises UsageError for one that a configuration cannot hold."""
+    for element in elements:
+        if identifier(element) != element:
+            raise UsageError(
+                f"{sort.name}: TLC cannot read {element!r}, the name of an element; give the sort another prefix: "
+                f'class {sort.name}(Sort, prefix="x")'
+            )
+    return elements

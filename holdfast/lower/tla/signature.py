@@ -42,7 +42,7 @@ class Signature:
         self.enums = tuple(enum for enum in system.enums if enum.name in _types_used(system))
         """Those that anything ranges over; error codes are no values of a module."""
         self.names = Names()
-        self.module = self.names.take(name)
+        self.module = self.names.module(name)
         self.shared = Globals(self.names)
         self._name_types()
         self.shared.variables = {var.name: self.names.take(var.name) for var in (*self.given, *self.variables)}

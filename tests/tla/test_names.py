@@ -1,0 +1,87 @@
+"""Names of a model that generated TLA+ has a use of its own for: nothing collides, and both find the same."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+
+import attrs
+import pytest
+
+from holdfast.check.tlc.agreement import Side
+from holdfast.check.tlc.process import Tools
+from holdfast.ir.errors import UsageError
+from holdfast.ir.types import SortType
+from holdfast.lower.tla.debts import DebtModule
+from holdfast.lower.tla.files import Specification, module_name
+from holdfast.lower.tla.names import CONFIGURATION, MODULES, STANDARD, Names
+from holdfast.lower.tla.scope import readable
+from tests.tla.asking import opinion, system_of
+from tests.tla.test_liveness import MAILBOX, compared
+
+NAMES = "tests/tla/models/names.py"
+
+
+def test_a_model_of_colliding_names_is_searched_alike(tools: Tools) -> None:
+    """Words of configurations, operators of modules, elements and parameters of one name: as many states."""
+    found = opinion(tools, system_of(NAMES)).compared()
+    assert (found.theirs, found.differences) == (Side("exhausted", 445, 6), ())
+
+
+def test_a_property_called_nothing_can_be_violated(tools: Tools) -> None:
+    """What is said while nothing is broken is no property's name; the run names the action of two that look alike."""
+    found = opinion(tools, system_of(NAMES, ["NA-03"])).compared()
+    assert (found.theirs, found.differences) == (Side("violated", property="nothing", steps=1), ())
+    assert found.run is not None
+    assert [step.action for step in found.run.steps] == ["init", "Go"]
+
+
+def test_what_is_owed_may_be_called_nothing() -> None:
+    """A run that owes a property of that name is not taken for one that owes nothing."""
+    system = system_of(MAILBOX)
+    [prop] = system.of_kind("leads_to")
+    scope = Specification.of(system, system.scope("tiny"), "mailbox").scope
+    assert DebtModule(scope, [prop]).none == "nothing"
+    assert DebtModule(scope, [attrs.evolve(prop, name="nothing")]).none == "nothing_"
+
+
+@pytest.mark.slow
+def test_a_model_of_colliding_names_owes_alike(tools: Tools) -> None:
+    """The same for liveness, whose module has names of its own."""
+    assert compared(opinion(tools, system_of(NAMES))).differences == ()
+
+
+def test_the_names_of_standard_modules_are_known(tools: Tools) -> None:
+    """Every operator of a module that generated ones extend, and every such module, is a name that no model gets."""
+    with zipfile.ZipFile(tools.jar) as jar:
+        paths = [name for name in jar.namelist() if re.fullmatch(r"tla2sany/StandardModules/\w+\.tla", name)]
+        modules = {path.rpartition("/")[2].removesuffix(".tla"): jar.read(path).decode() for path in paths}
+    extended = "".join(modules[name] for name in ("Naturals", "Integers", "FiniteSets", "TLC"))
+    assert set(re.findall(r"^(\w{2,})(?:\(.*?\))?\s*==", extended, re.MULTILINE)) <= STANDARD
+    assert set(modules) <= MODULES
+
+
+def test_words_of_a_configuration_are_no_names() -> None:
+    """An invariant called CONSTRAINT would leave states out of the search, and not be checked."""
+    assert Names().take("CONSTRAINT") == "CONSTRAINT_2"
+    assert {"VIEW", "SYMMETRY", "INVARIANT", "PROPERTY", "ALIAS"} <= CONFIGURATION
+
+
+@pytest.mark.parametrize(
+    ("target", "module"), [("naturals.py", "naturals_model"), ("TLC.py", "TLC_model"), ("a.py", "a")]
+)
+def test_no_file_is_that_of_a_standard_module(target: str, module: str) -> None:
+    """TLC would read it in the place of the module, on some disks whatever its capitals are."""
+    assert Names().module(module_name(target)) == module
+
+
+def test_a_module_written_by_hand_is_not_replaced(tools: Tools) -> None:
+    """A model called like a module written by hand, in capitals or not, is refused: one file would hide the other."""
+    with pytest.raises(UsageError, match=r"its module Model.tla is written by hand too; rename the file of the model"):
+        opinion(tools, system_of(MAILBOX), modules={"Model": "---- MODULE Model ----\n===="})
+
+
+def test_elements_that_tlc_cannot_read_are_refused() -> None:
+    """The prefix of a sort is any text to the search; the line says which sort needs another for TLC."""
+    with pytest.raises(UsageError, match=r"Node: TLC cannot read 'é1', .* class Node\(Sort, prefix=\"x\"\)"):
+        readable(SortType("Node"), ["n1", "é1"])
