@@ -14,8 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from holdfast.check.budget import Budget, Meter
-from tests.generated.comparing import Outcome, compare
-from tests.generated.engines import ENGINES
+from tests.generated.comparing import ENGINES, Outcome, compare, reduced_model
 
 EVERY = 100
 """After so many models a line says how it goes."""
@@ -43,6 +42,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--models", type=int, default=100, help="how many models")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the first; the others follow it")
     parser.add_argument("--engines", default=USUAL, help=f"some of {','.join(ENGINES)}")
+    parser.add_argument("--reduce", action="store_true", help="show the smallest part of each model that differs")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes")
     asked = parser.parse_args(words)
     engines = asked.engines.split(",")
@@ -58,6 +58,8 @@ def main(words: Sequence[str] | None = None) -> int:
             skipped.update([outcome.skipped.partition(":")[0]] if outcome.skipped else [])
             for difference in outcome.differences:
                 say(f"seed {outcome.seed}: {difference}")
+            if asked.reduce and outcome.differences:
+                say(reduced_model(outcome.seed, engines))
             if done % EVERY == 0:
                 say(
                     f"# {done} of {asked.models} models, {done / meter.seconds:.1f} a second, {wrong} with a difference"

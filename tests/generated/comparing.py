@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import attrs
 
 from holdfast.ir.errors import HoldfastError
+from tests.differential.running import reduced
+from tests.generated import engines as quick
+from tests.generated import others as slow
 from tests.generated.case import LEGITIMATE, Case, case_of, refusal
-from tests.generated.engines import ENGINES, starts_nowhere
+from tests.generated.engines import Check, starts_nowhere
+from tests.generated.small import model_of
+
+ENGINES: dict[str, Check] = {
+    "interpreter": quick.interpreter,
+    "kernel-text": quick.kernel_text,
+    "live": quick.liveness,
+    "prove": quick.proofs,
+    "mutate": slow.mutate,
+    "resume": slow.resume,
+    "machine": quick.machine,
+    "tlc": slow.tlc,
+}
+"""All that can be asked, the quick ones first."""
 
 
 @attrs.frozen
@@ -33,6 +50,25 @@ def compare(seed: int, engines: Sequence[str], source: str | None = None) -> Out
         if not starts_nowhere(case) and not case.graph.whole:
             return Outcome(seed, "too many states")
         return Outcome(seed, None, tuple(dict.fromkeys(differences(case, engines))))
+
+
+def reduced_model(seed: int, engines: Sequence[str], source: str | None = None) -> str:
+    """The smallest part of a seed's model that still shows a difference of the same kind."""
+    first = compare(seed, engines, source).differences[0]
+
+    def fails(text: str) -> bool:
+        try:
+            found = compare(seed, engines, text).differences
+        except Exception:  # noqa: BLE001 - what is left may be no model at all
+            return False
+        return any(kind_of(each) == kind_of(first) for each in found)
+
+    return reduced(model_of(seed) if source is None else source, fails)
+
+
+def kind_of(difference: str) -> str:
+    """What a difference is about: its first words, without what depends on the model."""
+    return re.sub(r"\d+", "", difference)[:22]
 
 
 def differences(case: Case, engines: Sequence[str]) -> Iterator[str]:

@@ -6,10 +6,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import attrs
 import pytest
 
 from holdfast.check.budget import Budget
@@ -18,7 +15,7 @@ from holdfast.check.live.result import LiveResult, live_to_json
 from holdfast.check.proof.prove import Limits, prove
 from holdfast.check.result import Result, to_json
 from holdfast.check.search import search
-from holdfast.ir.errors import HoldfastError, ModelError, UsageError
+from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.marks import ScopeMark
 from holdfast.lang.sorts import Nat, Sort
 from holdfast.lower.kernel import graphs, kernel
@@ -289,49 +286,3 @@ def drawn(kind: object, named: Mapping[str, type], sizes: Mapping[type, int], ch
     if cls is None:
         return chance.random() < 0.5
     return chance.randrange(sizes[cls] + (not issubclass(cls, Sort)))
-
-
-# Resuming -----------------------------------------------------------------------------------------------------------
-
-
-def resume(case: Case) -> Iterator[str]:
-    """A checkpoint from before budgets and constants were edited: refused, or the answer of a fresh search."""
-    if starts_nowhere(case):
-        return
-    for edited in edits(case):
-        with as_text(), TemporaryDirectory() as folder:
-            file = Path(folder) / "checkpoint"
-            limited = Budget(states=max(1, len(case.graph.states) // 2))
-            options = {"engine": "kernel", "cores": 1, "keep_going": True}
-            try:
-                search(case.system, edited, checkpoint=file, budget=limited, **options)  # type: ignore[arg-type]
-            except HoldfastError:
-                continue
-            if not file.exists():
-                continue
-            try:
-                found = search(case.system, case.scope, resume_from=file, **options)  # type: ignore[arg-type]
-            except UsageError:
-                continue
-            fresh = search(case.system, case.scope, **options)  # type: ignore[arg-type]
-            yield from letters("resumed after an edit", found, fresh)
-
-
-def edits(case: Case) -> Iterator[object]:
-    """The scope with another budget, or with another constant."""
-    scope = case.scope
-    for name, budget in scope.budgets.items():
-        yield attrs.evolve(scope, budgets={**scope.budgets, name: budget + 1 if budget < 2 else budget - 1})
-    for name, values in scope.given.items():
-        if len(set(values)) > 1:
-            yield attrs.evolve(scope, given={**scope.given, name: values[::-1]})
-
-
-ENGINES: dict[str, Check] = {
-    "interpreter": interpreter,
-    "kernel-text": kernel_text,
-    "live": liveness,
-    "prove": proofs,
-    "resume": resume,
-    "machine": machine,
-}
