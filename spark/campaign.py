@@ -94,7 +94,7 @@ def begin(storage: Storage, config: Config, system: System) -> None:
     row = {
         "version": VERSION,
         "holdfast": __version__,
-        "fingerprint": system.fingerprint,
+        "fingerprint": system.fingerprint_in(system.scope(config.scope)),
         "model": system.name,
         "config": config.to_json(),
         "actions": [action.name for action in system.actions],
@@ -103,12 +103,22 @@ def begin(storage: Storage, config: Config, system: System) -> None:
 
 
 def check_same(storage: Storage, begun: Begun, system: System) -> None:
-    """Raise UsageError unless the model is what the campaign was begun with."""
-    if system.fingerprint != begun.fingerprint:
+    """Raise UsageError unless the model and its scope are what the campaign was begun with."""
+    fingerprint = system.fingerprint_in(system.scope(begun.config.scope))
+    if fingerprint != begun.fingerprint:
         raise UsageError(
             f"{storage.name} was begun with {begun.model} of fingerprint {begun.fingerprint}, and "
-            f"{begun.config.target} now is {system.name} of {system.fingerprint}: runs of different models are not one "
-            "campaign; begin another"
+            f"{begun.config.target} now is {system.name} of {fingerprint}: runs of different models or scopes are not "
+            "one campaign; begin another"
+        )
+
+
+def check_version(storage: Storage, begun: Begun) -> None:
+    """Raise UsageError if another version of Holdfast made the runs so far: it may draw other ones."""
+    if begun.holdfast != __version__:
+        raise UsageError(
+            f"{storage.name} was begun with holdfast {begun.holdfast}, and this is {__version__}: runs of different "
+            "versions are not one campaign; go on with that version, or begin another"
         )
 
 

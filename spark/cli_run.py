@@ -16,7 +16,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from spark.campaign import STOPPED, Progress, advance, begin, check_free, check_same
+from spark.campaign import STOPPED, Progress, advance, begin, check_free, check_same, check_version
 from spark.cli_options import NO_SETTINGS, SparkSettings
 from spark.config import Config, traces_per_unit
 from spark.estimate import parse_count, span
@@ -149,6 +149,7 @@ def resume(
     config = begun.config
     system = remove_rules(compile_model(load_model(config.target), variants=config.variants), config.removed)
     check_same(storage, begun, system)
+    check_version(storage, begun)
     reports.prepare()
     storage.check_writable()
     return _go_on(storage, config, system, limits, spark.options(), reports, "resume")

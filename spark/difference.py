@@ -201,6 +201,6 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 def _notes(found: Difference) -> Iterator[str]:
     if any(name == "fingerprint" for name, _, _ in found.settings):
-        yield "The fingerprints differ: the model was changed between the two, or its variants were chosen otherwise."
+        yield "The fingerprints differ: the model or its scope was changed between the two, or chosen otherwise."
     if found.runs[0] != found.runs[1]:
         yield "They made different numbers of runs, so the one that made more had more occasion to find and to cover."

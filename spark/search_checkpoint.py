@@ -18,7 +18,7 @@ from spark.frontier import Frontier
 from spark.search_files import HEADER
 from spark.storage import Storage
 
-VERSION = 1
+VERSION = 2
 SPLIT = ("moved", "parts", "tasks")
 """What decides which file has which states, beside the levels: see ``Frontier``."""
 
@@ -57,20 +57,8 @@ def _store(search: KernelSearch) -> Frontier:
 
 
 def _header(search: KernelSearch) -> dict[str, Any]:
-    """What must be equal for a search to go on; what a user may have chosen otherwise comes before the rest."""
-    common = header_of(search)
-    return {
-        "version": VERSION,
-        "model": common["model"],
-        "scope": common["scope"],
-        "fingerprint": common["fingerprint"],
-        "symmetry": search.reduced or search.group is None,
-        "properties": [prop.name for prop in search.selection.properties],
-        "idempotent": [action.name for action in search.selection.idempotent],
-        "deadlock": search.selection.deadlock,
-        "keep_going": common["keep_going"],
-        "kernel": common["kernel"],
-    }
+    """What must be equal for a search to go on; what a user may have chosen otherwise comes before the code."""
+    return header_of(search) | {"version": VERSION}
 
 
 def refuse_used(storage: Storage) -> None:

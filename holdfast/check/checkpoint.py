@@ -16,6 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast import __version__
 from holdfast.check.runs import Found
 from holdfast.check.select import DEADLOCK, idempotence
 from holdfast.ir.errors import UsageError
@@ -24,7 +25,7 @@ from holdfast.lower.kernel.store import Store
 if TYPE_CHECKING:
     from holdfast.check.kernel_search import KernelSearch
 
-VERSION = 1
+VERSION = 2
 SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
 """The notes that are added up over the cores."""
 
@@ -71,16 +72,32 @@ def _content(search: KernelSearch) -> dict[str, Any]:
 
 
 def header_of(search: KernelSearch) -> dict[str, Any]:
-    """What must be equal for a search to go on: the model, and the code that decides what is stored and counted."""
-    system = search.machine.system
-    return {
+    """What must be equal for a search to go on, as JSON values: all that decides what it stores, checks and answers.
+
+    What a user may have chosen otherwise comes before the code.
+    """
+    system, scope, selection = search.machine.system, search.machine.scope, search.selection
+    content = {
         "version": VERSION,
         "model": system.name,
-        "scope": search.machine.scope.name,
         "fingerprint": system.fingerprint,
-        "kernel": hashlib.blake2b(search.kernel.source.encode(), digest_size=12).hexdigest(),
+        "variants": system.chosen,
+        "removed": system.removed,
+        "scope": scope.name,
+        "sizes": dict(sorted(scope.sizes.items())),
+        "budgets": dict(sorted(scope.budgets.items())),
+        "given": dict(sorted(scope.given.items())),
+        "symmetry": search.reduced or search.group is None,
+        "properties": [f"{prop.kind} {prop.name}" for prop in selection.properties],
+        "idempotent": [action.name for action in selection.idempotent],
+        "deadlock": selection.deadlock,
+        "ghosts": [var.name for var in system.variables if var.ghost and var.name not in search.machine.layout.dropped],
         "keep_going": search.keep_going,
+        "holdfast": __version__,
+        "kernel": hashlib.blake2b(search.kernel.source.encode(), digest_size=12).hexdigest(),
     }
+    as_json: dict[str, Any] = json.loads(json.dumps(content))
+    return as_json
 
 
 def found_row(found: Found) -> dict[str, Any]:
@@ -124,7 +141,7 @@ def refuse_another(name: str, header: dict[str, Any], wanted: dict[str, Any]) ->
         if header.get(key) != value:
             raise UsageError(
                 f"checkpoint {name} is of another search: its {key} is {header.get(key)!r}, here it is {value!r}; "
-                "resume with the command that wrote it"
+                "resume with the command and the model that wrote it, or start again without --resume"
             )
 
 

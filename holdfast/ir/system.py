@@ -207,6 +207,11 @@ class System:
         )
         return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
+    def fingerprint_in(self, scope: Scope) -> str:
+        """Sixteen hex digits over the meaning of the system in a scope, whatever the scope is called."""
+        parts = (sorted(part.items()) for part in (scope.sizes, scope.budgets, scope.given))
+        return hashlib.blake2b(repr((self.fingerprint, *parts)).encode(), digest_size=8).hexdigest()
+
 
 def _shape(body: tuple[Stmt, ...]) -> object:
     """A body without places."""

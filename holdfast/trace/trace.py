@@ -5,7 +5,6 @@ A trace stands on its own: whoever renders it needs neither the model nor an eng
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -14,7 +13,7 @@ import attrs
 
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Read, walk
-from holdfast.ir.system import Action, Param, Property, Scope, System
+from holdfast.ir.system import Action, Param, Property, System
 from holdfast.lower.layout import Cell, Layout, Value
 from holdfast.lower.layout import Field as LayoutField
 
@@ -192,9 +191,7 @@ class Origin:
     @property
     def fingerprint(self) -> str:
         """Sixteen hex digits over the meaning of the system in its scope: what a run depends on."""
-        scope = self.layout.scope
-        content = repr((self.system.fingerprint, *(sorted(part.items()) for part in _parts(scope))))
-        return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+        return self.system.fingerprint_in(self.layout.scope)
 
     def _signed(self) -> tuple[Action, ...]:
         init = self.system.init
@@ -214,11 +211,6 @@ class Origin:
 
     def _values(self, state: bytes) -> tuple[Value, ...]:
         return tuple(self.layout.decode(state).values())
-
-
-def _parts(scope: Scope) -> tuple[Mapping[str, Any], ...]:
-    """What a scope gives, apart from its name."""
-    return scope.sizes, scope.budgets, scope.given
 
 
 def _constants(layout: Layout) -> tuple[tuple[Cell, Value], ...]:

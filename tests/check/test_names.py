@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.check.budget import Budget
 from holdfast.check.opening import open_trace
 from holdfast.check.record import record_of
 from holdfast.check.replay import Replayer
@@ -18,6 +19,7 @@ from holdfast.pytest import properties
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import to_line
 from tests.check.conftest import Compiled
+from tests.kernel.plain import use_python
 
 SAME_NAMES = """
 n: N
@@ -68,12 +70,13 @@ def test_no_claim_hides_another(system: System) -> None:
     assert sorted(cases) == sorted(name for name, _, _ in ALL)
 
 
-@pytest.mark.slow
-def test_the_kernel_keeps_them_apart(system: System, tmp_path: Path) -> None:
+def test_the_kernel_keeps_them_apart(system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It finds the same as the interpreter, and also when it goes on from a checkpoint."""
+    use_python(monkeypatch)
     scope, file = system.scopes["tiny"], tmp_path / "search"
     plain = search(system, scope, keep_going=True)
-    assert search(system, scope, keep_going=True, engine="kernel", checkpoint=file).findings == plain.findings
+    assert search(system, scope, keep_going=True, engine="kernel").findings == plain.findings
+    search(system, scope, keep_going=True, checkpoint=file, budget=Budget(states=2))
     assert search(system, scope, keep_going=True, resume_from=file).findings == plain.findings
 
 

@@ -20,7 +20,7 @@ from holdfast.check.opening import open_trace
 from holdfast.check.search import search
 from holdfast.check.walk import walk
 from holdfast.ir.errors import UsageError
-from spark.campaign import STOPPED, advance, begin, check_same
+from spark.campaign import STOPPED, advance, begin, check_same, check_version
 from spark.config import WAVE, read_config, traces_per_unit
 from spark.model_target import ModelTarget
 from spark.places import unit_path
@@ -139,6 +139,26 @@ def test_another_model_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"was begun with Table of fingerprint \w+, and .* now is Table of \w+"):
         check_same(storage, read_campaign(storage), table_model(BROKEN))
     check_same(storage, read_campaign(storage), table_model())
+
+
+def test_an_edited_scope_is_another_campaign(tmp_path: Path) -> None:
+    """Runs within another size or budget are runs of another question, whatever the scope is called."""
+    storage = begun(tmp_path, config())
+    system = table_model()
+    tiny = system.scopes["tiny"]
+    sizes = {name: size + 1 for name, size in tiny.sizes.items()}
+    for scope in (attrs.evolve(tiny, sizes=sizes), attrs.evolve(tiny, budgets={"open": 1})):
+        with pytest.raises(UsageError, match="runs of different models or scopes are not one campaign"):
+            check_same(storage, read_campaign(storage), attrs.evolve(system, scopes={"tiny": scope}))
+
+
+def test_another_version_of_holdfast_is_another_campaign(tmp_path: Path) -> None:
+    """It may draw other runs from the same seeds."""
+    storage = begun(tmp_path, config())
+    campaign = read_campaign(storage)
+    check_version(storage, campaign)
+    with pytest.raises(UsageError, match=r"was begun with holdfast 0\.0\.1, and this is"):
+        check_version(storage, attrs.evolve(campaign, holdfast="0.0.1"))
 
 
 def test_a_place_holds_one_campaign(tmp_path: Path) -> None:

@@ -1,0 +1,170 @@
+"""What is taken up again belongs to the question: an edit of anything that decides the answer is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check import checkpoint
+from holdfast.check.budget import Budget
+from holdfast.check.search import search
+from holdfast.ir.errors import UsageError
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import Scope, System
+from tests.check.conftest import Compiled
+from tests.kernel.plain import use_python
+
+BUDGETED = """
+a: N
+gone: N
+gone_by: Rel[Node]
+open_to: Map[Node, bool]
+seen: Ghost[bool]
+tiny = Scope({N: 7, Node: 2}, budgets={"go": 2}, given={"open_to": (True, False)})
+@init
+def begin(self) -> None:
+    self.a = N(0)
+    self.gone = N(0)
+    self.gone_by.fill(False)
+    self.seen = False
+@action(idempotent="CK-09")
+def stay(self) -> None:
+    self.a = self.a
+@action
+def go(self, n: Node) -> None:
+    require(self.open_to[n], "CK-01")
+    self.gone = self.gone + 1
+    self.gone_by[n] = True
+    self.seen = True
+@action
+def tick(self) -> None:
+    self.a = self.a + 1
+@invariant
+def few(self) -> bool:
+    \"\"\"CK-02. At most two go.\"\"\"
+    return self.gone < N(3)
+@invariant
+def counted(self) -> bool:
+    \"\"\"CK-03. What is seen is counted.\"\"\"
+    return self.gone > N(0) or not self.seen
+@final
+def over(self) -> bool:
+    return self.a == N(7)
+"""
+
+
+@pytest.fixture(autouse=True)
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are run by Python, which takes no time to begin."""
+    use_python(monkeypatch)
+
+
+@pytest.fixture
+def system(compiled: Compiled) -> System:
+    """A model of which a third ``go`` would violate something, and whose budget allows two."""
+    return compiled(BUDGETED)
+
+
+def edited(system: System, **changes: object) -> System:
+    """The model after an edit of its scope."""
+    return attrs.evolve(system, scopes={"tiny": attrs.evolve(system.scopes["tiny"], **changes)})
+
+
+def kept(system: System, file: Path, **options: object) -> None:
+    """A search that is kept in the file after a few states."""
+    search(system, system.scopes["tiny"], checkpoint=file, budget=Budget(states=5), **options)  # type: ignore[arg-type]
+
+
+def refusal(system: System, file: Path, **options: object) -> str:
+    """Why a search does not go on from the file."""
+    with pytest.raises(UsageError) as refused:
+        search(system, system.scopes["tiny"], resume_from=file, **options)  # type: ignore[arg-type]
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("named", "changes"),
+    [
+        ("budgets", {"budgets": {"go": 3}}),
+        ("budgets", {"budgets": {}}),
+        ("given", {"given": {"open_to": (True, True)}}),
+        ("sizes", {"sizes": {"N": 8, "Node": 2}}),
+        ("scope", {"name": "small"}),
+    ],
+    ids=["a larger budget", "no budget", "another given", "another size", "another name"],
+)
+def test_an_edited_scope_is_refused(system: System, tmp_path: Path, named: str, changes: dict[str, object]) -> None:
+    """What the budget of the checkpoint left out would be missed: a violation after three steps, for one."""
+    kept(system, tmp_path / "search")
+    assert f"is of another search: its {named} is " in refusal(edited(system, **changes), tmp_path / "search")
+
+
+def test_a_finished_search_is_none_of_a_larger_budget(system: System, tmp_path: Path) -> None:
+    """A checkpoint of an exhausted search answers nothing for a scope in which something is violated."""
+    file = tmp_path / "search"
+    assert search(system, system.scopes["tiny"], checkpoint=file).verdict == "exhausted"
+    kept(system, file)
+    larger = edited(system, budgets={"go": 3})
+    assert search(larger, larger.scopes["tiny"]).findings[0].shown.name == "few"
+    assert "its budgets is {'go': 2}, here it is {'go': 3}" in refusal(larger, file)
+
+
+@pytest.mark.parametrize(
+    ("named", "options"),
+    [
+        ("properties", {"properties": ["few"]}),
+        ("idempotent", {"properties": ["few", "counted", "deadlock"]}),
+        ("deadlock", {"properties": ["few", "counted", "CK-09"]}),
+        ("symmetry", {"symmetry": False}),
+        ("keep_going", {"keep_going": True}),
+    ],
+    ids=["one property", "no idempotence", "no deadlock", "no symmetry", "keep going"],
+)
+def test_another_question_is_refused(system: System, tmp_path: Path, named: str, options: dict[str, object]) -> None:
+    """What was not asked before was not looked at in the states that are on file."""
+    alike = edited(system, given={"open_to": (True, True)})
+    kept(alike, tmp_path / "search")
+    assert f"is of another search: its {named} is " in refusal(alike, tmp_path / "search", **options)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return self.gone < N(3)", "return self.gone < N(2)"),
+        ('require(self.open_to[n], "CK-01")', 'require(not self.open_to[n], "CK-01")'),
+        ("return self.a == N(7)", "return self.a == N(6)"),
+        ('@action(idempotent="CK-09")', "@action"),
+    ],
+    ids=["an invariant", "a guard", "a final", "an idempotence"],
+)
+def test_an_edited_model_is_refused(compiled: Compiled, tmp_path: Path, old: str, new: str) -> None:
+    """A property, a rule, a final state or a claim of idempotence: each is part of the model's fingerprint."""
+    kept(compiled(BUDGETED), tmp_path / "search")
+    assert BUDGETED.count(old) == 1
+    assert "its fingerprint is " in refusal(compiled(BUDGETED.replace(old, new)), tmp_path / "search")
+
+
+def test_a_removed_rule_is_refused(system: System, tmp_path: Path) -> None:
+    """What runs without the rule is another model."""
+    kept(system, tmp_path / "search")
+    assert "its fingerprint is " in refusal(remove_rules(system, ["CK-01"]), tmp_path / "search")
+
+
+def test_another_version_of_holdfast_is_refused(
+    system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version may store, cut and check otherwise."""
+    kept(system, tmp_path / "search")
+    monkeypatch.setattr(checkpoint, "__version__", "0.0.1")
+    assert "its holdfast is " in refusal(system, tmp_path / "search")
+
+
+def test_the_same_search_goes_on(system: System, tmp_path: Path) -> None:
+    """Also where the scope is written in another order: a scope has no order."""
+    kept(system, tmp_path / "search")
+    scope = system.scopes["tiny"]
+    turned = Scope("tiny", dict(reversed(scope.sizes.items())), scope.budgets, scope.given, scope.at)
+    resumed = search(system, turned, resume_from=tmp_path / "search")
+    assert resumed.figures == search(system, scope, engine="kernel").figures
