@@ -54,7 +54,7 @@ class _Fitting:
         known = {field.name: field for field in self.layout.fields if not field.hidden}
         names = self.states[0].values
         found = [(name, known[name.split("::")[-1]]) for name in names if name.split("::")[-1] in known]
-        if not found and not any(_folded(state.action or "") in self.by_name for state in self.states):
+        if known and not found and not any(_folded(state.action or "") in self.by_name for state in self.states):
             raise UsageError(
                 f"{self.run.path}: no variable and no action of it belongs to {self.replayer.system.name}, whose "
                 f"fields are {', '.join(known)}"

@@ -138,8 +138,8 @@ def _widened(state: bytes, tables: tuple[bytes, ...]) -> bytes:
 
 def _picker(sources: tuple[int, ...]) -> Pick:
     """A function that picks these bytes."""
-    if len(sources) == 1:  # With a single index, itemgetter gives no tuple.
-        return lambda wide: (wide[sources[0]],)
+    if len(sources) < 2:  # itemgetter gives no tuple for a single index, and wants one at least.
+        return lambda wide: tuple(wide[source] for source in sources)
     return itemgetter(*sources)
 
 

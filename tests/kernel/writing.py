@@ -95,6 +95,19 @@ SEARCHED = {
     "states of two words": WIDE,
     "bounds and budgets cut": COUNTER,
     "a bound cuts the only step": COUNTER.replace("@witness\ndef far", "@final\ndef far").replace("N(5)", "N(1)"),
+    "no state at all": """
+    seen: Ghost[Rel[Node]]
+    tiny = Scope({Node: 3})
+    @init
+    def begin(self) -> None:
+        self.seen.fill(False)
+    @action
+    def see(self, n: Node) -> None:
+        self.seen[n] = True
+    @step
+    def some(self, old: Self) -> bool:
+        return any(n == n for n in Node)
+    """,
     "a deadlock": """
     n: N
     on: Rel[Node]

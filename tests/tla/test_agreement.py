@@ -29,9 +29,11 @@ MODULE = "model.tla"
 """What the module of a model is called whose target is not named."""
 
 LOCKS = "tests/differential/lock_service.py"
+SIGNPOST = "tests/tla/models/signpost.py"
+"""A model without state."""
 
 
-@pytest.mark.parametrize(("model", "states", "depth"), [(TABLE, 17, 4), (LOCKS, 784, 12)])
+@pytest.mark.parametrize(("model", "states", "depth"), [(TABLE, 17, 4), (LOCKS, 784, 12), (SIGNPOST, 1, 0)])
 def test_both_find_the_same_states(tools: Tools, model: str, states: int, depth: int) -> None:
     """Where nothing is violated, verdict, number of states and depth are equal."""
     found = opinion(tools, system_of(model)).compared()

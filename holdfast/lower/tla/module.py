@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from holdfast.ir.expr import Expr, Fold, Name, Quantified, walk
+from holdfast.ir.expr import FALSE, Expr, Fold, Name, Quantified, walk
 from holdfast.ir.system import Action, Param, Property, Var
 from holdfast.ir.types import INT, BoolType, OptionalType
 from holdfast.lower.layout import budget as layout_budget
@@ -168,6 +168,8 @@ class _Module:
         if body.starts:
             for var in signature.budgets:
                 body.contents[var.name] = Name(f"greatest {var.name}", INT)
+            for var in signature.still:
+                body.contents[var.name] = FALSE
         budget = layout_budget(action.name) if action in signature.budgeted else None
         return body.follow(prune(action.body, signature.dropped), budget)
 

@@ -8,7 +8,7 @@ from holdfast.ir.expr import Expr, Fold, Quantified, Read, walk
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.stmt import For, expressions, statements
 from holdfast.ir.system import Action, Property, System, Var
-from holdfast.ir.types import EnumType, IntType, NatType, OptionalType, SortType
+from holdfast.ir.types import BOOL, EnumType, IntType, NatType, OptionalType, SortType
 from holdfast.lower.layout import budget
 from holdfast.lower.tla.expressions import Globals
 from holdfast.lower.tla.names import Names, camel
@@ -34,10 +34,10 @@ class Signature:
         self.budgeted = tuple(action for action in system.actions if action.name in limited)
         """The actions that some scope has a budget for."""
         self.budgets = tuple(Var(budget(a.name), (), COUNT, False, False, False, a.at) for a in self.budgeted)
-        self.variables = (
-            *(var for var in system.variables if not var.given and var.name not in self.dropped),
-            *self.budgets,
-        )
+        variables = tuple(var for var in system.variables if not var.given and var.name not in self.dropped)
+        self.still = () if variables or self.budgets else (Var("still", (), BOOL, False, True, False, system.init.at),)
+        """A variable that is always FALSE, for a module that would have none: TLC wants at least one."""
+        self.variables = (*variables, *self.budgets, *self.still)
         """The variables of the module, in order."""
         self.enums = tuple(enum for enum in system.enums if enum.name in _types_used(system))
         """Those that anything ranges over; error codes are no values of a module."""

@@ -1,0 +1,74 @@
+"""A model without state: a constant of the scope is all it has, or ghosts that nothing reads. There is one state."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.check.campaign import Campaign
+from holdfast.check.live.engine import live
+from holdfast.check.opening import open_trace
+from holdfast.check.search import search
+from holdfast.check.walk import walk
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
+from holdfast.trace.line import to_line
+from tests.check.conftest import Compiled
+from tests.check.mutating import mutation
+
+SIGNPOST = "tests/tla/models/signpost.py"
+
+HISTORY = """
+seen: Ghost[Rel[Node]]
+tiny = Scope({Node: 3})
+@init
+def begin(self) -> None:
+    self.seen.fill(False)
+@action
+def see(self, n: Node) -> None:
+    self.seen[n] = True
+@step
+def some(self, old: Self) -> bool:
+    return any(n == n for n in Node)
+"""
+
+
+@pytest.fixture(params=["a constant", "ghosts that nothing reads"])
+def still(request: pytest.FixtureRequest, compiled: Compiled) -> System:
+    """A system without a cell."""
+    return compiled(HISTORY) if "ghosts" in request.param else compile_model(load_model(SIGNPOST))
+
+
+@pytest.mark.parametrize("symmetry", [True, False])
+def test_a_search_finds_one_state(still: System, symmetry: bool) -> None:
+    """Its steps lead back to it, with symmetry and without."""
+    found = search(still, still.scope("tiny"), symmetry=symmetry, engine="interpreter")
+
+    assert (found.verdict, found.figures.distinct, found.figures.depth) == ("exhausted", 1, 0)
+    assert sum(action.taken for action in found.figures.actions) > 0
+
+
+def test_a_walk_stays_there(still: System) -> None:
+    """Every run ends after one step, which changes nothing."""
+    found = walk(still, still.scope("tiny"), Campaign(traces=5), engine="interpreter")
+
+    assert found.verdict == "not_found"
+    assert found.figures.steps == 5
+
+
+def test_what_is_owed_never_comes() -> None:
+    """Where the trigger holds in the one state and the goal does not, nothing happens for ever, and a line shows it."""
+    system = compile_model(load_model(SIGNPOST))
+    found = live(system, system.scope("tiny"), target=SIGNPOST)
+
+    assert (found.exit_code, found.figures.states) == (13, 1)
+    [violation] = found.findings
+    again = open_trace(to_line(violation)).trace
+    assert (again.shown.name, again.length) == ("moves", 0)
+
+
+def test_its_rule_has_a_mutant() -> None:
+    """A step without the rule changes nothing either, so no property of safety notices."""
+    [row] = mutation(compile_model(load_model(SIGNPOST)), pairs=False).report().rows
+
+    assert (row.facts.mutant.name, row.way) == ("SG-01", "liveness")
