@@ -17,6 +17,11 @@ class Kip236Proof(Kip236, ReplicasProof):
     """KIP-236 with the lemmas that make its invariants inductive."""
 
     @lemma
+    def no_unclean_election(self) -> bool:
+        """The topic allows no unclean election. Without SP-12.unclean the proof needs this."""
+        return not self.unclean
+
+    @lemma
     def originals_have_an_entry(self) -> bool:
         """Originals are stored only as part of a pending entry."""
         return self.entry or not any(self.original[n] for n in Broker)

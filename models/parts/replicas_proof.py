@@ -23,6 +23,11 @@ class ReplicasProof(Replicas):
         return all(self.complete[n] for n in Broker if self.fetches[n])
 
     @lemma
+    def followers_are_replicas(self) -> bool:
+        """Only replicas fetch. Without RA-47.replicas the proof needs this."""
+        return all(self.replica[n] for n in Broker if self.fetches[n])
+
+    @lemma
     def leader_is_active(self) -> bool:
         """A fenced broker does not lead."""
         return all(self.active[n] for n in Broker if self.led_by(n))

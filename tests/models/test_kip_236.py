@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from enum import Enum
+
 import pytest
 
 from holdfast.lang import Scope
@@ -82,3 +85,55 @@ def test_a_rollback_elects_by_the_list_of_the_originals(elected: Broker, removed
     state = pending(*removed).take("prefer", x=C)
     assert state.before[A, B]
     assert state.take("roll_back", x=elected).holds("elects_in_order", old=state) == (elected == B)
+
+
+RUNS = {
+    "CA-03.busy@unfence": (
+        (
+            "start(1,1) fence(1,0) reassign(1,0) begin(0) cancel() roll_back(0) roll_back(0) unfence(1,1) fetch(0) "
+            "expand(0,0) roll_back(0)"
+        ),
+        "isr_is_replicas",
+    ),
+    "SP-12.isr@unfence": ("start(0,0) fence(0,0) reassign(1,0) begin(0) unfence(0,1)", "leader_is_in_sync"),
+    "SP-12.order@fence": ("start(3,0) reassign(2,1) begin(3) fetch(1) expand(1,3) fence(0,1)", "leader_stays"),
+    "RA-47.leader": ("start(2,2) shrink(2)", "isr_is_not_empty"),
+    "CA-05.isr": (
+        (
+            "start(0,0) reassign(2,1) begin(0) fetch(1) expand(1,0) fence(0,1) fence(1,0) cancel() roll_back(0) "
+            "roll_back(0)"
+        ),
+        "isr_is_not_empty",
+    ),
+}
+"""Of rules that no scope of the model needs: a run without the rule, and the property that its last step breaks."""
+
+
+def step_of(text: str) -> tuple[str, dict[str, Broker]]:
+    """The name and the arguments of ``fence(1,0)``."""
+    name, _, numbers = text.rstrip(")").partition("(")
+    method = Kip236.start_partition if name == "start" else getattr(Kip236, name)
+    parameters = list(inspect.signature(method).parameters)[1:]
+    given = [Broker(int(number)) for number in numbers.split(",") if number]
+    return name, dict(zip(parameters, given, strict=True))
+
+
+@pytest.mark.parametrize("label", list(RUNS))
+def test_a_rule_that_no_scope_of_the_model_needs_is_needed_in_a_larger_one(label: str) -> None:
+    """A run breaks a property without the rule. With the rule, the rule refuses a step of this run."""
+    text, broken = RUNS[label]
+    (_, first), *steps = [step_of(each) for each in text.split()]
+    old, state = None, Kip236.at(WIDE, removed=[label]).start(**first)
+    whole = Kip236.at(WIDE).start(**first)
+    refused: list[tuple[str, Enum | None]] = []
+    for action, args in steps:
+        old, state = state, state.take(action, **args)
+        answer = whole.refusal(action, **args)
+        if answer is None:
+            whole = whole.take(action, **args)
+        else:
+            refused.append(answer)
+    assert old is not None
+    stepwise = {"old": old} if "old" in inspect.signature(getattr(Kip236, broken)).parameters else {}
+    assert not state.holds(broken, **stepwise)
+    assert refused[0][0] == label.partition("@")[0]

@@ -132,7 +132,10 @@ def judged(row: Row, system: System, standings: Sequence[Standing], lemmas: set[
     if row.way in PROVED and unproved:
         if all(each.answer.verdict == "unknown" for each in unmet if not each.lost):
             return attrs.evolve(found, open=f"{', '.join(first)}: {unmet[0].answer.reason}")
-        fault = f"{row.way}, and yet {', '.join(unproved)} is not proved ({first[0]} fails): a lemma is missing"
+        fault = (
+            f"{row.way}, and yet {', '.join(unproved)} is not proved ({first[0]} fails): a lemma is missing, or the "
+            "scopes are too small to show a violation"
+        )
         return attrs.evolve(found, fault=fault)
     return found
 
