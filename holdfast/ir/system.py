@@ -10,7 +10,7 @@ import attrs
 
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr
-from holdfast.ir.stmt import Stmt
+from holdfast.ir.stmt import Let, Stmt
 from holdfast.ir.types import EnumType, IntType, Key, NatType, Plain, Scalar, SortType
 
 PropertyKind = Literal["invariant", "step", "leads_to", "witness", "lemma", "assume", "final"]
@@ -197,10 +197,12 @@ class System:
     @property
     def fingerprint(self) -> str:
         """Sixteen hex digits over the meaning of the system: places and prose do not count."""
+        names = frozenset(var.name for var in self.variables)
+        actions = (self.init, *self.actions)
         content = repr(
             (
                 [(v.name, v.keys, v.value, v.ghost) for v in self.variables],
-                [(a.name, a.params, _shape(a.body), a.fair, a.per, a.idempotent) for a in (self.init, *self.actions)],
+                [(a.name, a.params, _shape(a.body, names), a.fair, a.per, a.idempotent) for a in actions],
                 [(p.name, p.kind, p.params, p.body, p.goal, p.of) for p in self.properties],
                 (self.sorts, self.nats, self.enums, self.ints),
             )
@@ -213,13 +215,19 @@ class System:
         return hashlib.blake2b(repr((self.fingerprint, *parts)).encode(), digest_size=8).hexdigest()
 
 
-def _shape(body: tuple[Stmt, ...]) -> object:
-    """A body without places."""
+def _shape(body: tuple[Stmt, ...], variables: frozenset[str]) -> object:
+    """A body without places, different for any two bodies that differ in more.
+
+    The kind of a statement shows in the number and the types of its parts. Only a local that is called like a variable
+    would look like a fill of that variable, so it is marked.
+    """
     return [
         tuple(
-            _shape(value) if name in ("then", "orelse", "body") else value
+            _shape(value, variables) if name in ("then", "orelse", "body") else value
             for name, value in attrs.asdict(stmt, recurse=False).items()
             if name != "at"
         )
+        if not (isinstance(stmt, Let) and stmt.name in variables)
+        else ("local", stmt.name, stmt.value)
         for stmt in body
     ]

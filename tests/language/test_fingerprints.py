@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
 import pytest
 
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
 from tests.language.conftest import Build
 
 PLAIN = """
@@ -77,3 +84,55 @@ def test_a_fingerprint_depends_on_rules_and_variants(build: Build) -> None:
 
     assert len({plain.fingerprint, without.fingerprint, quick.fingerprint}) == 3
     assert build(flagged).fingerprint == plain.fingerprint
+
+
+def test_a_local_is_no_fill(build: Build) -> None:
+    """A local that is called like a map does something else than a fill of that map with the same value."""
+    local = PLAIN.replace("self.owner[s] = n", "opened = n == n")
+    fill = PLAIN.replace("self.owner[s] = n", "self.opened.fill(n == n)")
+
+    assert build(local).fingerprint != build(fill).fingerprint
+
+
+PROSE = {"at", "doc", "ids"}
+DERIVED = {"trigger", "constant", "given"}
+"""What follows from the rest: the trigger from what a property says, the others from who writes a variable."""
+
+
+def changes(value: Any) -> Iterator[tuple[str, Any]]:
+    """The value with one attribute changed, somewhere within it, and which one that is."""
+    if isinstance(value, tuple):
+        for place, part in enumerate(value):
+            yield from ((name, (*value[:place], new, *value[place + 1 :])) for name, new in changes(part))
+    elif attrs.has(type(value)):
+        for field in attrs.fields(type(value)):
+            old = getattr(value, field.name)
+            if old != ():
+                yield f"{type(value).__name__}.{field.name}", attrs.evolve(value, **{field.name: other(old)})
+            if field.name not in PROSE:
+                yield from ((name, attrs.evolve(value, **{field.name: new})) for name, new in changes(old))
+
+
+def other(value: object) -> object:
+    """Another value; nothing in the place of several."""
+    return () if isinstance(value, tuple) else "other"
+
+
+def changed(system: System) -> dict[str, System]:
+    """The system with each attribute of its parts changed at the first place that has it."""
+    found: dict[str, System] = {}
+    for part in ("variables", "init", "actions", "properties"):
+        for name, new in changes(getattr(system, part)):
+            if name not in found:
+                found[name] = attrs.evolve(system, **{part: new})
+    return found
+
+
+def test_every_part_counts() -> None:
+    """A fingerprint depends on each attribute of what a system consists of, but for places, prose and what follows."""
+    system = compile_model(load_model("tests/lower/models/gauges.py"))
+    every = changed(system)
+    ignored = {name for name, one in every.items() if one.fingerprint == system.fingerprint}
+
+    assert {name.partition(".")[2] for name in ignored} == PROSE | DERIVED
+    assert len(every) > 70
