@@ -16,6 +16,12 @@ BODY = """
     guard: Ghost[bool]
     through: Ghost[bool]
     apart: Ghost[bool]
+    filled: Ghost[Rel[N]]
+    filler: Ghost[bool]
+    decider: Ghost[bool]
+    first: Ghost[bool]
+    place: Ghost[N]
+    chosen: Ghost[bool]
     tiny = Scope({N: 2})
     @init
     def begin(self) -> None:
@@ -25,6 +31,12 @@ BODY = """
         self.guard = False
         self.through = False
         self.apart = False
+        self.filled.fill(False)
+        self.filler = False
+        self.decider = False
+        self.first = True
+        self.place = N(0)
+        self.chosen = self.first
     @action
     def record(self, n: N) -> None:
         known = self.through
@@ -32,6 +44,16 @@ BODY = """
             for m in N:
                 self.read[m] = self.source[m] and known
         self.apart = self.read[n]
+    @action
+    def fill(self) -> None:
+        if self.decider:
+            self.filled.fill(self.filler)
+        if self.n == N(0):
+            self.n = N(1)
+        elif self.filled[self.place]:
+            self.filler = True
+        else:
+            self.chosen = False
     @action
     def learn(self, n: N) -> None:
         self.n = n
@@ -44,6 +66,15 @@ BODY = """
     @invariant
     def reads_source(self) -> bool:
         return not any(self.source[n] and n > N(2) for n in N)
+    @invariant
+    def reads_filled(self) -> bool:
+        return not any(self.filled[n] and n > self.n for n in N)
+    @invariant
+    def reads_chosen(self) -> bool:
+        return self.chosen or self.n != N(0)
+    @leads_to
+    def goal_reads(self) -> tuple[bool, bool]:
+        return self.n == N(0), self.decider
     @step
     def reads_nothing(self, old: Self) -> bool:
         return old.n <= N(2)
@@ -56,6 +87,9 @@ BODY = """
         (["reads"], {"read", "source", "guard", "through"}),
         (["reads_source"], {"source"}),
         (["reads_nothing"], set()),
+        (["reads_filled"], {"filled", "filler", "decider", "place"}),
+        (["reads_chosen"], {"chosen", "first", "filled", "filler", "decider", "place"}),
+        (["goal_reads"], {"decider"}),
         ([], set()),
         (["reads_source", "reads_nothing", "reads"], {"read", "source", "guard", "through"}),
     ],
