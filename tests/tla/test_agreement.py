@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.check.tlc.agreement import Side, differences
-from holdfast.check.tlc.answer import TlcError
+from holdfast.check.tlc.answer import Finding, TlcError
 from holdfast.check.tlc.process import Tools
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError
@@ -182,6 +182,27 @@ def test_a_run_that_the_model_does_not_have_is_noticed(tools: Tools) -> None:
     found = opinion(tools, system_of(TABLE), change=change).compared()
     assert found.run is None
     assert any("TLC's run is none of the model" in text for text in found.differences)
+
+
+@pytest.mark.parametrize("claim", ["HolderOpenedLast", "NothingBroken"])
+def test_what_tlc_is_not_asked_about_is_told(tools: Tools, claim: str) -> None:
+    """Where a property is not in the configuration, equal counts are no agreement, and each such property is named."""
+
+    def change(files: dict[str, str]) -> dict[str, str]:
+        text = files["model_tiny.cfg"]
+        assert f"    {claim}\n" in text
+        return files | {"model_tiny.cfg": text.replace(f"    {claim}\n", "")}
+
+    found = opinion(tools, system_of(TABLE), change=change).compared(lambda: Finding("exhausted", distinct=17, depth=4))
+    steps = ("epochs_grow", "closed_before", "close_idempotent")
+    unasked = ("holder_opened_last",) if claim == "HolderOpenedLast" else steps
+    assert set(found.differences) == {f"{name}: TLC is not asked about it" for name in unasked}
+
+
+def test_what_tlc_shows_no_run_of_is_asked_of_the_initial_states(tools: Tools) -> None:
+    """TLC shows no run for a condition on constants; if no initial state violates it, the two do not agree."""
+    found = opinion(tools, system_of(TABLE)).compared(lambda: Finding("violated", name="OneHandle"))
+    assert "TLC shows no run, and no initial state of the model violates one_handle" in found.differences
 
 
 def test_a_module_that_does_not_parse_is_one_error(tools: Tools) -> None:

@@ -49,8 +49,18 @@ def test_a_false_constant_is_violated_at_once() -> None:
         (VERSION + SUCCESS + COUNTS + DEPTH, 12, "ends with 12, which do not agree"),
         (VERSION + VIOLATED + STATES, 0, "'Invariant OneOwner is violated.' and ends with 0"),
         (VERSION + message(1000, "TLC ran out of memory", 1), 1, "cannot check the module: TLC ran out of memory"),
+        (VERSION + VIOLATED + STATES, 13, "'Invariant OneOwner is violated.' and ends with 13"),
+        (VERSION + VIOLATED + STATES, 255, "'Invariant OneOwner is violated.' and ends with 255"),
+        (VERSION + message(2114, "Deadlock reached.", 1) + STATES, 12, "'Deadlock reached.' and ends with 12"),
+        (VERSION + message(2116, "Temporal properties were violated.", 1) + STATES, 0, "and ends with 0"),
+        # With -continue a search goes on after a violation, and may end with 0.
+        (VERSION + STARTS + VIOLATED + STATES + SUCCESS + COUNTS + DEPTH, 0, "is violated.' and 'Model checking compl"),
+        (VERSION + STARTS + SUCCESS + COUNTS + DEPTH + VIOLATED + STATES, 0, "found.' and 'Invariant OneOwner is viol"),
+        (VERSION + STARTS + SUCCESS + DEPTH, 0, "without saying how many states"),
+        (VERSION + STARTS + SUCCESS + COUNTS, 0, "without saying how many states"),
+        (VERSION + SUCCESS + COUNTS + DEPTH, 0, "without saying how many initial states"),
         (VERSION + SUCCESS, 0, "without saying how many states"),
-        (VERSION + SUCCESS + COUNTS.replace(" 0 states left", " 3 states left") + DEPTH, 0, "3 states are left"),
+        (VERSION + STARTS + SUCCESS + COUNTS.replace(" 0 states", " 3 states") + DEPTH, 0, "3 states are left"),
         (VERSION + message(2103, "overflow", 1) + SUCCESS + COUNTS + DEPTH, 0, "cannot check the module: overflow"),
     ],
 )
@@ -58,6 +68,28 @@ def test_what_contradicts_itself_is_an_error(text: str, code: int, problem: str)
     """The exit code alone is never believed, nor are the messages."""
     with pytest.raises(TlcError, match=problem):
         finding(Said(text, code))
+
+
+@pytest.mark.parametrize("text", [SUCCESS + COUNTS + DEPTH, VIOLATED + STATES])
+def test_a_killed_java_has_no_answer_whatever_it_said_before(text: str) -> None:
+    """A Java that is killed while it prints has no answer, though the answer was there already."""
+    with pytest.raises(NoAnswerError, match="signal 9 ended Java"):
+        finding(Said(VERSION + STARTS + text, 137))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (message(1000, "TLC threw an exception", 1) + "Overflow when computing 65536*65536\n", r"65536\*65536"),
+        (message(2265, "TLC can't handle a number this big.\n4294967297", 1), "4294967297"),
+    ],
+)
+def test_a_number_beyond_32_bits_is_one_line(text: str, number: str) -> None:
+    """TLC ends with an error where a number has more than 32 bits; the line says which, and what to do."""
+    with pytest.raises(
+        NoAnswerError, match=rf"^TLC computes with 32 bits, and cannot compute {number}; choose a small"
+    ):
+        finding(Said(VERSION + text, 75))
 
 
 @pytest.mark.parametrize(

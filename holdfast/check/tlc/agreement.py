@@ -7,7 +7,7 @@ the same length. TLC's run is then taken again on the model, step by step, and m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import attrs
@@ -114,11 +114,11 @@ class SecondOpinion:
         Raises NoAnswerError where one of them does not finish in time, TlcError where TLC cannot check the module, and
         ModelError where the scope contradicts the model.
         """
-        ours = self.searched()
+        ours, evaluated = self.searched()
         found = (self.ask if asked is None else asked)()
         theirs = self.side(found)
         run, problem = self.taken_again(found)
-        problems = [*differences(ours, theirs), *([] if problem is None else [problem])]
+        problems = [*differences(ours, theirs), *self.unasked(evaluated), *([] if problem is None else [problem])]
         chosen, removed = self.system.chosen, self.system.removed
         return Agreement(self.target, self.scope.name, chosen, removed, ours, theirs, tuple(problems), run)
 
@@ -134,8 +134,8 @@ class SecondOpinion:
 
     # The search -----------------------------------------------------------------------------------------------
 
-    def searched(self) -> Side:
-        """What the search finds, with the ghosts that the module has."""
+    def searched(self) -> tuple[Side, tuple[str, ...]]:
+        """What the search finds, with the ghosts that the module has, and the properties that it checks."""
         ghosts = self.specification.signature.ghosts
         result = search(
             self.system,
@@ -149,10 +149,11 @@ class SecondOpinion:
             raise NoAnswerError(
                 f"the search ended early ({result.ended_by}); give it longer with --limit, or choose a smaller scope"
             )
+        evaluated = tuple(name for name, _ in result.figures.evaluated)
         if not result.findings:
-            return Side(result.verdict, result.figures.distinct, result.figures.depth)
+            return Side(result.verdict, result.figures.distinct, result.figures.depth), evaluated
         first = result.findings[0]
-        return Side("violated", property=first.shown.name, steps=first.length)
+        return Side("violated", property=first.shown.name, steps=first.length), evaluated
 
     # TLC ------------------------------------------------------------------------------------------------------
 
@@ -160,6 +161,15 @@ class SecondOpinion:
         """Let TLC check one of the files, or of these."""
         wanted = self.files if files is None else files
         return run_tlc(self.tools, wanted, module, configuration, seconds=self.seconds)
+
+    def unasked(self, properties: Iterable[str]) -> list[str]:
+        """What is wrong with the configuration, if it does not ask TLC about all of these properties."""
+        scope = self.specification.scope
+        text = self.files[f"{scope.name}.cfg"]
+        listed = text.partition("\nINVARIANTS\n")[2].split()
+        asked = {name for operator, name in scope.checked.invariants.items() if operator in listed}
+        asked |= set(scope.checked.breaks.values()) if scope.unbroken in listed else set()
+        return [f"{name}: TLC is not asked about it" for name in properties if name not in asked]
 
     def side(self, found: Finding) -> Side:
         """TLC's finding in the words of the model."""
@@ -178,9 +188,11 @@ class SecondOpinion:
 
     def taken_again(self, found: Finding) -> tuple[Trace | None, str | None]:
         """TLC's run on the model, and what is wrong with it if it does not show what TLC says."""
-        if found.run is None:
+        if found.verdict == "exhausted":
             return None, None
         name = self.violated(found)
+        if found.run is None:
+            return None, self.at_once(name)
         try:
             replayer, script = self.fitted(found.run)
         except UsageError as error:
@@ -189,6 +201,14 @@ class SecondOpinion:
         trace = replayer.trace(script if claim is None else _with_culprit(replayer, script, claim), claim)
         assert isinstance(trace, Trace), "every step was found to be possible"
         return trace, None if trace.claim is not None else f"TLC's run does not violate {name} in the model"
+
+    def at_once(self, name: str) -> str | None:
+        """What is wrong where TLC shows no run, as of a condition on constants: no initial state violates it."""
+        replayer = Replayer(self.system, self.scope, target=self.target, options=None)
+        starts = (Script(args, ()) for _, args in replayer.machine.starts())
+        if name in replayer.claim_names and any(replayer.shows(start, name) for start in starts):
+            return None
+        return f"TLC shows no run, and no initial state of the model violates {name}"
 
     def replayed(self, run: ForeignRun) -> Trace:
         """A run of TLC as one of the model; raises TlcError if the model has no such run."""

@@ -37,6 +37,8 @@ _VIOLATED = re.compile(
     r"(?:[Ii]nvariant|[Ii]nvariant of|Property|Action property) (\S+|line .+?) is (?:violated|equal)"
 )
 
+_TOO_LARGE = re.compile(r"(?:Overflow when computing|TLC can't handle a number this big\.)\s+(\S+)")
+
 Verdict = Literal["exhausted", "violated", "deadlock", "step", "liveness"]
 
 
@@ -80,19 +82,27 @@ class Finding:
 def finding(said: Said) -> Finding:
     """What a run of TLC found.
 
-    Raises NoAnswerError if it was ended from outside, and TlcError if it could not check the model, or its messages
-    and its exit code do not agree.
+    Raises NoAnswerError if it was ended from outside or met a number that is too large for it, and TlcError if it could
+    not check the model, or its messages do not agree with one another or with its exit code.
     """
     messages = read_messages(said.text)
-    answer = next((message for message in messages if message.number in _ANSWERS), None)
+    answers = [message for message in messages if message.number in _ANSWERS]
+    answer = answers[0] if answers else None
     other = [message for message in messages if message.number not in _ANSWERS]
     failure = next((m for m in other if m.kind in ERROR_CLASSES and m.number not in PART_OF_ANSWER), None)
     if said.signal is not None or (answer is None and failure is None):
         raise NoAnswerError(f"TLC ended before it had an answer ({_ending(said)})")
     if answer is None or (failure is not None and answer.number == SUCCESS):
         assert failure is not None
+        large = _TOO_LARGE.search(said.text)
+        if large is not None:
+            raise NoAnswerError(
+                f"TLC computes with 32 bits, and cannot compute {large[1]}; choose a smaller scope, or smaller numbers"
+            )
         raise TlcError(f"TLC cannot check the module: {_line(failure.text)}{_parsing(said.text)}")
-    if (answer.number == SUCCESS) != (said.code == 0):
+    if len({_ANSWERS[each.number] for each in answers}) > 1:
+        raise TlcError(f"TLC says {_line(answer.text)!r} and {_line(answers[-1].text)!r}, which do not agree")
+    if said.code not in _CODES.get(answer.number, _ANY_ERROR):
         raise TlcError(f"TLC says {_line(answer.text)!r} and ends with {said.code}, which do not agree")
     return _exhausted(messages) if answer.number == SUCCESS else _violation(said, answer)
 
@@ -121,11 +131,12 @@ def _exhausted(messages: list[Message]) -> Finding:
         raise TlcError("TLC finished without saying how many states it found; is the jar a release of TLC?")
     generated, distinct, left = (_number(part) for part in counts.groups())
     starts = _STARTS.search("".join(texts.get(number, "") for number in STARTED))
+    if starts is None:
+        raise TlcError("TLC finished without saying how many initial states it found; is the jar a release of TLC?")
     if left:
         raise TlcError(f"TLC says that it finished, and that {left} states are left")
     # TLC counts the states of the longest shortest run, and not its steps.
-    begun = 0 if starts is None else _number(starts[1])
-    return Finding("exhausted", distinct, generated - begun, _number(depth[1]) - 1)
+    return Finding("exhausted", distinct, generated - _number(starts[1]), _number(depth[1]) - 1)
 
 
 def _violation(said: Said, answer: Message) -> Finding:
@@ -171,3 +182,16 @@ _ANSWERS: dict[int, Verdict] = {
     TEMPORAL: "liveness",
     DEADLOCK: "deadlock",
 }
+
+_CODES = {
+    SUCCESS: {0},
+    INVARIANT: {12},
+    INITIALLY: {12},
+    STEP: {12, 13},
+    STEP_INITIALLY: {12, 13},
+    TEMPORAL: {13},
+    DEADLOCK: {11},
+}
+"""The exit codes that go with an answer; of actions versions of TLC have different ones."""
+
+_ANY_ERROR = range(1, 256)
