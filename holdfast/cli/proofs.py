@@ -12,7 +12,7 @@ import attrs
 from holdfast.check.budget import INTERRUPTED, Budget
 from holdfast.check.proof.prove import prove
 from holdfast.check.proof.prover import Limits
-from holdfast.check.proof.result import ProofResult, Timing, proof_to_json
+from holdfast.check.proof.result import DISAGREES, ProofResult, Timing, proof_to_json
 from holdfast.check.proof.text import fragment_lines, render_proof
 from holdfast.check.proof.unroll import DepthResult, unroll
 from holdfast.check.records.proof import depth_record, proof_record
@@ -121,7 +121,7 @@ def print_proofs(asked: Asked, *, seeds: int, length: int, explain: bool, sugges
             for name, system, result in zip(asked.names, asked.systems, results, strict=False)
         ]
     )
-    return min((result.exit_code for result in results), key=GRAVITY.index)
+    return min((result.exit_code for result in results), key=(DISAGREES, *GRAVITY).index)
 
 
 def _note_timing(model: str, timing: Timing, explain: bool) -> None:

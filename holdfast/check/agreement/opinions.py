@@ -92,6 +92,8 @@ def proved(system: System, target: str, lemmas_from: str | None, *, violated: bo
     found = ", ".join(f"{count} {verdict.replace('_', ' ')}" for verdict, count in counts.items())
     if violated and result.exit_code == HOLDS:
         return Opinion(found, (f"{target}: a search finds a violation, and the proof goes through",))
+    if result.verdict == "contradicted":
+        return Opinion(found, (f"{target}: a search of other sizes contradicts the proof; `holdfast prove {target}`",))
     if not violated and result.verdict == "violated":
         return Opinion(found, (f"{target}: a search finds nothing, and a proof shows a violation",))
     still_open = () if violated or result.exit_code == HOLDS else (f"{target}: not all is proved; `holdfast prove`",)

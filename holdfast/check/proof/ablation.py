@@ -123,6 +123,7 @@ class _Asking:
             limits=self.limits,
             searched=False,
             sane=False,
+            tried=False,
         )
         self._spent += found.timing.seconds
         return found

@@ -28,12 +28,13 @@ from holdfast.check.proof.result import (
 )
 from holdfast.check.proof.sanity import sanity
 from holdfast.check.proof.suggest import Suggester
+from holdfast.check.proof.trial import Trial, trial
 from holdfast.check.result import Result
 from holdfast.check.search import Engine, search
 from holdfast.check.select import select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
-from holdfast.ir.system import Action, System
+from holdfast.ir.system import Action, Scope, System
 from holdfast.lower.smt.instance import NotFound
 from holdfast.lower.smt.logic import Logic, sorts_of
 from holdfast.lower.smt.theory import Obligation, obligations
@@ -71,6 +72,7 @@ def prove(
     suggest: bool = True,
     searched: bool = True,
     sane: bool = True,
+    tried: bool = True,
     logic: type[Logic] = Logic,
 ) -> ProofResult:
     """Prove the properties for any sizes, or say what stands in the way.
@@ -81,7 +83,8 @@ def prove(
     many seeds. ``length`` is how many states in a row may be assumed to satisfy everything, for what one is not enough:
     k-induction. ``explain`` takes the time to find of each proof what it cannot do without. ``suggest`` looks for
     clauses that exclude a counterexample. ``searched`` searches the scopes beside; without, nothing is found to be
-    violated. ``sane`` looks whether the proof is of something. The first Ctrl-C ends it with what there is.
+    violated. ``sane`` looks whether the proof is of something, and ``tried`` whether a
+    search of other sizes contradicts it. The first Ctrl-C ends it with what there is.
 
     Raises UsageError for names that ask for nothing provable, and ModelError where a scope contradicts the model.
     """
@@ -93,7 +96,7 @@ def prove(
             run.lemmas_from, run.seeds, run.logic_of, run.minimal = lemmas_from, seeds, logic, explain
             run.length = length
             try:
-                run.go(suggest=suggest, searched=searched, sane=sane)
+                run.go(suggest=suggest, searched=searched, sane=sane, tried=tried)
             except Spent:
                 run.ended_by = meter.spent
             except KeyboardInterrupt:
@@ -147,12 +150,13 @@ class _Run:
         self.unstable: list[str] = []
         self.sanity: list[Checked] = []
         self.searches: list[Result] = []
+        self.trial: Trial | None = None
         self.sorts: tuple[tuple[str, str], ...] = ()
         self.slowest: list[tuple[str, float]] = []
         self.notes: list[str] = []
         self.ended_by: str | None = None
 
-    def go(self, *, suggest: bool, searched: bool, sane: bool) -> None:
+    def go(self, *, suggest: bool, searched: bool, sane: bool, tried: bool) -> None:
         """All of it, up to a violation."""
         if searched and self._search_violates(short=True):
             return
@@ -171,6 +175,8 @@ class _Run:
         if suggest:
             self._suggest(logic)
         self._repeat(prover)
+        if tried and not unmet:
+            self.trial = trial(logic, self._look, self.progress)
 
     def _patience(self) -> float:
         return self.askers.allowed(self.limits.long)
@@ -182,20 +188,27 @@ class _Run:
         scopes = [self.system.scopes[name] for name in SCOPES if name in self.system.scopes]
         for scope in scopes[:1] if short else scopes:
             self.progress(f"searching scope {scope.name}")
-            limited = self._left(SHORT if short else None)
-            engine: Engine = "interpreter" if short else "auto"
-            found = search(
-                self.system, scope, properties=self._searched(), budget=limited, target=self.target, engine=engine
-            )
+            found = self._look(scope, SHORT if short else None)
             if found.findings:
                 self.searches = [found]
                 return True
             if not short:
                 self.searches.append(found)
-            if found.ended_by is not None and not (short and found.ended_by.startswith("states")):
-                self.askers.meter.spent = found.ended_by
-                raise Spent
         return False
+
+    def _look(self, scope: Scope, states: int | None) -> Result:
+        """Search a scope, up to so many states.
+
+        Raises Spent if another limit ends the search before it finds anything.
+        """
+        engine: Engine = "auto" if states is None else "interpreter"
+        left, names = self._left(states), self._searched()
+        found = search(self.system, scope, properties=names, budget=left, target=self.target, engine=engine)
+        ended = found.ended_by is not None and not (states is not None and found.ended_by.startswith("states"))
+        if ended and not found.findings:
+            self.askers.meter.spent = found.ended_by
+            raise Spent
+        return found
 
     def _searched(self) -> list[str] | None:
         """What the search looks for: all that is to be proved or assumed, and no deadlock, which is no such thing."""
@@ -299,6 +312,8 @@ class _Run:
         verdict: Verdict = "proved"
         if violated:
             verdict = "violated"
+        elif self.trial is not None and self.trial.contradicts:
+            verdict = "contradicted"
         elif self.ended_by is not None or "unknown" in verdicts:
             verdict = "unknown"
         if not violated and "not_inductive" in verdicts:
@@ -319,6 +334,7 @@ class _Run:
             seeds=self.seeds,
             sanity=tuple(self.sanity),
             searched=tuple(self.searches),
+            trial=self.trial,
             notes=tuple(self._notes()),
             timing=Timing(
                 meter.seconds,
@@ -336,6 +352,8 @@ class _Run:
         verdict: Verdict = "proved"
         if name in violated:
             verdict = "violated"
+        elif self._is_contradicted(name):
+            verdict = "contradicted"
         elif found is not None:
             verdict = "not_inductive"
         elif gaps or self.ended_by is not None:
@@ -354,6 +372,10 @@ class _Run:
             suggestions=self.suggestions.get(name, ()),
             length=max((each.length for each in group), default=1),
         )
+
+    def _is_contradicted(self, name: str) -> bool:
+        violation = None if self.trial is None else self.trial.violation
+        return violation is not None and any(trace.shown.name == name for trace in violation.findings)
 
     def _needs(self, name: str) -> tuple[str, ...]:
         """What a proof uses, besides the property itself, in the order of the source."""

@@ -6,12 +6,17 @@ from typing import Any, Literal
 
 import attrs
 
+from holdfast.check.proof.trial import Trial
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json, trace_to_json
 from holdfast.ir.system import Property, Scope
 from holdfast.ir.writing import written
 from holdfast.trace.trace import Claim, Trace
 
-Verdict = Literal["proved", "violated", "not_inductive", "unknown"]
+Verdict = Literal["proved", "violated", "not_inductive", "unknown", "contradicted"]
+"""``contradicted``: it is proved, and a search of other sizes violates it, so that one of the two is wrong."""
+
+DISAGREES = 1
+"""The exit code where the prover and the search contradict one another."""
 
 
 @attrs.frozen
@@ -104,7 +109,8 @@ class Timing:
 class ProofResult:
     """The answer for a model.
 
-    ``searched`` are the searches made beside; a violation found there makes the verdict. ``unneeded`` are the lemmas
+    ``searched`` are the searches made beside; a violation found there makes the verdict. ``trial`` is what was searched
+    after everything was proved, to see whether that can be; None if it was not. ``unneeded`` are the lemmas
     that no proof needs. ``unstable`` are the properties that some seed does not prove.
     """
 
@@ -123,6 +129,7 @@ class ProofResult:
     seeds: int
     sanity: tuple[Checked, ...]
     searched: tuple[Result, ...]
+    trial: Trial | None
     notes: tuple[str, ...]
     timing: Timing = attrs.field(eq=False)
 
@@ -138,9 +145,11 @@ class ProofResult:
 
     @property
     def exit_code(self) -> int:
-        """12 violated; 20 not proved; 10 proved of nothing; else 0."""
+        """12 violated; 1 the search contradicts the proof; 20 not proved; 10 proved of nothing; else 0."""
         if self.verdict == "violated":
             return VIOLATED
+        if self.verdict == "contradicted":
+            return DISAGREES
         if self.failed_sanity:
             return UNSHOWN
         return HOLDS if self.verdict == "proved" and not self.unstable else OUT_OF_BUDGET
@@ -173,8 +182,27 @@ def proof_to_json(result: ProofResult) -> dict[str, Any]:
             for checked in result.sanity
         ],
         "searched": [to_json(each) for each in result.searched],
+        "trial": None if result.trial is None else _trial(result.trial),
         "notes": list(result.notes),
         "timing": attrs.asdict(result.timing),
+    }
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "searches": [
+            {
+                "sizes": dict(each.scope.sizes),
+                "given": {name: list(values) for name, values in each.scope.given.items()},
+                "states": each.states,
+                "exhausted": each.exhausted,
+            }
+            for each in trial.attempts
+        ],
+        "skipped": trial.skipped,
+        "violation": None if trial.violation is None else to_json(trial.violation),
+        "scope": trial.scope_text,
+        "problem": trial.problem,
     }
 
 

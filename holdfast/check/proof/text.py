@@ -8,6 +8,7 @@ from itertools import groupby
 
 from holdfast.check.proof.counterexample import ANY
 from holdfast.check.proof.result import Counterexample, ProofResult, PropertyProof, Suggestion
+from holdfast.check.proof.trial import Trial
 from holdfast.check.summary import entry, render_result
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
@@ -23,6 +24,7 @@ SAID = {
     "violated": "violated",
     "not_inductive": "not proved",
     "unknown": "no answer",
+    "contradicted": "contradicted",
 }
 """What the verdicts are called."""
 
@@ -32,6 +34,8 @@ def render_proof(result: ProofResult, *, explain: bool = False, saved: Sequence[
     blocks = [render_result(each) for each in result.searched if each.findings]
     if blocks:
         return "\n\n".join([*blocks, "\n".join(_wrapped(_headline(result)))])
+    if result.trial is not None and result.trial.contradicts:
+        return "\n\n".join([*_contradiction(result.trial), "\n".join(_wrapped(_headline(result)))])
     blocks = [counterexample_text(proof) for proof in result.properties if proof.counterexample is not None]
     blocks += ["\n".join(_wrapped(text)) for text in _gaps(result)]
     blocks.append("\n".join([*_wrapped(_headline(result)), "", *_summary(result, explain)]))
@@ -50,6 +54,8 @@ def _headline(result: ProofResult) -> str:
         unstable = f", but not with every seed: {', '.join(result.unstable)}" if result.unstable else ""
         empty = ", but of nothing: see below" if result.failed_sanity else ""
         return f"{what}: proved, for any sizes{unstable}{empty}"
+    if result.verdict == "contradicted":
+        return f"{what}: the proof says that it holds for any sizes, and the search that it does not; please report it"
     if result.verdict == "violated":
         names = ", ".join(trace.shown.title for each in result.searched for trace in each.findings)
         return f"{what}: violated: {names}"
@@ -57,6 +63,15 @@ def _headline(result: ProofResult) -> str:
     searched = [each.scope for each in result.searched]
     clean = f"; no run violates it in scope {' or '.join(searched)}" if searched else ""
     return f"{what}: {SAID[result.verdict]}: {', '.join(proof.claim.title for proof in left)}{clean}"
+
+
+def _contradiction(trial: Trial) -> Iterator[str]:
+    """What contradicts the proof, and how to see it again."""
+    if trial.violation is None:
+        yield "\n".join(_wrapped(f"{trial.problem}."))
+    else:
+        yield render_result(trial.violation)
+        yield "\n".join([*_wrapped("The commands above need this scope in the class:"), "", f"    {trial.scope_text}"])
 
 
 def _summary(result: ProofResult, explain: bool) -> Iterator[str]:

@@ -66,7 +66,7 @@ def _proved(system: System, result: ProofResult, names: Sequence[str] | None) ->
 def _property(proof: PropertyProof, result: ProofResult) -> Case:
     """What became of one property."""
     claim, title = proof.claim, proof.claim.title
-    if proof.verdict == "proved":
+    if proof.verdict == "proved" and result.verdict != "contradicted":
         if claim.name in result.unstable:
             return plain_case(claim, "unanswered", f"{title} is proved, but not with every seed of the solver")
         by = f" by {proof.length}-induction" if proof.length > 1 else ""
@@ -74,6 +74,8 @@ def _property(proof: PropertyProof, result: ProofResult) -> Case:
         return plain_case(claim, "passed", f"proved{by}, for any sizes, {queries}")
     if result.verdict == "violated":
         return plain_case(claim, "skipped", NOT_ASKED)
+    if result.verdict == "contradicted":
+        return plain_case(claim, "failed", f"{title}: a search of other sizes contradicts the proof")
     if proof.verdict == "unknown":
         gaps = "; ".join(f"{_where(gap.action)}: {gap.reason}" for gap in proof.gaps)
         return plain_case(claim, "unanswered", f"no answer {gaps}" if gaps else f"not answered: {result.ended_by}")

@@ -6,7 +6,7 @@ find, and then down again one by one, as far as it stays. Of that size it is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import z3
@@ -184,17 +184,7 @@ class Found:
         return Instance(scope, state, step.action.name, args, after)
 
     def _scope(self, model: z3.ModelRef, constants: list[CellTerm]) -> Scope:
-        given: dict[str, list[bool | int | str | None]] = {}
-        for cell in constants:
-            code = code_in(model, cell.var.value, cell.value)
-            given.setdefault(cell.var.name, []).append(given_value(cell.var.value, code))
-        return Scope(
-            name="",
-            sizes=dict(self.universe.sizes),
-            budgets={},
-            given={name: tuple(values) for name, values in given.items()},
-            at=self.encoding.system.init.at,
-        )
+        return scope_of(self.universe, [code_in(model, cell.var.value, cell.value) for cell in constants], constants)
 
     def path(self, depth: int) -> Path:
         """The states that lead to this one, and the one after it."""
@@ -222,6 +212,20 @@ class Found:
                     self.solver.add(wanted)
                     break
         return model
+
+
+def scope_of(universe: Sized, codes: Sequence[int], constants: Sequence[CellTerm]) -> Scope:
+    """The scope of a universe's size in which the given constants have these codes; it has no budgets."""
+    given: dict[str, list[bool | int | str | None]] = {}
+    for cell, code in zip(constants, codes, strict=True):
+        given.setdefault(cell.var.name, []).append(given_value(cell.var.value, code))
+    return Scope(
+        name="",
+        sizes=dict(universe.sizes),
+        budgets={},
+        given={name: tuple(values) for name, values in given.items()},
+        at=universe.system.init.at,
+    )
 
 
 def _literal(system: System, nat: NatType) -> int:

@@ -1,0 +1,145 @@
+"""A proof is tried before it is believed: what a search of other sizes violates is not proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import z3
+
+from holdfast.check.proof.prove import prove
+from holdfast.check.proof.result import proof_to_json
+from holdfast.check.proof.text import render_proof
+from holdfast.check.proof.trial import MOST_SIZES, trial_sizes
+from holdfast.ir.stmt import Assign
+from holdfast.lower.smt.bodies import Bodies, Run
+from holdfast.lower.smt.encoding import Encoding
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.state import State
+from tests.prove.conftest import Compiled, example
+
+PAIR = """
+bad: Rel[Node]
+tiny = Scope({Node: 1})
+@init
+def begin(self) -> None:
+    self.bad.fill(False)
+@action
+def go(self, n: Node, m: Node) -> None:
+    require(n != m, "TR-01")
+    self.bad[n] = True
+@invariant
+def quiet(self) -> bool:
+    return not any(self.bad[n] for n in Node)
+"""
+"""Its only scope is too small for a step."""
+
+GIVEN = """
+near: Rel[Node]
+bad: bool
+tiny = Scope({Node: 1}, given={"near": (False,)})
+@init
+def begin(self) -> None:
+    self.bad = False
+@action
+def go(self, n: Node) -> None:
+    require(not self.near[n], "TR-02")
+    self.bad = True
+@assume
+def all_near(self) -> bool:
+    return all(self.near[n] for n in Node)
+@invariant
+def quiet(self) -> bool:
+    return not self.bad
+"""
+
+
+class LostWrites(Bodies):
+    """No write has an effect."""
+
+    def assign(self, stmt: Assign, run: Run) -> None:
+        pass
+
+
+class Lossy(Logic):
+    """Formulas in which nothing is written."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options, bodies=LostWrites)
+
+
+def test_a_proof_that_a_run_contradicts_is_a_disagreement(compiled: Compiled) -> None:
+    """With a fault in the formulas the proof goes through, and a search of two nodes violates it: exit code 1."""
+    result = prove(compiled(PAIR), cores=0, logic=Lossy)
+    assert (result.verdict, result.exit_code) == ("contradicted", 1)
+    assert [(proof.claim.name, proof.verdict) for proof in result.properties] == [("quiet", "contradicted")]
+    assert result.trial is not None
+    assert result.trial.violation is not None
+    (finding,) = result.trial.violation.findings
+    assert finding.length == 1
+    text = render_proof(result)
+    assert "proved" not in text
+    assert "--scope tried" in text
+    assert "tried = Scope({Node: 2})" in text
+    assert proof_to_json(result)["trial"]["scope"] == "tried = Scope({Node: 2})"
+
+
+def test_the_run_can_be_taken_again_in_the_scope_that_is_printed(compiled: Compiled) -> None:
+    """With that scope in the class the line of the run replays: it is of the same model in the same scope."""
+    found = prove(compiled(PAIR), cores=0, logic=Lossy).trial
+    assert found is not None
+    assert found.violation is not None
+    again = compiled(PAIR.replace("tiny = ", f"{found.scope_text}\ntiny = "))
+    assert dict(again.scopes["tried"].sizes) == dict(found.attempts[-1].scope.sizes)
+    assert found.violation.findings[0].scope == "tried"
+
+
+def test_constants_are_drawn_that_satisfy_the_assumptions(compiled: Compiled) -> None:
+    """In every size that is tried all nodes are near, so that nothing contradicts the proof."""
+    result = prove(compiled(GIVEN), cores=0, searched=False, sane=False)
+    assert result.verdict == "proved"
+    assert result.trial is not None
+    assert result.trial.attempts
+    assert all(all(each.scope.given["near"]) for each in result.trial.attempts)
+
+
+def test_an_assumption_that_formulas_get_wrong_is_a_disagreement(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the formulas take an assumption for true of constants of which the interpreter says that it is false."""
+    holds = Encoding.holds
+
+    def faulty(self: Encoding, prop: Any, state: State) -> z3.BoolRef:
+        return self.universe.true if prop.kind == "assume" else holds(self, prop, state)
+
+    monkeypatch.setattr(Encoding, "holds", faulty)
+    body = GIVEN.replace("self.bad = True", "self.bad = False")
+    result = prove(compiled(body), cores=0, searched=False, sane=False)
+    assert (result.verdict, result.exit_code) == ("contradicted", 1)
+    assert "all_near" in render_proof(result)
+
+
+def test_sizes_go_beyond_the_scopes(compiled: Compiled) -> None:
+    """One to three elements, and numbers further than any scope goes; not more sizes than there is time for."""
+    system = compiled(PAIR)
+    assert [dict(sizes) for sizes in trial_sizes(system, {})] == [{"Node": size} for size in (1, 2, 3)]
+    lock = example("lock_with_leases")
+    sizes = trial_sizes(lock, {nat.name: 0 for nat in lock.nats})
+    assert len(sizes) == MOST_SIZES
+    for nat in lock.nats:
+        assert max(each[nat.name] for each in sizes) > max(scope.sizes[nat.name] for scope in lock.scopes.values())
+
+
+def test_a_literal_exists_in_every_size_that_is_tried(compiled: Compiled) -> None:
+    """A smaller scope is not what the proof speaks of."""
+    body = PAIR.replace("n: Node, m: Node", "n: Node, m: Node, e: N").replace("Scope({", "Scope({N: 5, ")
+    assert min(each["N"] for each in trial_sizes(compiled(body), {"N": 4})) == 4
+
+
+def test_a_proof_that_nothing_contradicts_says_what_was_tried() -> None:
+    """The searches are counted, in states that do not depend on the machine."""
+    first, second = (prove(example("two_phase_commit"), cores=0).trial for _ in range(2))
+    assert first is not None
+    assert first == second
+    assert not first.contradicts
+    assert (first.states > 0, first.exhausted) == (True, len(first.attempts))
