@@ -20,10 +20,15 @@ import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.marks import ScopeMark
-from holdfast.ir.system import Action, Scope, System
+from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.ir.types import BoolType, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
 
 MOST_CODES = 255
+
+MOST_VALUES = 1 << 16
+"""How many elements a sort may have, how many values a parameter or a key, and how many cells a state. More take
+memory and time beyond any use before a limit on the states of a search could stop it.
+"""
 
 Value = bool | int | str | None
 """A decoded value: a truth value, a number, the name of an Enum member or of an element (``n1``), or None."""
@@ -77,12 +82,13 @@ class Layout:
     """The layout of a system's states in a scope.
 
     ``ghosts`` are the ghost fields to keep (all by default). Raises UsageError if a type has more codes than a byte
-    holds, or if the scope does not fit the system.
+    holds, if parameters, keys or sorts have too many values, or if the scope does not fit the system.
     """
 
     def __init__(self, system: System, scope: Scope, ghosts: frozenset[str] | None = None) -> None:
         self.system = system
         self.scope = scope
+        self._refuse_sizes()
         self.elements = _element_names(system, scope)
         self.dropped = frozenset(
             v.name for v in system.variables if v.ghost and ghosts is not None and v.name not in ghosts
@@ -91,6 +97,25 @@ class Layout:
         self.fields = self._fields()
         self.width = sum(field.count for field in self.fields)
         self._by_name = {field.name: field for field in self.fields}
+
+    def _refuse_sizes(self) -> None:
+        """Raise UsageError where somebody would have to list more values than there is room for."""
+        system, size = self.system, self.scope.size
+        counts = [(f"sort {sort} has {size(sort)} elements", size(sort)) for sort in system.sorts]
+        for var in system.variables:
+            cells = prod(size(key) for key in var.keys)
+            counts.append((f"{var.name} has {cells} cells", cells))
+        chosen: list[Action | Property] = [system.init, *system.actions, *system.properties]
+        for of in chosen:
+            for param in of.params:
+                values = self.codes(param.type)
+                counts.append((f"parameter {param.name} of {of.name} has {values} values", values))
+        for what, count in counts:
+            if count > MOST_VALUES:
+                raise UsageError(
+                    f"scope {self.scope.name}: {what}; {MOST_VALUES:,} is the most there is room for: choose a smaller "
+                    "scope, or a smaller type"
+                )
 
     def _fields(self) -> tuple[Field, ...]:
         fields: list[Field] = []
@@ -152,11 +177,23 @@ class Layout:
         """The code of a value; raises UsageError if the type has no such value in this scope."""
         if isinstance(kind, OptionalType):
             return 0 if value is None else 1 + self.encode_value(kind.of, value)
-        for code in range(self.codes(kind)):
-            found = self.decode_value(kind, code)
-            if found == value and isinstance(found, bool) == isinstance(value, bool):
-                return code
+        code = self._code(kind, value)
+        if code is not None and 0 <= code < self.codes(kind):
+            return code
         raise UsageError(f"{value!r} is not a value of {kind} in scope {self.scope.name}: {self._choices(kind)}")
+
+    def _code(self, kind: Plain, value: Value) -> int | None:
+        """The code that a value would have; None if it is of another type."""
+        match kind:
+            case EnumType() | SortType():
+                names = kind.members if isinstance(kind, EnumType) else self.elements[kind.name]
+                return names.index(value) if isinstance(value, str) and value in names else None
+            case BoolType():
+                return int(value) if isinstance(value, bool) else None
+            case NatType() | IntType():
+                if not isinstance(value, int) or isinstance(value, bool):
+                    return None
+                return value - (kind.lo if isinstance(kind, IntType) else 0)
 
     def _choices(self, kind: Plain) -> str:
         codes = self.codes(kind)

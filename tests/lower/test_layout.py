@@ -156,3 +156,28 @@ def test_wrong_given_constants_are_refused(gauges: System, given: dict[str, obje
     wrong = {name: values for name, values in {**scope.given, **given}.items() if values is not None}
     with pytest.raises(UsageError, match=message):
         Layout(gauges, attrs.evolve(scope, given=wrong))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"Stream": 70_000}, "sort Stream has 70000 elements; 65,536 is the most"),
+        ({"Node": 10**30}, "sort Node has 1000000000000000000000000000000 elements"),
+        ({"Epoch": 10**30}, "parameter e of open has 1000000000000000000000000000001 values"),
+    ],
+)
+def test_sizes_that_nobody_could_list_are_refused(streams: System, sizes: dict[str, int], message: str) -> None:
+    """A sort or a parameter of more values than memory holds is refused before anything is made for each of them."""
+    with pytest.raises(UsageError, match=message):
+        Layout(streams, resized(streams, **sizes))
+
+
+def test_more_cells_than_anybody_could_list_are_refused(gauges: System) -> None:
+    """A map over several keys is counted as the product of their sizes."""
+    with pytest.raises(UsageError, match=r"\w+ has 90000 cells; 65,536 is the most"):
+        Layout(gauges, resized(gauges, Node=300, Nest=300))
+
+
+def test_a_given_number_of_a_large_type_is_coded_at_once(gauges: System) -> None:
+    """A constant takes no cell, so its type may be large; its code is computed, and not looked for."""
+    assert Layout(gauges, gauges.scopes["tiny"]).encode_value(IntType("Big", 0, 2**70), 2**69) == 2**69
