@@ -140,6 +140,8 @@ class _Campaign:
         self._keep_statistics()
         self.compiling = 0.0
         """How many seconds went into that."""
+        self.too_large: UsageError | None = None
+        """Why the kernel could not make the runs, if it was to and could not."""
 
     # Making runs ----------------------------------------------------------------------------------------------
 
@@ -156,7 +158,14 @@ class _Campaign:
         if self._ended():
             return
         report(self._progress(compiling=True))
-        walks = self._compiled()
+        try:
+            walks = self._compiled()
+        except UsageError as error:
+            if engine == "kernel":
+                raise
+            self.too_large = error
+            self._interpret(None)
+            return
         reported = 0.0
         for tally in self._in_order(walks, cores):
             self.tally.add(tally)
@@ -363,6 +372,8 @@ class _Campaign:
         return WalkTiming(seconds, runs, steps, resident_bytes())
 
     def _notes(self, run: Run | None, smaller: Shrunk | None) -> Iterator[str]:
+        if self.too_large is not None:
+            yield f"The interpreter made the runs, and not the kernel, which is faster: {self.too_large}."
         liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
         if liveness:
             yield f"A walk says nothing about liveness, `holdfast live` does: {', '.join(liveness)}."

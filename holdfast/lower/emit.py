@@ -118,6 +118,7 @@ class Emitter(Expressions):
     def statement(self, stmt: Stmt) -> bool:
         """One statement."""
         self.count()
+        self.at = stmt.at
         if self.state == "s" and writes(stmt):
             self.copy()
         match stmt:
@@ -166,7 +167,7 @@ class Emitter(Expressions):
 
     def admitted(self, value: Term, kind: Scalar, at: Place) -> Term | None:
         """The code to store for a value, after a check where it may be out of bounds; None if it surely is."""
-        code = subtract(value, literal(origin(kind)))
+        code = self.fits(subtract(value, literal(origin(kind))))
         last = self.layout.codes(kind) - 1
         if code.lo >= 0 and code.hi <= last:
             return code

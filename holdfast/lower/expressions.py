@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from functools import reduce
 
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import (
     And,
     Arithmetic,
@@ -69,7 +69,8 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 class Expressions:
     """Writes the expressions of one action or property; ``what`` names it in messages.
 
-    ``state`` is the Python name of the bytes that a Read reads, ``old`` of those before the step.
+    ``state`` is the Python name of the bytes that a Read reads, ``old`` of those before the step. ``at`` is the place
+    of the statement or property at hand.
     """
 
     def __init__(self, layout: Layout, what: str) -> None:
@@ -78,6 +79,7 @@ class Expressions:
         self.names: dict[str, Term] = {}
         self.state = "s"
         self.old = "o"
+        self.at: Place | None = None
         self._nodes = 0
         self._fresh = 0
 
@@ -126,6 +128,10 @@ class Expressions:
                 f"{self.what} has more than {MOST_NODES:,} parts once its loops and quantifiers are written out "
                 f"in scope {self.layout.scope.name}; use a smaller scope"
             )
+
+    def fits(self, value: Term) -> Term:
+        """The same term, where numbers of its size can be computed with: Python computes with all."""
+        return value
 
     def fresh(self) -> int:
         """A number not used before in this function."""

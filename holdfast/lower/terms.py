@@ -4,20 +4,29 @@ Every expression gives an int (a condition may give a bool, which is one). A pla
 that an Int stands as the number itself. An Optional stands as its cell's code: 0 for None, else one more than the
 code of the value. A computed number may lie below every code, as in ``self.last[s] = e - 1``; such a value is not
 raised by one, so that it stays apart from None and negative: see ``wrapped``.
+
+Python's numbers have no end, and those of machine code have 64 bits. So a term also knows how far from 0 any number
+gets while it is computed: a sum's parts may lie beyond what the sum itself can be.
 """
 
 from __future__ import annotations
+
+from itertools import accumulate
 
 import attrs
 
 
 @attrs.frozen
 class Term:
-    """Source text that stands for one number between ``lo`` and ``hi``, safe to embed as it is."""
+    """Source text that stands for one number between ``lo`` and ``hi``, safe to embed as it is.
+
+    ``reach`` is the greatest distance from 0 of a number in the computation: results, partial results and constants.
+    """
 
     text: str
     lo: int
     hi: int
+    reach: int = attrs.field(eq=False, default=attrs.Factory(lambda self: max(-self.lo, self.hi), takes_self=True))
 
     @property
     def constant(self) -> bool:
@@ -30,9 +39,9 @@ def literal(value: int) -> Term:
     return Term(str(int(value)) if value >= 0 else f"({value})", int(value), int(value))
 
 
-def term(text: str, lo: int, hi: int) -> Term:
-    """A term, as a literal if only one number is possible."""
-    return literal(lo) if lo == hi else Term(text, lo, hi)
+def term(text: str, lo: int, hi: int, *parts: Term) -> Term:
+    """A term that is computed from ``parts``, as a literal if only one number is possible."""
+    return literal(lo) if lo == hi else Term(text, lo, hi, max(-lo, hi, *(part.reach for part in parts)))
 
 
 def truth(text: str) -> Term:
@@ -49,7 +58,7 @@ def add(one: Term, two: Term) -> Term:
     if ZERO in (one, two):
         return one if two == ZERO else two
     text = f"{one.text} - {-two.lo}" if two.constant and two.lo < 0 else f"{one.text} + {two.text}"
-    return term(f"({text})", one.lo + two.lo, one.hi + two.hi)
+    return term(f"({text})", one.lo + two.lo, one.hi + two.hi, one, two)
 
 
 def total(parts: list[Term]) -> Term:
@@ -58,14 +67,16 @@ def total(parts: list[Term]) -> Term:
     if len(parts) <= 1:
         return parts[0] if parts else ZERO
     text = f"({' + '.join(part.text for part in parts)})"
-    return term(text, sum(part.lo for part in parts), sum(part.hi for part in parts))
+    lows, highs = (list(accumulate(ends)) for ends in ([part.lo for part in parts], [part.hi for part in parts]))
+    sums = [Term("", lo, hi) for lo, hi in zip(lows, highs, strict=True)]
+    return term(text, lows[-1], highs[-1], *sums, *parts)
 
 
 def subtract(one: Term, two: Term) -> Term:
     """The difference."""
     if two.constant:
         return add(one, literal(-two.lo))
-    return term(f"({one.text} - {two.text})", one.lo - two.hi, one.hi - two.lo)
+    return term(f"({one.text} - {two.text})", one.lo - two.hi, one.hi - two.lo, one, two)
 
 
 def multiply(one: Term, two: Term) -> Term:
@@ -73,26 +84,26 @@ def multiply(one: Term, two: Term) -> Term:
     if ONE in (one, two):
         return one if two == ONE else two
     ends = [a * b for a in (one.lo, one.hi) for b in (two.lo, two.hi)]
-    return term(f"({one.text} * {two.text})", min(ends), max(ends))
+    return term(f"({one.text} * {two.text})", min(ends), max(ends), one, two)
 
 
 def least(terms: list[Term]) -> Term:
     """The minimum."""
     text = f"min({', '.join(part.text for part in terms)})"
-    return terms[0] if len(terms) == 1 else term(text, min(t.lo for t in terms), min(t.hi for t in terms))
+    return terms[0] if len(terms) == 1 else term(text, min(t.lo for t in terms), min(t.hi for t in terms), *terms)
 
 
 def greatest(terms: list[Term]) -> Term:
     """The maximum."""
     text = f"max({', '.join(part.text for part in terms)})"
-    return terms[0] if len(terms) == 1 else term(text, max(t.lo for t in terms), max(t.hi for t in terms))
+    return terms[0] if len(terms) == 1 else term(text, max(t.lo for t in terms), max(t.hi for t in terms), *terms)
 
 
 def magnitude(one: Term) -> Term:
     """The absolute value."""
     if one.lo >= 0:
         return one
-    return term(f"abs({one.text})", max(0, -one.hi), max(-one.lo, one.hi))
+    return term(f"abs({one.text})", max(0, -one.hi), max(-one.lo, one.hi), one)
 
 
 def wrapped(value: Term, scratch: str) -> Term:
@@ -100,12 +111,12 @@ def wrapped(value: Term, scratch: str) -> Term:
     if value.lo >= 0:
         return add(value, ONE)
     lo, hi = (end + (end >= 0) for end in (value.lo, value.hi))
-    return term(f"(({scratch} := {value.text}) + ({scratch} >= 0))", lo, hi)
+    return term(f"(({scratch} := {value.text}) + ({scratch} >= 0))", lo, hi, value)
 
 
 def unwrapped(optional: Term, scratch: str) -> Term:
     """The value of an Optional, counting from 0: the opposite of ``wrapped``. None stands for nothing here."""
     if optional.lo >= 0:
-        return term(f"({optional.text} - 1)", max(0, optional.lo - 1), max(0, optional.hi - 1))
+        return term(f"({optional.text} - 1)", max(0, optional.lo - 1), max(0, optional.hi - 1), optional)
     lo, hi = (end - (end > 0) for end in (optional.lo, optional.hi))
-    return term(f"(({scratch} := {optional.text}) - ({scratch} > 0))", lo, hi)
+    return term(f"(({scratch} := {optional.text}) - ({scratch} > 0))", lo, hi, optional)

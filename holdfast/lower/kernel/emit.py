@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from holdfast.ir.expr import Fold, Read
+from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.expr import Expr, Fold, Read
 from holdfast.ir.stmt import Assign, Fill
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import OptionalType, Plain
@@ -21,6 +22,9 @@ from holdfast.lower.terms import FALSE, TRUE, Term, add, literal, subtract, term
 
 ALL_BITS = (1 << 63) - 1
 
+GREATEST = (1 << 63) - 1
+"""The greatest number that machine code computes with; the least is its negative."""
+
 
 class KernelEmitter(Emitter):
     """Writes the function of one action over packed states.
@@ -29,14 +33,32 @@ class KernelEmitter(Emitter):
     that tells whether the rule is gone.
     """
 
-    def __init__(self, packing: Packing, what: str, sink: Sink, place: Callable[[str], int] | None = None) -> None:
+    def __init__(
+        self, packing: Packing, what: str, at: Place, sink: Sink, place: Callable[[str], int] | None = None
+    ) -> None:
         super().__init__(packing.layout, what, sink)
         self.packing = packing
+        self.at = at
         self.place = place
 
     def words(self, state: str) -> str:
         """The local variables that hold a state."""
         return ", ".join(f"{state}{word}" for word in range(self.packing.words))
+
+    # Numbers --------------------------------------------------------------------------------------------------
+
+    def expr(self, node: Expr) -> Term:
+        return self.fits(super().expr(node))
+
+    def fits(self, value: Term) -> Term:
+        """The same term; raises UsageError if computing it may take a number that 64 bits cannot hold."""
+        if value.reach > GREATEST:
+            raise UsageError(
+                f"{self.at}: a number in {self.what} may get as far from 0 as {value.reach} in scope "
+                f"{self.layout.scope.name}, and machine code computes with 64 bits; use smaller numbers or a "
+                "smaller scope, or --engine interpreter where a command has it"
+            )
+        return value
 
     # Reading --------------------------------------------------------------------------------------------------
 
@@ -90,7 +112,7 @@ class KernelEmitter(Emitter):
             return super().wrap(value, optional)
         # Numba knows no assignment within an expression, so a function takes the place of the interpreter's text.
         lo, hi = (end + (end >= 0) for end in (code.lo, code.hi))
-        return term(f"wrapped({code.text})", lo, hi)
+        return term(f"wrapped({code.text})", lo, hi, code)
 
     def unwrap(self, optional: Term, of: Plain) -> Term:
         if optional.lo >= 0:

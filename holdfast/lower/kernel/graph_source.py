@@ -63,7 +63,7 @@ class GraphSource(Source):
         asked = [f"def {numbered('judge', number)}(s{args}):", f"    {self.words('s')} = s", "    found = 0"]
         assert prop.goal is not None, prop.name
         for bit, expr in ((1, prop.body), (2, prop.goal)):
-            writer = self._writer(prop.title)
+            writer = self._writer(prop.title, prop.at)
             for param in prop.params:
                 writer.parameter(param, code_name(param))
             term = writer.expr(expr)

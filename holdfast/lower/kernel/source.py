@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
 from holdfast.lower.kernel.emit import KernelEmitter
@@ -108,9 +109,9 @@ class Source:
         head = "".join(f"{name} = {value!r}\n" for name, value in constants.items())
         return head + "\n\n" + "\n\n".join(f"@{_kind(part)}\n{part}" for part in parts)
 
-    def _writer(self, what: str, sink: Sink | None = None) -> KernelEmitter:
+    def _writer(self, what: str, at: Place, sink: Sink | None = None) -> KernelEmitter:
         place = partial(self.statistics.rule, what) if self.mutable else None
-        return KernelEmitter(self.packing, what, sink or Again(self), place)
+        return KernelEmitter(self.packing, what, at, sink or Again(self), place)
 
     def number(self, action: Action) -> int:
         """The action's place among the actions."""
@@ -182,7 +183,7 @@ class Source:
 
     def _every(self, action: Action, family: str, sink: Sink) -> str:
         """All steps of an action from ``s``: what becomes of each, the sink says."""
-        writer = self._writer(action.name, sink)
+        writer = self._writer(action.name, action.at, sink)
         head = f"{self.name(family, action)}(s, k, rows, notes)"
         fan = 1
         for param in action.params:
@@ -220,7 +221,7 @@ class Source:
 
     def _instance(self, action: Action, family: str, sink: Sink) -> str:
         """What becomes of an action with given arguments in the state ``s``: what the sink returns."""
-        writer = self._writer(action.name, sink)
+        writer = self._writer(action.name, action.at, sink)
         args = "".join(f", {code_name(param)}" for param in action.params)
         with writer.function(f"{self.name(family, action)}(s{args}, notes)"):
             writer.line(f"{self.words('s')} = s")
@@ -245,7 +246,7 @@ class Source:
     # Properties -----------------------------------------------------------------------------------------------
 
     def _term(self, prop: Property, expr: Expr, of: Action | None = None) -> str:
-        writer = self._writer(prop.title)
+        writer = self._writer(prop.title, prop.at)
         for param, position in parameters(prop, of if prop.of else None):
             assert of is not None, prop.name
             writer.parameter(param, code_name(of.params[position]))
