@@ -1,0 +1,34 @@
+"""Drawing faults by a seed: the same tree and seed give the same faults on every machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from mutants.faults import Fault, faults_of
+
+FOLDERS = ("lower", "ir", "check")
+"""The folders of ``holdfast/`` that faults are planted in; each gets an equal share."""
+
+
+def draw(root: Path, seed: int, count: int, folders: Sequence[str] = FOLDERS) -> list[Fault]:
+    """So many faults, at most one on a line, by turns from each of the folders."""
+    share, rest = divmod(count, len(folders))
+    drawn = [
+        draw_from(faults_of(root, f"holdfast/{folder}"), f"{seed} {folder}", share + (index < rest))
+        for index, folder in enumerate(folders)
+    ]
+    longest = max(map(len, drawn), default=0)
+    return [faults[place] for place in range(longest) for faults in drawn if place < len(faults)]
+
+
+def draw_from(faults: Sequence[Fault], seed: str, count: int) -> list[Fault]:
+    """So many of these faults, or as many as there are lines."""
+    order = list(faults)
+    random.Random(seed).shuffle(order)  # noqa: S311 - a sample that everybody can draw again
+    found: dict[tuple[str, int], Fault] = {}
+    for fault in order:
+        if len(found) < count:
+            found.setdefault((fault.file, fault.lines[0]), fault)
+    return list(found.values())

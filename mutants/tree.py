@@ -1,0 +1,50 @@
+"""Copies of the tree: faults are planted in them, never in the checkout."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+from collections.abc import Iterator
+from importlib.util import cache_from_source
+from pathlib import Path
+
+from mutants.faults import Fault
+
+NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "mutants")
+NOT_TESTED = {"docs", "changelog.d"}
+"""Folders that no recorded test looks at."""
+
+
+def copy_tree(root: Path, to: Path) -> None:
+    """Copy what the tests need. Times are kept, so that compiled files stay valid."""
+    shutil.copytree(root, to, ignore=NOT_COPIED)
+
+
+def fingerprint(root: Path, *more: str) -> str:
+    """A digest of everything that the record depends on: the sources, the tests, and what else is given."""
+    digest = hashlib.blake2b("\0".join((platform.python_version(), *more)).encode(), digest_size=12)
+    for path in _files(root):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(hashlib.blake2b(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def plant(root: Path, fault: Fault) -> None:
+    """Plant a fault in the tree at ``root``. Python tells by times whether a compiled file is valid: it is removed."""
+    path = root / fault.file
+    path.write_bytes(fault.planted(path.read_bytes()))
+    Path(cache_from_source(str(path))).unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files that a copy has, and that tests look at, sorted."""
+    entries = sorted(folder.iterdir())
+    left_out = NOT_COPIED(str(folder), [entry.name for entry in entries])
+    for entry in entries:
+        if entry.name in left_out or entry.name in NOT_TESTED:
+            continue
+        if entry.is_dir():
+            yield from _files(entry)
+        else:
+            yield entry
