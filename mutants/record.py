@@ -1,0 +1,164 @@
+"""What was recorded of the tests: which lines each one reaches, and how long it takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import attrs
+from coverage import CoverageData
+
+from mutants.faults import Fault
+
+WORDS = re.compile(rb"[A-Za-z_]\w*")
+
+
+@attrs.frozen
+class Record:
+    """The tests, sorted by name, and who reaches what.
+
+    ``seconds`` of a test include those of the shared fixtures that it uses. ``lines[file][line]`` is a bit mask of the
+    tests that run this line, ``reads[file]`` of those that read the file as text, ``uses[word]`` of those that run a
+    line with this word in it. ``failed`` names tests that failed without any fault; they are not among the tests.
+    """
+
+    tests: list[str]
+    seconds: list[float]
+    lines: Mapping[str, Mapping[int, int]]
+    reads: Mapping[str, int]
+    uses: Mapping[str, int]
+    failed: list[str]
+
+    def reaching(self, fault: Fault) -> int:
+        """The bit mask of the tests that reach a fault.
+
+        In a function: those that run one of its lines, or else its statement. Outside of functions (what runs at an
+        import): those that run a line which mentions a name that the statement defines, or else anything in the file.
+        """
+        lines = self.lines.get(fault.file, {})
+        if fault.at_import:
+            anywhere = _any(lines.values())
+            found = self.uses.get(fault.at_import[-1], 0)
+            found = (found & anywhere) or found or anywhere
+        else:
+            found = _among(lines, fault.lines) or _among(lines, fault.statement)
+        return found | self.reads.get(fault.file, 0)
+
+    def chosen(self, mask: int) -> list[int]:
+        """The tests of a bit mask, the fastest first."""
+        tests = [index for index in range(len(self.tests)) if mask >> index & 1]
+        return sorted(tests, key=lambda index: (self.seconds[index], index))
+
+    def write(self, path: Path) -> None:
+        """Write the record as JSON."""
+        as_text = {file: {line: hex(mask) for line, mask in lines.items()} for file, lines in self.lines.items()}
+        fields = attrs.asdict(self, recurse=False) | {
+            "lines": as_text,
+            "reads": {file: hex(mask) for file, mask in self.reads.items()},
+            "uses": {word: hex(mask) for word, mask in self.uses.items()},
+        }
+        path.write_text(json.dumps(fields), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Record:
+        """The record that was written there."""
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        for name in ("reads", "uses"):
+            fields[name] = {key: int(mask, 16) for key, mask in fields[name].items()}
+        fields["lines"] = {
+            file: {int(line): int(mask, 16) for line, mask in lines.items()} for file, lines in fields["lines"].items()
+        }
+        return cls(**fields)
+
+
+def gather(folder: Path, root: Path) -> Record:
+    """The record of what ``mutants.recorder`` has left in a folder, for a tree at ``root``."""
+    tests: dict[str, dict[str, object]] = {}
+    fixtures: dict[str, float] = {}
+    reads: dict[str, set[str]] = {}
+    for path in sorted(folder.glob("tests-*.json")):
+        part = json.loads(path.read_text(encoding="utf-8"))
+        tests |= part["tests"]
+        for name, seconds in part["fixtures"].items():
+            fixtures[name] = max(seconds, fixtures.get(name, 0.0))
+        for context, files in part["reads"].items():
+            reads.setdefault(context, set()).update(files)
+    names = sorted(name for name, test in tests.items() if test["passed"])
+    contexts = _contexts(names, tests, fixtures)
+    lines = _lines(folder, root, contexts)
+    read = {f"holdfast/{file}": 0 for files in reads.values() for file in files}
+    for context, files in reads.items():
+        for file in files:
+            read[f"holdfast/{file}"] |= contexts.get(context, 0)
+    seconds = [
+        float(str(tests[name]["seconds"])) + sum(fixtures[fixture] for fixture in _shared(name, tests, fixtures))
+        for name in names
+    ]
+    failed = sorted(name for name, test in tests.items() if not test["passed"])
+    return Record(names, seconds, lines, read, _uses(root, lines), failed)
+
+
+def _shared(name: str, tests: Mapping[str, Mapping[str, object]], fixtures: Mapping[str, float]) -> list[str]:
+    """The shared fixtures that a test uses."""
+    asked = tests[name]["fixtures"]
+    assert isinstance(asked, list)
+    found = []
+    for fixture in fixtures:
+        place, _, argument = fixture.rpartition("::")
+        if argument in asked and name.startswith(place):
+            found.append(fixture)
+    return found
+
+
+def _contexts(
+    names: list[str], tests: Mapping[str, Mapping[str, object]], fixtures: Mapping[str, float]
+) -> dict[str, int]:
+    """For each context of the recorder the tests that it counts for, as a bit mask."""
+    found: dict[str, int] = {}
+    for index, name in enumerate(names):
+        file = name.partition("::")[0]
+        shared = [f"fixture {fixture}" for fixture in _shared(name, tests, fixtures)]
+        for context in (f"test {name}", f"file {file}", *shared):
+            found[context] = found.get(context, 0) | 1 << index
+    return found
+
+
+def _lines(folder: Path, root: Path, contexts: Mapping[str, int]) -> dict[str, dict[int, int]]:
+    """For each file of the engine and each of its lines the tests that run it."""
+    found: dict[str, dict[int, int]] = {}
+    for path in sorted(folder.glob("lines-*")):
+        data = CoverageData(str(path))
+        data.read()
+        for measured in sorted(data.measured_files()):
+            file = Path(measured).relative_to(root).as_posix()
+            lines = found.setdefault(file, {})
+            for line, names in data.contexts_by_lineno(measured).items():
+                mask = _any(contexts.get(name, 0) for name in names)
+                if mask:
+                    lines[line] = lines.get(line, 0) | mask
+    return found
+
+
+def _uses(root: Path, lines: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
+    """For each word the tests that run a line in which it stands."""
+    found: dict[str, int] = {}
+    for file, masks in lines.items():
+        for number, line in enumerate((root / file).read_bytes().splitlines(), 1):
+            if mask := masks.get(number, 0):
+                for word in WORDS.findall(line.partition(b"#")[0]):
+                    name = word.decode()
+                    found[name] = found.get(name, 0) | mask
+    return found
+
+
+def _among(lines: Mapping[int, int], span: tuple[int, int]) -> int:
+    return _any(lines.get(line, 0) for line in range(span[0], span[1] + 1))
+
+
+def _any(masks: Iterable[int]) -> int:
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found
