@@ -1,0 +1,200 @@
+"""Judging faults: run the tests that reach one until a test fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import attrs
+
+from mutants.faults import Fault
+from mutants.record import Record
+from mutants.tree import plant
+from mutants.trial import PLAN, Plan
+
+TOOL = Path(__file__).parents[1]
+
+FIRST, SECONDS = 5.0, 60.0
+"""Tests that take so many seconds together run first, and tests of so many seconds at most run in all."""
+WALL = 150.0
+"""No test of a fault begins later than so many seconds after the first, however slow the fault makes the engine."""
+SLOWER, LEAST = 10.0, 30.0
+"""A test may take so many times longer than without the fault, or so many seconds."""
+STARTING = 120.0
+"""Seconds for the start of pytest, beyond what the tests may take."""
+
+
+@attrs.frozen
+class Outcome:
+    """What became of a fault.
+
+    ``noticed_by``: the test that failed, or None. ``how``: "failed", "timed out", "crashed" or "not importable".
+    ``ran`` of ``reaching`` tests ran; ``left_out`` did not, although none of the others failed, for lack of time.
+    """
+
+    fault: Fault
+    noticed_by: str | None
+    how: str
+    ran: int
+    reaching: int
+    left_out: int
+
+
+@attrs.frozen
+class _Ending:
+    """How a run of pytest ended: the tests that passed and failed, and the one under way when the process ended."""
+
+    code: int
+    passed: list[str]
+    failed: list[str]
+    under_way: str | None
+
+
+class Judge:
+    """Judges faults, each in a copy of the tree at ``tree``; ``scratch`` is a folder for the copies.
+
+    Several threads may use one judge. ``stop`` ends every process that it has started. ``least``: how many seconds
+    any test may take.
+    """
+
+    def __init__(self, record: Record, tree: Path, kernels: Path, scratch: Path, least: float = LEAST) -> None:
+        self._least = least
+        self._record, self._tree, self._kernels, self._scratch = record, tree, kernels, scratch
+        self._stopped = threading.Event()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        # The other end is never written to; it is closed when this process ends, however it ends.
+        self._alive, self._open = os.pipe()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the judge was told to stop: outcomes since then say nothing."""
+        return self._stopped.is_set()
+
+    def stop(self) -> None:
+        """End the processes."""
+        with self._lock:
+            self._stopped.set()
+            for process in self._running:
+                _kill(process)
+
+    def judge(self, fault: Fault) -> Outcome:
+        """Plant a fault, and run the tests that reach it."""
+        order = self._record.chosen(self._record.reaching(fault))
+        with self._sandbox() as folder:
+            plant(folder / "tree", fault)
+            ran = 0
+            batches = list(self._batches(order))
+            for batch in batches:
+                ending = self._run(folder, [self._record.tests[test] for test in batch], stop=True)
+                ran += len(ending.passed) + len(ending.failed)
+                if ending.failed:
+                    return Outcome(fault, ending.failed[0], "failed", ran, len(order), 0)
+                if ending.under_way is not None:
+                    how = "timed out" if ending.code == 1 else "crashed"
+                    return Outcome(fault, ending.under_way, how, ran + 1, len(order), 0)
+                if ending.code not in (0, 5) and not ending.passed:
+                    return Outcome(fault, "", "not importable", ran, len(order), 0)
+        return Outcome(fault, None, "", ran, len(order), len(order) - ran)
+
+    def failing_without(self, tests: Sequence[str]) -> set[str]:
+        """Which of the tests fail on the sound tree, too: they notice nothing."""
+        if not tests:
+            return set()
+        with self._sandbox() as folder:
+            ending = self._run(folder, tests, stop=False)
+        return set(tests) - set(ending.passed)
+
+    def _batches(self, order: Sequence[int]) -> Iterator[list[int]]:
+        """The tests to run, in two processes: most faults are noticed by the first."""
+        taken: list[int] = []
+        total = 0.0
+        for test in order:
+            total += self._record.seconds[test]
+            if total > SECONDS and taken:
+                break
+            taken.append(test)
+        total = 0.0
+        for place, test in enumerate(taken):
+            total += self._record.seconds[test]
+            if total > FIRST and place:
+                yield taken[:place]
+                yield taken[place:]
+                return
+        if taken:
+            yield taken
+
+    @contextmanager
+    def _sandbox(self) -> Iterator[Path]:
+        """A folder with a copy of the tree, for as long as it is needed."""
+        with tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True) as name:
+            shutil.copytree(self._tree, Path(name) / "tree")
+            yield Path(name)
+
+    def _run(self, folder: Path, tests: Sequence[str], *, stop: bool) -> _Ending:
+        tree, plan_path, log = folder / "tree", folder / "plan.json", folder / "log"
+        log.write_text("", encoding="utf-8")
+        seconds = dict(zip(self._record.tests, self._record.seconds, strict=True))
+        limits = [(test, max(self._least, SLOWER * seconds[test])) for test in tests]
+        wall = WALL if stop else sum(limit for _, limit in limits)
+        Plan(limits, str(log), str(tree), str(self._kernels), wall, self._alive).write(plan_path)
+        files = dict.fromkeys(test.partition("::")[0] for test in tests)
+        options = ["-p", "mutants.trial", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist", "-q"]
+        if stop:
+            options.append("--exitfirst")
+        with self._lock:
+            if self.stopped:
+                return _Ending(0, [], [], None)
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", *options, *profile(tree), *files],
+                cwd=tree,
+                env=environment(tree) | {PLAN: str(plan_path), "TMPDIR": str(folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=(folder / "out").open("wb"),
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[self._alive],
+            )
+            self._running.add(process)
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(STARTING + wall + max(limit for _, limit in limits))
+        finally:
+            _kill(process)
+            with self._lock:
+                self._running.discard(process)
+        return _ending(process.wait(), log.read_text(encoding="utf-8"))
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """The environment of tests that run in a tree: its own packages come first."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "PYTEST", "MUTANTS"))}
+    return kept | {"PYTHONPATH": f"{tree}{os.pathsep}{TOOL}"}
+
+
+def profile(tree: Path) -> list[str]:
+    """The Hypothesis profile of ``make test``, where the tree has it."""
+    conftest = tree / "tests" / "conftest.py"
+    is_there = conftest.is_file() and '"ci"' in conftest.read_text(encoding="utf-8")
+    return ["--hypothesis-profile=ci"] if is_there else []
+
+
+def _ending(code: int, log: str) -> _Ending:
+    events = [line.split(" ", 1) for line in log.splitlines()]
+    ends = {kind: [test for event, test in events if event == kind] for kind in ("begun", "passed", "failed")}
+    under_way = [test for test in ends["begun"] if test not in {*ends["passed"], *ends["failed"]}]
+    return _Ending(code, ends["passed"], ends["failed"], under_way[0] if under_way else None)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process and everything that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,64 @@
+"""Judging many faults side by side, until all are done, time is up or the run is interrupted."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import attrs
+
+from mutants.clock import now
+from mutants.faults import Fault
+from mutants.judge import Judge, Outcome
+from mutants.recording import Recorded
+
+
+@attrs.define
+class Run:
+    """The outcomes so far, in the order in which the faults were drawn; and whether the run was interrupted."""
+
+    outcomes: dict[int, Outcome] = attrs.Factory(dict)
+    unsound: frozenset[str] = frozenset()
+    interrupted: bool = False
+
+    @property
+    def ordered(self) -> list[Outcome]:
+        """The outcomes in the order of drawing, whoever was done first."""
+        return [self.outcomes[index] for index in sorted(self.outcomes)]
+
+
+def run(
+    recorded: Recorded, faults: Sequence[Fault], jobs: int, seconds: float, progress: Callable[[int, Outcome], None]
+) -> Run:
+    """Judge the faults, so many at a time, and begin none after so many seconds.
+
+    Tests that noticed something then run on the sound tree. Ctrl-C (KeyboardInterrupt) ends the run with what is
+    found so far.
+    """
+    begun, found = now(), Run()
+    with tempfile.TemporaryDirectory(prefix="holdfast-mutants-", ignore_cleanup_errors=True) as scratch:
+        judge = Judge(recorded.record, recorded.tree, recorded.kernels, Path(scratch))
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            left = iter(enumerate(faults))
+            under_way: dict[Future[Outcome], int] = {}
+            while True:
+                while len(under_way) < jobs and now() - begun < seconds and (following := next(left, None)):
+                    under_way[pool.submit(judge.judge, following[1])] = following[0]
+                if not under_way:
+                    break
+                # With a timeout, Ctrl-C is answered at once.
+                for future in wait(under_way, 0.5, FIRST_COMPLETED).done:
+                    index = under_way.pop(future)
+                    found.outcomes[index] = future.result()
+                    progress(len(found.outcomes), found.outcomes[index])
+            noticing = dict.fromkeys(outcome.noticed_by or "" for outcome in found.ordered)
+            found.unsound = frozenset(judge.failing_without([test for test in noticing if test]))
+        except KeyboardInterrupt:
+            found.interrupted = True
+        finally:
+            judge.stop()
+            pool.shutdown()
+    return found
