@@ -21,6 +21,7 @@ from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.unbounded import Unbounded, computed_nats, largest_literals
 from holdfast.lower.smt.values import Maybe
+from tests.kernel.writing import written
 from tests.smt.comparing import without_budgets
 
 MODELS = Path(__file__).parents[1]
@@ -130,6 +131,34 @@ def test_formulas_without_a_size_agree_in_a_structure(case: str) -> None:
                 assert solver.check(step.guard) == z3.unsat, (action.name, args)
             solver.pop()
         solver.pop()
+
+
+COUNTS = """
+on: Rel[Node]
+still: bool
+tiny = Scope({Node: 4})
+@init
+def zero(self) -> None:
+    self.on.fill(False)
+    self.still = True
+"""
+
+
+@pytest.mark.parametrize("test", [">= 3", "== 3", "< 3", "> 1", "<= 2", "!= 4"])
+def test_a_count_counts_elements_that_all_differ(test: str, tmp_path: Path) -> None:
+    """Where a type has no size, no element is counted twice: the formula and the interpreter agree."""
+    action = f'@action\ndef go(self) -> None:\n    require(count(self.on[n] for n in Node) {test}, "A-1")\n'
+    system = written(tmp_path, f"{COUNTS}{action}    self.still = False\n")
+    machine = Interpreter(system, system.scopes["tiny"])
+    universe = Unbounded(system)
+    encoding = Encoding(universe, frozenset())
+    structure, before = Structure(encoding, machine.layout), encoding.free("")
+    solver = z3.Solver(ctx=universe.ctx)
+    solver.add(*universe.axioms(), *structure.facts())
+    guard = encoding.step(system.actions[0], before).guard
+    for on in itertools.product((0, 1), repeat=4):
+        taken = isinstance(machine.step(bytes((*on, 1)), "go", ()), Taken)
+        assert solver.check(*structure.cells(before, bytes((*on, 1))), guard) == (z3.sat if taken else z3.unsat), on
 
 
 def test_which_numbers_are_integers() -> None:
