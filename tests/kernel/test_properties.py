@@ -1,0 +1,105 @@
+"""Step properties and repetitions are judged by every field that they depend on, whatever its type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.campaign import Campaign
+from holdfast.check.search import search
+from holdfast.check.walk import walk
+from holdfast.ir.system import System
+from tests.kernel.searching import equal_searches
+from tests.kernel.writing import written
+
+TOGGLED = {
+    "bool": ("bool", "False", "True"),
+    "Part": ("Part", "Part.A", "Part.C"),
+    "N": ("N", "N(0)", "N(2)"),
+    "Gap": ("Gap", "Gap(-2)", "Gap(1)"),
+    "an Optional of a sort": ("Node | None", "None", "n"),
+    "an Optional number": ("N | None", "None", "N(2)"),
+    "an Optional Int": ("Gap | None", "Gap(-2)", "None"),
+    "an Optional Enum": ("Part | None", "Part.D", "Part.B"),
+}
+"""For each type a field's value, and another one."""
+
+TOGGLE = """
+pad: N
+here: TYPE
+tiny = Scope({Node: 2, N: 2})
+@init
+def zero(self) -> None:
+    self.pad = N(0)
+    self.here = ONE
+@action(idempotent="R-1")
+def toggle(self, n: Node) -> None:
+    if self.here == ONE:
+        self.here = OTHER
+    else:
+        self.here = ONE
+"""
+
+
+def toggled(folder: Path, kind: str) -> System:
+    """A model in which each repetition of a step takes it back, in a field of that type."""
+    type_, one, other = TOGGLED[kind]
+    body = TOGGLE.replace("TYPE", type_).replace("OTHER", other).replace("self.here == ONE", "SAME").replace("ONE", one)
+    same = "self.here is None" if one == "None" else f"self.here == {one}"
+    if one != "None" and type_.endswith("None"):
+        same = f"self.here is not None and {same}"
+    return written(folder, body.replace("SAME", same))
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("kind", TOGGLED)
+def test_a_repetition_that_changes_any_field_is_a_violation(kind: str, tmp_path: Path) -> None:
+    """Of whatever type the field is: by the kernel's text, the interpreter and the walk."""
+    system = toggled(tmp_path, kind)
+
+    assert equal_searches(system, "tiny").verdict == "violated"
+    assert walk(system, system.scopes["tiny"], Campaign(seed=1, traces=3, depth=4)).verdict == "violated"
+
+
+STEPS = """
+first: N
+second: Map[Node, bool]
+third: Node | None
+tiny = Scope({N: 1, Node: 2})
+@init
+def zero(self) -> None:
+    self.first = N(1)
+    self.second.fill(True)
+    self.third = None
+@action
+def change_first(self) -> None:
+    self.first = N(0)
+@action
+def change_second(self, n: Node) -> None:
+    self.second[n] = False
+@action
+def change_third(self, n: Node) -> None:
+    self.third = n
+@step
+def first_stays(self, old: Self) -> bool:
+    return self.first == old.first
+@step
+def second_stays(self, old: Self) -> bool:
+    return all(self.second[n] == old.second[n] for n in Node)
+@step
+def third_stays(self, old: Self) -> bool:
+    return self.third is None or old.third is not None
+"""
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_each_step_property_is_asked_where_its_own_fields_change(tmp_path: Path) -> None:
+    """Steps that change the fields of one property alone violate it, whichever of the properties it is."""
+    system = written(tmp_path, STEPS)
+
+    found = equal_searches(system, "tiny", keep_going=True)
+
+    assert [trace.shown.name for trace in found.findings] == ["first_stays", "second_stays", "third_stays"]
+    for name in ("first_stays", "second_stays", "third_stays"):
+        assert search(system, system.scopes["tiny"], properties=[name]).verdict == "violated"
