@@ -11,8 +11,13 @@ from holdfast.check.budget import Budget
 from holdfast.check.search import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
+from holdfast.lower.fairness import Demands
+from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.kernel import graphs
+from holdfast.lower.kernel.kernel import Kernel
+from tests.check.walking import Both
 from tests.kernel.comparing import Engines, differences
-from tests.kernel.plain import use_python
+from tests.kernel.plain import plain_build, use_python
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import written
 
@@ -178,3 +183,43 @@ def test_many_idempotent_actions(tmp_path: Path) -> None:
     system = written(tmp_path, MANY + actions)
 
     assert equal_searches(system, "tiny").findings[0].claim.name == "act69_idempotent"
+
+
+MANY_FINALS = "n: N\ntiny = Scope({N: 1})\n@init\ndef zero(self) -> None:\n    self.n = N(0)\n" + "".join(
+    f"@final\ndef end_{number}(self) -> bool:\n    return self.n == N({number % 2})\n" for number in range(64)
+)
+"""One property of a kind more than a word has bits."""
+
+
+def test_more_finals_than_a_word_has_bits_are_refused(tmp_path: Path) -> None:
+    """By name and number, as other properties are, for searches and for runs."""
+    system = written(tmp_path, MANY_FINALS)
+    machine = Interpreter(system, system.scopes["tiny"])
+
+    with pytest.raises(UsageError, match="has 64 properties of one kind"):
+        Kernel(machine, None, finals=tuple(system.of_kind("final")))
+    with pytest.raises(UsageError, match="has 64 properties of one kind"):
+        Both.of(system, system.scopes["tiny"], 0, 5)
+
+
+def test_more_steps_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
+    """A state whose actions have more choices than the kernel has rows is refused before memory is asked for."""
+    text = (
+        "n: N\ntiny = Scope({N: 200})\n@init\ndef zero(self) -> None:\n    self.n = N(0)\n"
+        "@action\ndef go(self, a: N, b: N, c: N) -> None:\n    require(a == b and b == c, 'A-1')\n    self.n = a\n"
+    )
+    system = written(tmp_path, text)
+
+    with pytest.raises(UsageError, match=r"have 81\d+ choices of arguments, and the kernel has room for 1,048,576"):
+        Kernel(Interpreter(system, system.scopes["tiny"]), None)
+
+
+def test_more_states_than_a_graph_has_numbers_are_refused(streams: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph whose states would share numbers is not drawn."""
+    monkeypatch.setattr(graphs, "build", plain_build)
+    monkeypatch.setattr(graphs, "MOST", 5)
+    machine = Interpreter(streams, streams.scopes["tiny"], properties=())
+    graph = graphs.KernelGraph(machine, Demands(machine.layout), ())
+
+    with pytest.raises(UsageError, match=r"the graph has \d states, and 5 are the most"):
+        graph.draw(machine.initial(), lambda *_: False)

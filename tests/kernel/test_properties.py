@@ -103,3 +103,24 @@ def test_each_step_property_is_asked_where_its_own_fields_change(tmp_path: Path)
     assert [trace.shown.name for trace in found.findings] == ["first_stays", "second_stays", "third_stays"]
     for name in ("first_stays", "second_stays", "third_stays"):
         assert search(system, system.scopes["tiny"], properties=[name]).verdict == "violated"
+
+
+MANY = "n: N\non: bool\ntiny = Scope({N: 1})\n@init\ndef zero(self) -> None:\n    self.n = N(0)\n    self.on = False\n"
+
+
+def many_actions(count: int) -> str:
+    """A model with many actions, of which the last is not idempotent, as it should be."""
+    idle = "".join(f"@action\ndef a{number}(self) -> None:\n    self.n = N({number % 2})\n" for number in range(count))
+    return f'{MANY}{idle}@action(idempotent="R-1")\ndef last(self) -> None:\n    self.on = not self.on\n'
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_more_actions_than_a_word_has_bits(tmp_path: Path) -> None:
+    """The last of seventy actions is judged as the first of one."""
+    assert equal_searches(written(tmp_path, many_actions(69)), "tiny").verdict == "violated"
+
+
+@pytest.mark.slow
+def test_more_actions_than_a_word_has_bits_in_machine_code(tmp_path: Path) -> None:
+    """So it is by machine code, whose words end."""
+    assert equal_searches(written(tmp_path, many_actions(69)), "tiny").verdict == "violated"

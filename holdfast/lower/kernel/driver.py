@@ -67,7 +67,8 @@ def note_repeat(notes, action, outcome, new, old):
     if outcome == 2:
         bump(notes, COUNTS, 1)
     elif outcome == 1:
-        note_least(notes + 8 * REPEATED, 1 << action, canonical(new) + canonical(old) + old + new)
+        rank = canonical(new) + canonical(old) + old + new
+        note_least(notes + 8 * (REPEATED + action * (1 + len(rank))), 1, rank)
 
 
 @jit

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.fairness import Demands
 from holdfast.lower.interpreter import Args, Interpreter
@@ -21,6 +22,9 @@ from holdfast.lower.statistics import Statistics
 
 CHUNK = 1 << 14
 """How many states are expanded between two looks at the limits."""
+
+MOST = (1 << 31) - 1
+"""How many states a graph may have: their numbers are signed and have 32 bits."""
 
 FIRST = 1 << 12
 """How many states, and four times as many edges, there is room for at first."""
@@ -106,8 +110,13 @@ class _Room:
         return int(self.ends[first - 1]) if first else 0
 
     def grow(self, first: int, known: int) -> None:
-        """Have room for what one more state brings, of ``known`` states of which ``first`` are expanded."""
+        """Have room for what one more state brings, of ``known`` states of which ``first`` are expanded.
+
+        Raises UsageError where the states would have more numbers than there are.
+        """
         fan, count, edges = self.module.FAN, len(self.states), self.edges(first)
+        if known + fan > MOST:
+            raise UsageError(f"the graph has {known:,} states, and {MOST:,} are the most; choose a smaller scope")
         if known + fan > count:
             larger = 2 * count + fan
             self.states, self.ends = _longer(self.states, known, larger), _longer(self.ends, first, larger)

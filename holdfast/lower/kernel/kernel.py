@@ -47,7 +47,7 @@ class Kernel:
         self.packing = Packing(machine.layout)
         self.statistics = Statistics()
         self.checked, self.steps, self.witnesses = machine.checked, machine.checked_steps, tuple(witnesses)
-        most = max(len(self.checked), len(self.steps), len(self.witnesses))
+        most = max(map(len, (self.checked, self.steps, self.witnesses, finals)))
         if most > WORD_BITS:
             raise UsageError(
                 f"{machine.system.name} has {most} properties of one kind, and the kernel checks at most {WORD_BITS} "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from holdfast.ir.errors import Place
+from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
 from holdfast.lower.kernel.emit import KernelEmitter
@@ -24,6 +24,9 @@ from holdfast.lower.prune import prune
 from holdfast.lower.sinks import Sink
 from holdfast.lower.statistics import Statistics
 from holdfast.lower.symmetry import Symmetry
+
+MOST_STEPS = 1 << 20
+"""How many steps a state may have: so many rows each core keeps for each partition, twice."""
 
 
 class Source:
@@ -95,7 +98,16 @@ class Source:
         return {name.upper(): place for name, place in places(self.shapes()).items()}
 
     def _module(self, parts: Iterable[str]) -> str:
-        """The functions after the constants that they and the driver need."""
+        """The functions after the constants that they and the driver need.
+
+        Raises UsageError where a state may have more steps than there is room for.
+        """
+        if self.fan > MOST_STEPS:
+            raise UsageError(
+                f"scope {self.layout.scope.name}: the actions of {self.system.name} have {self.fan} choices of "
+                f"arguments, and the kernel has room for {MOST_STEPS:,}; use a smaller scope, or --engine interpreter "
+                "where a command has it"
+            )
         constants = {
             "WORDS": self.packing.words,
             "FAN": max(self.fan, 1),

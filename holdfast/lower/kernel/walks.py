@@ -82,9 +82,10 @@ class Walks:
         self.machine = machine
         self.plan = plan
         self._sizes = (len(machine.checked_steps), len(machine.checked), len(witnesses))
-        if max(self._sizes) > MOST_BITS:
+        most = max(*self._sizes, len(finals))
+        if most > MOST_BITS:
             raise UsageError(
-                f"{machine.system.name} has {max(self._sizes)} properties of one kind, and a walk checks at most "
+                f"{machine.system.name} has {most} properties of one kind, and a walk checks at most "
                 f"{MOST_BITS} at once; choose some of them with --property"
             )
         packing = Packing(machine.layout)
