@@ -21,7 +21,7 @@ from holdfast.check.result import Result
 from holdfast.check.select import select
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.trace.trace import Origin, Trace
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ class Trial:
     trace: Trace | None = None
     ended_by: str | None = None
     same: bool = False
+
+
+def _same_steps(one: list[tuple[bytes, Args]], two: list[tuple[bytes, Args]]) -> bool:
+    """Whether two lists have the same steps, in whatever order."""
+    return one == two or sorted(one) == sorted(two)
 
 
 class Bench:
@@ -167,20 +172,24 @@ class Bench:
     def _same(self, mutant: System, actions: Sequence[str]) -> bool:
         """Whether the mutant's graph is that of the whole model. ``actions`` are those in which they may differ.
 
-        It is if both start alike and take the same steps from all states that the whole model reaches.
+        It is if both have the same initial states, and the same steps with the same arguments from all states that the
+        whole model reaches; the order in which an engine lists steps says nothing. A mutant with other properties, or
+        with ghosts that the states of the whole model lack, has another graph: what is asked of its states differs.
         """
         assert self.whole.verdict == "exhausted", "all states of the whole model are needed"
-        other = self._interpreter(mutant)
-        if self._machine.starts() != other.starts():
+        ghosts = select(self.system, None).ghosts
+        if mutant.properties != self.system.properties or not select(mutant, None).ghosts <= ghosts:
+            return False
+        if [action.name for action in mutant.actions] != [action.name for action in self.system.actions]:
+            return False
+        other = Interpreter(mutant, self.scope, ghosts=ghosts, properties=())
+        if {state for state, _ in self._machine.starts()} != {state for state, _ in other.starts()}:
             return False
         if self._words is not None and mutant.removed:
             return self._comparison.first_difference(self._words, mutant.removed, actions) is None
         indices = [index for index, action in enumerate(self.system.actions) if action.name in actions]
-        return all(
-            self._machine.successors[index](state) == other.successors[index](state)
-            for state in self._each_state()
-            for index in indices
-        )
+        pairs = [(self._machine.successors[index], other.successors[index]) for index in indices]
+        return all(_same_steps(one(state), two(state)) for state in self._each_state() for one, two in pairs)
 
     @cached_property
     def _comparison(self) -> Comparison:

@@ -1,0 +1,150 @@
+"""When a mutant has the graph of the whole model, on the interpreter and the kernel; and what a lost witness kills."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.check.mutate import bench
+from holdfast.check.mutate.result import Pair
+from tests.check.conftest import Compiled
+from tests.check.mutating import mutation, ways
+from tests.kernel.plain import use_python
+
+
+@pytest.fixture(params=["interpreter", "kernel"], autouse=True)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What searches and compares: the interpreter, or after a single state the kernel, which Python runs here."""
+    if request.param == "kernel":
+        use_python(monkeypatch)
+        monkeypatch.setattr(bench, "PATIENCE", 1)
+    found: str = request.param
+    return found
+
+
+TWO_CHOICES = """
+on: Rel[Node]
+with_: Map[Node, Node | None]
+ok: Rel[Node]
+tiny = Scope({Node: 2})
+@init
+def begin(self) -> None:
+    self.on.fill(False)
+    self.with_.fill(None)
+    self.ok.fill(True)
+@action
+def go(self, a: Node, b: Node) -> None:
+    require(self.ok[b], "RR-01")
+    require(not self.on[a], "RR-02")
+    self.on[a] = True
+    self.with_[a] = b
+@action
+def mend(self, b: Node) -> None:
+    self.ok[b] = True
+@invariant
+def kept(self) -> bool:
+    return all(self.with_[a] is not None for a in Node if self.on[a])
+"""
+
+
+def test_the_order_of_steps_says_nothing(compiled: Compiled) -> None:
+    """Without a rule that is always met the loops of an action stand otherwise, and its steps are the same."""
+    assert ways(mutation(compiled(TWO_CHOICES)).report()) == {"RR-01": "equivalent", "RR-02": "survived"}
+
+
+def test_steps_of_other_arguments_are_other_steps(compiled: Compiled) -> None:
+    """Also where they lead to the same state, or change nothing at all."""
+    body = TWO_CHOICES.replace(
+        "self.ok[b] = True", 'require(any(self.on[n] for n in Node), "RR-03")\n    self.ok[b] = True'
+    )
+    assert ways(mutation(compiled(body), "RR-03").report()) == {"RR-03": "survived"}
+
+
+def test_a_ghost_that_a_mutant_no_longer_needs_makes_no_difference(compiled: Compiled) -> None:
+    """The states of the mutant are compared with all ghosts of the whole model."""
+    body = TWO_CHOICES.replace("ok: Rel[Node]", "ok: Rel[Node]\nseen: Ghost[bool]\nmore: Ghost[bool]")
+    body = body.replace("self.ok.fill(True)", "self.ok.fill(True)\n    self.seen = True\n    self.more = False")
+    body = body.replace("self.ok[b] = True", "self.ok[b] = True\n    if not self.ok[b]:\n        self.seen = self.more")
+    body += """
+@variant("unseen", replaces="mend")
+def mend_unseen(self, b: Node) -> None:
+    \"\"\"Nothing is noted.\"\"\"
+    self.ok[b] = True
+@invariant
+def was_seen(self) -> bool:
+    return self.seen
+"""
+    assert ways(mutation(compiled(body), "unseen").report()) == {"unseen": "equivalent"}
+
+
+def test_a_variant_with_another_property_is_searched_whole(compiled: Compiled) -> None:
+    """Its steps may be those of the model: what it violates late shows in a whole search alone."""
+    body = """
+    n: N
+    strict: Flag
+    \"\"\"One step less.\"\"\"
+    tiny = Scope({N: 6})
+    @init
+    def begin(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        require(self.n < N(6), "RR-01")
+        self.n = self.n + 1
+    @invariant
+    def low(self) -> bool:
+        return not self.strict or self.n < N(6)
+    """
+    report = mutation(compiled(body), "strict").report()
+    assert ways(report) == {"strict": "killed"}
+
+
+WITNESSED = """
+on: bool
+far: bool
+tiny = Scope({})
+@init
+def begin(self) -> None:
+    self.on = False
+    self.far = False
+@action
+def go(self) -> None:
+    if rule("RR-01"):
+        self.on = True
+@action
+def go_far(self) -> None:
+    if rule("RR-02", self.on and WANTED):
+        self.far = True
+@witness
+def goes(self) -> bool:
+    \"\"\"RR-09. It goes.\"\"\"
+    return self.on
+@witness
+def goes_far(self) -> bool:
+    \"\"\"It goes far.\"\"\"
+    return self.far
+"""
+
+
+def test_a_witness_that_is_lost_kills(compiled: Compiled) -> None:
+    """Each rule is killed by the first witness that is reached no more, and that is said."""
+    rows = mutation(compiled(WITNESSED.replace("WANTED", "not self.far"))).report().rows
+    assert [(row.way, str(row.kill)) for row in rows] == [
+        ("killed", "goes (RR-09) is not reached"),
+        ("killed", "goes_far is not reached"),
+    ]
+
+
+def test_a_witness_that_the_model_lacks_kills_nothing(compiled: Compiled) -> None:
+    """What the whole model does not reach, a mutant need not reach either."""
+    report = mutation(compiled(WITNESSED.replace("WANTED", "self.far")), "RR-02").report()
+    assert ways(report) == {"RR-02": "equivalent"}
+
+
+def test_a_witness_lost_without_one_rule_is_no_find_of_the_pair(compiled: Compiled) -> None:
+    """A pair must lose more than its killed half alone."""
+    body = WITNESSED.replace("WANTED", "not self.far").replace(
+        "def go_far(self) -> None:\n", 'def go_far(self) -> None:\n    require(not self.far, "RR-03")\n'
+    )
+    report = mutation(compiled(body), "RR-03").report()
+    [row] = report.rows
+    assert (row.way, row.facts.pairs) == ("survived", (Pair("RR-02", None),))
