@@ -161,7 +161,7 @@ def _record(system: System, answer: Answer) -> Record:
 class Rows:
     """Operator mutants: what an earlier run knows of one, and where what becomes of one is kept."""
 
-    known: Callable[[str, str, str], OperatorRow | None]
+    known: Callable[[str, str, int], OperatorRow | None]
     keep: Callable[[OperatorRow], None]
 
 

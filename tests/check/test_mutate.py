@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import attrs
 import pytest
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter
@@ -18,6 +20,7 @@ from holdfast.check.mutate.operators import operators, try_operators
 from holdfast.check.mutate.result import Facts, OperatorRow, to_json
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
 from tests.check.conftest import Compiled
 from tests.check.mutating import faults, lock, mutation, ways, without_liveness
 
@@ -361,12 +364,13 @@ def test_a_log_that_was_cut_off_lacks_its_last_line(compiled: Compiled, tmp_path
         (b"{}\n", "'version'"),
         (b"[]\n", "is no line of a log of mutants"),
         (b"3\n", "is no line of a log of mutants"),
-        (b'{"version": 9}\n', "its version is 9"),
+        (b'{"version": 9, "holdfast": "0.1.0"}\n', "it is of version 9 of such logs"),
+        (b'{"version": 3, "holdfast": "0.0.1"}\n', "it is of version 3 of such logs, of holdfast 0.0.1"),
         (b"not json\n", "is no line of a log of mutants"),
         (b"\xff\xfe\n", "it is no text"),
         (b"[" * 100_000 + b"\n", "is no line of a log of mutants"),
     ],
-    ids=["empty", "list", "number", "version", "text", "binary", "deep"],
+    ids=["empty", "list", "number", "version", "holdfast", "text", "binary", "deep"],
 )
 def test_a_file_that_is_no_log(tmp_path: Path, text: bytes, said: str) -> None:
     """One line names the file and what to do."""
@@ -399,6 +403,26 @@ def test_a_log_of_another_version_of_the_model(compiled: Compiled, tmp_path: Pat
     assert MutationLog(path).known("other", stamps[1]) == {}
     with pytest.raises(UsageError, match=r"another version of the model.*remove the file"):
         MutationLog(path).known("lock", stamps[1])
+
+
+def test_what_was_declared_sound_is_asked_when_it_is_no_more(compiled: Compiled) -> None:
+    """Of a variant that is declared sound liveness is not asked; without the declaration it is, also on resuming."""
+    broken = lock().replace("    self.inside[n] = False\n    self.asked[n] = False\n", "    self.inside[n] = False\n")
+    first = mutation(compiled(broken), "kept")
+    first.report()
+    assert (first.facts["kept"].starves, first.facts["kept"].equal) == (None, False)
+
+    undeclared = compiled(broken.replace('"kept": sound("the next turn needs no question")', ""))
+    again = mutation(undeclared, "kept", known=first.facts).report()
+    assert ways(again) == ways(mutation(undeclared, "kept").report()) == {"kept": "liveness"}
+
+
+def test_what_a_limit_left_open_is_asked_again(compiled: Compiled) -> None:
+    """Liveness that had no answer is no fact that a later run may rely on."""
+    system = compiled(lock())
+    known = mutation(system, "LS-06").report().rows[0].facts
+    unasked = attrs.evolve(known, starves=None, starves_open="states: more than 3")
+    assert ways(mutation(system, "LS-06", known={"LS-06": unasked}).report()) == {"LS-06": "liveness"}
 
 
 # Operators ------------------------------------------------------------------------------------------------------
@@ -464,3 +488,46 @@ def test_operator_mutants_are_killed_equal_or_survive(compiled: Compiled) -> Non
     assert found["ask", "asked is not written"] == "killed"
     assert found["asked_first", "holds without its premise"] == "killed"
     assert {"killed", "survived"} <= set(found.values())
+
+
+TWICE = """
+a: N
+b: N
+tiny = Scope({N: 2})
+@init
+def begin(self) -> None:
+    self.a = N(0)
+    self.b = N(0)
+@action
+def up(self) -> None:
+    require(self.a < N(2) and self.b < N(1), "OP-01")
+    self.a = self.a + 1
+    self.b = self.b + 1
+@invariant
+def low(self) -> bool:
+    return self.b < N(2)
+"""
+
+
+def test_equal_changes_of_one_line_are_told_apart(compiled: Compiled, tmp_path: Path) -> None:
+    """Of two comparisons in one rule only the second matters; neither is taken for the other, also on resuming."""
+    system, path = compiled(TWICE), tmp_path / "facts"
+    scope = system.scopes["tiny"]
+
+    def tried(log: MutationLog, of: System) -> list[tuple[str, str, str]]:
+        rows: list[OperatorRow] = []
+
+        def keep(row: OperatorRow) -> None:
+            log.keep_operator("twice", "f", row)
+            rows.append(row)
+
+        limits = Limits(Budget(), cores=1)
+        try_operators(of, Bench(of, scope, "twice", limits), limits, keep, partial(log.operator, "twice", "f"))
+        return [(row.place, row.change, row.way) for row in rows]
+
+    first = tried(MutationLog(path), system)
+    assert [way for _, change, way in first if change == "OP-01: < to <="] == ["equivalent", "killed"]
+    # Lines that moved say nothing of what stands on them.
+    moved = tried(MutationLog(path), compiled(f"# A comment.\n{TWICE}"))
+    assert [row[1:] for row in moved] == [row[1:] for row in first]
+    assert {place.rsplit("/")[-1] for place, *_ in moved}.isdisjoint({place.rsplit("/")[-1] for place, *_ in first})

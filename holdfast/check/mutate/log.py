@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast import __version__
 from holdfast.check.mutate.result import (
     Facts,
     OperatorRow,
@@ -20,7 +21,7 @@ from holdfast.check.mutate.result import (
 )
 from holdfast.ir.errors import UsageError
 
-VERSION = 2
+VERSION = 3
 
 Key = tuple[str, str]
 """A model, and the fingerprint of all that its facts depend on."""
@@ -36,7 +37,7 @@ class MutationLog:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._known: dict[Key, dict[str, Facts]] = {}
-        self._operators: dict[Key, dict[tuple[str, str, str], OperatorRow]] = {}
+        self._operators: dict[Key, dict[tuple[str, str, int], OperatorRow]] = {}
         self._proofs: dict[Key, dict[tuple[str, str], ProofRow]] = {}
         if path is not None and path.exists():
             self._read(path)
@@ -55,14 +56,14 @@ class MutationLog:
         """Add a fact; of one mutant the last one counts."""
         self._add(target, fingerprint, facts_to_json(facts))
 
-    def operator(self, target: str, fingerprint: str, place: str, where: str, change: str) -> OperatorRow | None:
+    def operator(self, target: str, fingerprint: str, where: str, change: str, number: int) -> OperatorRow | None:
         """What is known of an operator mutant of a model."""
-        return self._operators.get((target, fingerprint), {}).get((place, where, change))
+        return self._operators.get((target, fingerprint), {}).get((where, change, number))
 
     def keep_operator(self, target: str, fingerprint: str, row: OperatorRow) -> None:
         """Add what became of an operator mutant; what a limit left open is tried again."""
         known = self._operators.setdefault((target, fingerprint), {})
-        key = (row.place, row.where, row.change)
+        key = (row.where, row.change, row.number)
         if row.way != "undecided" and key not in known:
             known[key] = row
             self._add(target, fingerprint, {"operator": operator_to_json(row)})
@@ -80,7 +81,7 @@ class MutationLog:
     def _add(self, target: str, fingerprint: str, content: dict[str, Any]) -> None:
         if self.path is None:
             return
-        row = {"version": VERSION, "target": target, "fingerprint": fingerprint, **content}
+        row = {"version": VERSION, "holdfast": __version__, "target": target, "fingerprint": fingerprint, **content}
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
@@ -99,8 +100,8 @@ class MutationLog:
         for number, line in enumerate(lines[:-1], start=1):
             try:
                 row = json.loads(line)
-                if row["version"] != VERSION:
-                    raise ValueError(f"its version is {row['version']!r}")
+                if (row["version"], row["holdfast"]) != (VERSION, __version__):
+                    raise ValueError(f"it is of version {row['version']!r} of such logs, of holdfast {row['holdfast']}")
                 self._note(row)
             except (KeyError, TypeError, ValueError, RecursionError) as error:
                 raise UsageError(
@@ -115,7 +116,7 @@ class MutationLog:
         key = (str(row["target"]), str(row["fingerprint"]))
         if "operator" in row:
             found = operator_from_json(row["operator"])
-            self._operators.setdefault(key, {})[found.place, found.where, found.change] = found
+            self._operators.setdefault(key, {})[found.where, found.change, found.number] = found
         elif "proof" in row:
             proof = proof_from_json(row["proof"])
             self._proofs.setdefault(key, {})[str(row["proof"]["lemmas"]), proof.mutant] = proof

@@ -108,7 +108,7 @@ class Mutation:
         """Where liveness is asked."""
         self.benches = [Bench(system, scope, target, limits) for scope in scopes]
         self.keep, self.show = keep, show
-        self.facts: dict[str, Facts] = dict(known or {})
+        self.facts = {name: facts for name, facts in (known or {}).items() if not self._is_open(facts)}
         self.all = {mutant.name: mutant for mutant in mutants(system)}
         self._touched = {rule.label: _touched(system, rule.label) for rule in system.rules}
         self._tried = {
@@ -118,6 +118,12 @@ class Mutation:
             if pair.decided
         }
         """The pairs that were tried, and whether that was in every scope to the end."""
+
+    def _is_open(self, facts: Facts) -> bool:
+        """Whether liveness has to be asked of a mutant still: a limit ended that, or it was declared ``sound`` then."""
+        declared = self.system.outcomes.get(facts.mutant.name)
+        sound = declared is not None and declared.kind == "sound"
+        return facts.equal is False and facts.starves is None and not sound
 
     def broken(self) -> Result | None:
         """The answer for the model as it is, in the first scope where it does not hold: then no mutant says anything.

@@ -8,6 +8,7 @@ of a property, a premise that nothing needs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import attrs
@@ -62,25 +63,28 @@ def try_operators(
     bench: Bench,
     limits: Limits,
     keep: Callable[[OperatorRow], None],
-    known: Callable[[str, str, str], OperatorRow | None] = lambda place, where, change: None,
+    known: Callable[[str, str, int], OperatorRow | None] = lambda where, change, number: None,
 ) -> None:
     """Try every operator mutant in one scope that is not known yet; each row is handed over as it is established.
 
     Raises Stopped.
     """
     every = list(operators(system))
-    for number, each in enumerate(every, start=1):
-        earlier = known(str(each.at), each.where, each.change)
+    alike: Counter[tuple[str, str]] = Counter()
+    for position, each in enumerate(every, start=1):
+        number = alike[each.where, each.change]
+        alike[each.where, each.change] += 1
+        earlier = known(each.where, each.change, number)
         if earlier is not None:
-            keep(earlier)
+            keep(attrs.evolve(earlier, place=str(each.at)))
             continue
-        limits.now = f"operator {number} of {len(every)}, in {each.where}"
+        limits.now = f"operator {position} of {len(every)}, in {each.where}"
         try:
             trial = bench.try_changed(each.system, each.action, PATIENCE)
         except UsageError:
             # The change does not fit the scope: a condition that was never met hides what does not.
             continue
-        keep(OperatorRow(str(each.at), each.where, each.change, _way(trial), trial.kill))
+        keep(OperatorRow(str(each.at), each.where, each.change, number, _way(trial), trial.kill))
 
 
 def _way(trial: Trial) -> Way:

@@ -149,12 +149,15 @@ class Row:
 class OperatorRow:
     """An operator mutant: where and what was changed, and what became of it.
 
-    ``way`` is killed, equivalent, survived, or undecided where the search met its limit.
+    ``number`` counts the mutants with this ``where`` and ``change``, from 0, in the order of the source: one line may
+    hold several such parts, and lines move. ``way`` is killed, equivalent, survived, or undecided where the search met
+    its limit.
     """
 
     place: str
     where: str
     change: str
+    number: int
     way: Way
     kill: Kill | None
 
@@ -238,7 +241,14 @@ def proof_from_json(row: Mapping[str, Any]) -> ProofRow:
 
 def operator_to_json(row: OperatorRow) -> dict[str, Any]:
     """What became of an operator mutant as JSON values."""
-    return {"at": row.place, "in": row.where, "change": row.change, "way": row.way, "killed_by": _kill(row.kill)}
+    return {
+        "at": row.place,
+        "in": row.where,
+        "change": row.change,
+        "number": row.number,
+        "way": row.way,
+        "killed_by": _kill(row.kill),
+    }
 
 
 def operator_from_json(row: Mapping[str, Any]) -> OperatorRow:
@@ -246,7 +256,8 @@ def operator_from_json(row: Mapping[str, Any]) -> OperatorRow:
     way = row["way"]
     if way not in ("killed", "equivalent", "survived", "undecided"):
         raise ValueError(f"no way for an operator mutant to end: {way!r}")
-    return OperatorRow(str(row["at"]), str(row["in"]), str(row["change"]), way, _kill_from(row["killed_by"]))
+    killed_by = _kill_from(row["killed_by"])
+    return OperatorRow(str(row["at"]), str(row["in"]), str(row["change"]), int(row["number"]), way, killed_by)
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
