@@ -104,6 +104,15 @@ def test_every_step_of_every_kind_is_the_same(tools: Tools) -> None:
     assert reached_by_tlc(tools, specification) == ours == (5_852, 40_855, 10)
 
 
+@pytest.mark.slow
+def test_every_step_of_every_shape_is_the_same(tools: Tools) -> None:
+    """Two writes to cells with the same first key, cuts on one side, turns within turns: as many states and steps."""
+    system = system_of("tests/tla/models/shapes.py")
+    specification = Specification.of(system, system.scope("tiny"), "shapes")
+    ours = reached_by_search(system, system.scope("tiny"), specification.signature.ghosts, 100_000)
+    assert reached_by_tlc(tools, specification) == ours == (16_558, 243_100, 12)
+
+
 # Faults ----------------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,8 @@ MODELS = {
     "table": "tests/check/models/table.py",
     "gauges": "tests/lower/models/gauges.py",
     "mailbox": "tests/tla/models/mailbox.py",
+    # Writes one after another, bounds, loops and choices that the others do not have.
+    "shapes": "tests/tla/models/shapes.py",
     # Every name of it is one that generated text has a use of its own for.
     "names": "tests/tla/models/names.py",
 }
