@@ -110,7 +110,8 @@ def test_every_step_of_every_shape_is_the_same(tools: Tools) -> None:
     system = system_of("tests/tla/models/shapes.py")
     specification = Specification.of(system, system.scope("tiny"), "shapes")
     ours = reached_by_search(system, system.scope("tiny"), specification.signature.ghosts, 100_000)
-    assert reached_by_tlc(tools, specification) == ours == (16_558, 243_100, 12)
+    assert ours is not None
+    assert reached_by_tlc(tools, specification) == ours
 
 
 # Faults ----------------------------------------------------------------------------------------------------------

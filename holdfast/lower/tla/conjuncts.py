@@ -169,14 +169,14 @@ class Conjuncts:
 
     # What a state says of an action -----------------------------------------------------------------------------
 
-    def outcome(self, block: Block, end: Sequence[Text], becomes: Callable[[Becomes], Text | None]) -> Text:
-        """A condition on states: the rules allow the action, and then a bound cuts it, or ``end`` holds.
+    def outcome(self, block: Block, becomes: Callable[[Becomes], Text | None]) -> Text:
+        """A condition on states: the rules allow the action, or a bound cuts it before they refuse it.
 
         ``becomes`` says what is to hold of what a variable becomes, if anything.
         """
-        return self.defined(block.definitions, self._outcome(list(block.items), list(end), becomes))
+        return self.defined(block.definitions, self._outcome(list(block.items), becomes))
 
-    def _outcome(self, items: list[Item], end: list[Text], becomes: Callable[[Becomes], Text | None]) -> Text:
+    def _outcome(self, items: list[Item], becomes: Callable[[Becomes], Text | None]) -> Text:
         texts: list[Text] = []
         for place, item in enumerate(items):
             rest = items[place + 1 :]
@@ -185,7 +185,7 @@ class Conjuncts:
                     texts.append(self.writer.expr(cond))
                 case Within(cond):
                     # What comes after a cut is not asked.
-                    last = self._outcome(rest, end, becomes)
+                    last = self._outcome(rest, becomes)
                     return _all([*texts, *([] if last == TRUE else [implication(self.writer.expr(cond), last)])])
                 case Becomes():
                     texts += [text for text in [becomes(item)] if text is not None]
@@ -196,7 +196,7 @@ class Conjuncts:
                     sides = [
                         self.defined(
                             side.definitions,
-                            self._outcome([*side.items, *(rest if cut else ())], end if cut else [], becomes),
+                            self._outcome([*side.items, *(rest if cut else ())], becomes),
                         )
                         for side in (then, orelse)
                     ]
@@ -204,7 +204,7 @@ class Conjuncts:
                         texts.append(self.branch(test, "", *sides))
                     if cut:
                         return _all(texts)
-        return _all([*texts, *end])
+        return _all(texts)
 
 
 def _cuts(block: Block) -> bool:

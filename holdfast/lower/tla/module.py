@@ -294,7 +294,7 @@ class _Module:
                 return None
             return infix(conjuncts.contents(item.value), "=", word(self.shared.variables[item.var]), COMPARED)
 
-        text = conjuncts.outcome(block, [], same)
+        text = conjuncts.outcome(block, same)
         head = self.call(self.signature.repeats[action.name], action.params, writer)
         doc = f"{action.idempotent}. {self.signature.actions[action.name]} succeeds here, and changes nothing."
         return [*paragraph(doc), *operator(head, text)]
@@ -303,7 +303,7 @@ class _Module:
         """The condition that no rule refuses an action; a bound of the scope may still cut it."""
         writer = self.writer(action.params)
         block = self.followed(Body(self.signature.variables, writer), action)
-        text = self.conjuncts(writer).outcome(block, [], lambda _: None)
+        text = self.conjuncts(writer).outcome(block, lambda _: None)
         return operator(self.call(self.signature.allowed[action.name], action.params, writer), text)
 
     def not_stuck(self) -> list[str]:

@@ -48,16 +48,18 @@ TypeOK ==
     /\ low \in Gap
     /\ kept \in Tick
 
-\* One state.
+\* One state, whatever the node: what it holds in between is read, and written again.
 Init ==
-    /\ near = [n \in Node, n_2 \in Node |-> FALSE]
-    /\ far = [n \in Node, n_2 \in Node |-> FALSE]
-    /\ gap = [n \in Node |-> 0]
-    /\ seen = [n \in Node |-> Nil]
-    /\ first = Nil
-    /\ clock = 0
-    /\ low = 0
-    /\ kept = 1
+    \E n \in Node :
+        LET gap_2 == [n_2 \in Node |-> 0]
+        IN  /\ near = [n_2 \in Node, n_3 \in Node |-> FALSE]
+            /\ far = [n_2 \in Node, n_3 \in Node |-> FALSE]
+            /\ gap = [gap_2 EXCEPT ![n] = 0]
+            /\ seen = [n_2 \in Node |-> Nil]
+            /\ first = Nil
+            /\ clock = 0
+            /\ low = 1 - 1
+            /\ kept = 1
 
 ------------------------------------------------------------------------------
 \* Actions
@@ -146,12 +148,25 @@ Mark(n) ==
     IN  /\ Holds((\A m_2 \in Node : near[m_2, n] \/ far[m_2, m_2]) \/ known)  \* SH-04
         /\ Holds(known)  \* SH-05
         /\ IF first = Nil
-           THEN first' = n
-           ELSE /\ first = n  \* SH-06
+           THEN /\ first' = n
+                /\ UNCHANGED gap
+           ELSE /\ gap[n] + 0 <= 2  \* cut: Gap
+                /\ first = n  \* SH-06
+                /\ gap' = [gap EXCEPT ![n] = gap[n] + 0]
                 /\ UNCHANGED first
         /\ low + 0 <= 2  \* cut: Gap
         /\ low' = low + 0
-        /\ UNCHANGED <<near, far, gap, seen, clock, kept>>
+        /\ UNCHANGED <<near, far, seen, clock, kept>>
+
+\* An effect with a choice in it, and a line behind it that reads what that writes.
+HandOver(n, late) ==
+    LET first_2 == IF late THEN n ELSE first
+    IN  /\ late =>
+               1 <= MaxTick  \* cut: Tick
+        /\ low' = IF first_2 = Nil THEN 1 ELSE 0  \* SH-07
+        /\ first' = first_2  \* SH-07
+        /\ clock' = IF late THEN 1 ELSE clock  \* SH-07
+        /\ UNCHANGED <<near, far, gap, seen, kept>>
 
 Next ==
     \/ \E n \in Node, m \in Node : Pair(n, m)
@@ -159,6 +174,7 @@ Next ==
     \/ \E n \in Node, by \in Gap : CountOn(n, by)
     \/ \E t \in Tick : Spread(t)
     \/ \E n \in Node : Mark(n)
+    \/ \E n \in Node, late \in BOOLEAN : HandOver(n, late)
 
 Spec == Init /\ [][Next]_vars
 
@@ -189,6 +205,10 @@ MarkRepeats(n) ==
     LET known == \E m \in Node : near[n, m]
     IN  /\ (\A m_2 \in Node : near[m_2, n] \/ far[m_2, m_2]) \/ known
         /\ known
-        /\ IF first = Nil THEN n = first ELSE first = n
-        /\ low + 0 <= 2 => low + 0 = low
+        /\ IF first = Nil
+           THEN n = first /\ (low + 0 <= 2 => low + 0 = low)
+           ELSE gap[n] + 0 <= 2 =>
+                    /\ first = n
+                    /\ [gap EXCEPT ![n] = gap[n] + 0] = gap
+                    /\ low + 0 <= 2 => low + 0 = low
 ==============================================================================

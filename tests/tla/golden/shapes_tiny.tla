@@ -42,12 +42,18 @@ CheckedMark(n) ==
                  ELSE IF ~MarkRepeats(n)' THEN "mark_idempotent"
                  ELSE "nothing"
 
+CheckedHandOver(n, late) ==
+    /\ HandOver(n, late)
+    /\ broken' = IF ~Counts THEN "counts"
+                 ELSE "nothing"
+
 CheckedNext ==
     \/ \E n \in Node, m \in Node : CheckedPair(n, m)
     \/ \E n \in Node, late \in BOOLEAN : CheckedChoose(n, late)
     \/ \E n \in Node, by \in Gap : CheckedCountOn(n, by)
     \/ \E t \in Tick : CheckedSpread(t)
     \/ \E n \in Node : CheckedMark(n)
+    \/ \E n \in Node, late \in BOOLEAN : CheckedHandOver(n, late)
 
 CheckedSpec == CheckedInit /\ [][CheckedNext]_<<vars, broken>>
 

@@ -50,8 +50,8 @@ class Shapes(Model):
     tiny = Scope({Node: 2, Tick: 1})
 
     @init
-    def begin(self) -> None:
-        """One state."""
+    def begin(self, n: Node) -> None:
+        """One state, whatever the node: what it holds in between is read, and written again."""
         self.near.fill(False)
         self.far.fill(False)
         self.gap.fill(Gap(0))
@@ -60,6 +60,9 @@ class Shapes(Model):
         self.clock = Tick(0)
         self.low = Gap(0)
         self.kept = Tick(1)
+        self.gap[n] = Gap(1)
+        self.low = self.gap[n] - 1
+        self.gap[n] = Gap(0)
 
     @action
     def pair(self, n: Node, m: Node) -> None:
@@ -120,8 +123,19 @@ class Shapes(Model):
         if self.first is None:
             self.first = n
         else:
+            self.gap[n] = self.gap[n] + 0
             require(self.first == n, "SH-06")
         self.low = self.low + 0
+
+    @action
+    def hand_over(self, n: Node, late: bool) -> None:
+        """An effect with a choice in it, and a line behind it that reads what that writes."""
+        if rule("SH-07"):
+            self.low = Gap(0)
+            if late:
+                self.first = n
+                self.clock = Tick(1)
+        self.low = Gap(1) if self.first is None else self.low
 
     @assume
     def quiet(self) -> bool:

@@ -1,0 +1,79 @@
+"""Where a bound may cut: what a computed number surely is, and what the text has to ask."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.ir.expr import TRUE, Arithmetic, Compare, Expr, Fold, IfElse, Implies, Lit, Name, Not, Or
+from holdfast.ir.types import BOOL, INT, IntType, SortType
+from holdfast.lower.tla.bounds import either, is_loose, least_of, within
+from holdfast.lower.tla.conjuncts import Conjuncts
+from holdfast.lower.tla.expressions import Expressions, Globals
+from holdfast.lower.tla.names import Names
+
+GAP, NODE = IntType("Gap", -2, 2), SortType("Node")
+G, T = Name("g", GAP), Name("t", BOOL)
+ONE, FIVE = Lit(1, INT), Lit(5, INT)
+MORE, LESS = Arithmetic("+", (G, ONE), INT), Arithmetic("-", (G, ONE), INT)
+SUM = Fold("sum", "n", NODE, TRUE, G, Lit(0, INT), INT)
+
+
+@pytest.mark.parametrize(
+    ("expr", "least"),
+    [
+        (G, -2),
+        (MORE, -1),
+        (LESS, None),
+        (SUM, None),
+        (Arithmetic("max", (G, ONE), INT), 1),
+        (Arithmetic("max", (LESS, ONE), INT), 1),
+        (Arithmetic("min", (G, ONE), INT), -2),
+        (Arithmetic("min", (LESS, ONE), INT), None),
+        (Arithmetic("+", (LESS, ONE), INT), None),
+        (Arithmetic("abs", (LESS,), INT), 0),
+        (IfElse(T, LESS, ONE, INT), None),
+        (Fold("min", "n", NODE, TRUE, ONE, Lit(-5, INT), INT), -5),
+        (Fold("count", "n", NODE, TRUE, ONE, ONE, INT), 0),
+    ],
+)
+def test_a_number_is_never_below_its_least(expr: Expr, least: int | None) -> None:
+    """None where no number is known; a bound below would be left out where the least seemed to be larger."""
+    assert least_of(expr, {}) == least
+
+
+@pytest.mark.parametrize(
+    ("expr", "below", "above"),
+    [
+        (MORE, False, True),
+        (LESS, True, True),
+        (Arithmetic("max", (G, MORE), INT), False, True),
+        (Arithmetic("min", (G, LESS), INT), True, False),
+        (Fold("max", "n", NODE, TRUE, G, FIVE, INT), False, True),
+        (Fold("max", "n", NODE, TRUE, MORE, ONE, INT), False, True),
+        (Fold("max", "n", NODE, TRUE, G, ONE, INT), False, False),
+    ],
+)
+def test_a_bound_is_asked_where_a_number_may_be_beyond_it(expr: Expr, below: bool, above: bool) -> None:
+    """Of a maximum or minimum, all its numbers count, and what stands for none."""
+    found = within(expr, GAP, {})
+    parts = found.args if hasattr(found, "args") else (found,)
+    assert {part.op for part in parts if isinstance(part, Compare)} == {
+        op for op, asked in ((">=", below), ("<=", above)) if asked
+    }
+
+
+def test_one_side_is_enough_to_be_beyond() -> None:
+    """A choice is loose if either side is, and its condition is that of the side that is taken."""
+    assert is_loose(IfElse(T, G, MORE, INT), {})
+    assert is_loose(IfElse(T, MORE, G, INT), {})
+    cond = Compare("<=", MORE, Lit(2, INT))
+    assert either(T, cond, TRUE) == Implies(T, cond)
+    assert either(T, TRUE, cond) == Implies(Not(T), cond)
+
+
+def test_a_choice_on_either_side_is_held_together() -> None:
+    """TLC would take a disjunction on one side of a choice for two steps."""
+    conjuncts = Conjuncts(Expressions(Globals(Names())), ())
+    assert conjuncts.chooses(IfElse(T, T, Or((T, T)), BOOL))
+    assert conjuncts.chooses(IfElse(T, Or((T, T)), T, BOOL))
+    assert not conjuncts.chooses(IfElse(Or((T, T)), T, T, BOOL))
