@@ -224,7 +224,9 @@ def proofs(case: Case) -> Iterator[str]:
     if not proved:
         return
     for mark in (without_budgets(case.mark), *larger(case)):
-        yield from denied(case, mark, proved)
+        for name, said in denied(case, mark, proved):
+            yield said
+            proved.remove(name)
 
 
 def provable(case: Case) -> bool:
@@ -238,7 +240,7 @@ def without_budgets(mark: ScopeMark) -> ScopeMark:
     return ScopeMark(mark.sizes, {}, mark.given)
 
 
-def denied(case: Case, mark: ScopeMark, proved: set[str]) -> Iterator[str]:
+def denied(case: Case, mark: ScopeMark, proved: set[str]) -> Iterator[tuple[str, str]]:
     """What is said to be proved, and a run in this scope violates."""
     oracle = case.oracle(mark, LARGER)
     try:
@@ -248,7 +250,8 @@ def denied(case: Case, mark: ScopeMark, proved: set[str]) -> Iterator[str]:
     sizes = {cls.__name__: size for cls, size in mark.sizes.items()}
     for (kind, name), steps in verdicts.items():
         if name in proved and kind not in ("witness", *DEADLOCK):
-            yield f"prove: {name} is proved; by hand it is violated in {steps} steps in {sizes} {dict(mark.given)}"
+            where = f"in {steps} steps in {sizes} {dict(mark.given) or ''}"
+            yield name, f"prove: {name} is proved; by hand it is violated {where}"
 
 
 def larger(case: Case) -> Iterator[ScopeMark]:

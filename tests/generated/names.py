@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tests.differential.vocabulary import Choices
 
@@ -19,6 +20,9 @@ next prime size bound all any abs count sum value some zero least Nodes node Nod
 np jit CUT HIT TAKEN WORDS none lo hi go_idempotent tiny_scope Fairness UNCHANGED Sequences EXCEPT budget
 """)
 """What fields and methods may be called: one name each, as in Python."""
+
+LIKELY = words("of_all self max min one deadlock canonical successors")
+"""Those of them that some engine once took for its own."""
 
 LOCALS = words("""
 s t o k c out rows notes found one other self_ n_ s0 t0 o0 args state init clock f0 f1 bad at1 next prime x_1
@@ -47,15 +51,30 @@ def colliding(text: str, choices: Choices) -> str:
     members = [word for word in free if word in declared]
     others = [word for word in free if word not in declared]
     renamed: dict[str, str] = {}
-    for mine, pool in ((members, MEMBERS), (others, LOCALS)):
-        fresh = [name for name in pool if name not in mine]
-        for word in mine:
-            possible = [name for name in fresh if name not in {*known, *FIXED}] if is_both(word, plain) else fresh
-            if possible and choices.chance(40):
-                renamed[word] = possible[choices.below(len(possible))]
-                fresh.remove(renamed[word])
+    exchange(members, MEMBERS, LIKELY, choices, renamed, plain)
+    called = [name for word in members if (name := renamed.get(word, word)) not in FIXED]
+    exchange(others, (*LOCALS, *called), called, choices, renamed, plain)
     body = re.sub(r"\b[A-Za-z_]\w*\b", lambda match: renamed.get(match[0], match[0]), body)
     return f"{head}class Era(Nat): ...\n{body}"
+
+
+def exchange(
+    mine: Sequence[str],
+    pool: Sequence[str],
+    likely: Sequence[str],
+    choices: Choices,
+    renamed: dict[str, str],
+    text: str,
+) -> None:
+    """Give some of the words names from the pool, each to one of them; the likely ones to half of those."""
+    known, used = set(re.findall(r"\w+", text)), re.sub(r"(?m)^    \w+: .*$", "", text)
+    fresh = [name for name in dict.fromkeys(pool) if name not in mine]
+    for word in mine:
+        possible = [name for name in fresh if name not in {*known, *FIXED}] if is_both(word, used) else fresh
+        if possible and choices.chance(40):
+            favoured = [name for name in likely if name in possible] if choices.chance(50) else []
+            renamed[word] = choices.one(favoured or possible)
+            fresh.remove(renamed[word])
 
 
 def is_both(word: str, text: str) -> bool:

@@ -1,0 +1,109 @@
+"""Generated models: every engine's whole answer against the oracle's."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.generated.case import case_of
+from tests.generated.comparing import compare, reduced_model
+from tests.generated.small import model_of
+
+QUICK = ("interpreter", "kernel-text", "live", "prove", "mutate", "resume")
+"""What is asked of a sample at each change, and of thousands at night."""
+
+SAMPLE = 40
+"""How many models a change is tried with."""
+
+NIGHTLY = 3_000
+
+
+def wrong(seeds: range, engines: tuple[str, ...]) -> list[str]:
+    """All differences, each with the seed of its model."""
+    found = [compare(seed, engines) for seed in seeds]
+    return [f"seed {each.seed}: {difference}" for each in found for difference in each.differences]
+
+
+def test_engines_agree_with_the_oracle() -> None:
+    """On a sample: verdicts, shortest runs, states, orbits, debts, proofs, mutants and resumed searches."""
+    assert wrong(range(1, 1 + SAMPLE), QUICK) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_engines_agree_with_the_oracle_on_many(part: int) -> None:
+    """The same of thousands."""
+    size = NIGHTLY // 10
+    assert wrong(range(1 + part * size, 1 + (part + 1) * size), QUICK) == []
+
+
+@pytest.mark.slow
+def test_tlc_agrees_with_the_oracle() -> None:
+    """TLC finds what the oracle finds on a hundred models."""
+    assert wrong(range(1, 101), ("tlc",)) == []
+
+
+@pytest.mark.slow
+def test_machine_code_agrees_with_the_interpreter() -> None:
+    """Compiled kernels answer as the interpreter does, to the letter."""
+    assert wrong(range(1, 21), ("machine",)) == []
+
+
+SHAPES = {
+    "three Sorts": r"Scope\(\{Node: \d, Item: \d, Role: \d",
+    "two Nats": r"Tick: \d, Era: \d",
+    "three keys, one type twice": r"Rel\[(\w+), (\w+), \1\]",
+    "a negative number": r"> -\d|Gap\(-\d\)",
+    "an Optional": r": \w+ \| None\n",
+    "a given constant": r"given=\{",
+    "a budget": r"budgets=\{",
+    "a ghost": r": Ghost\[",
+    "a diamond": r"class Whole\(Left, Right\)",
+    "a variant": r"@variant\(",
+    "an early return in a helper": r"def same\d\(.*\n(?:.*\n)?.*return True\n.*return False",
+    "weak fairness for each value": r'fair="weak", per=',
+    "strong fairness": r'fair="strong"',
+    "a large number": r"\d{10}",
+    "an action called self": r"def self\(",
+    "an action called of_all": r"def of_all\(",
+    "a property called deadlock": r"def deadlock\(self\) -> bool",
+    "an override without its decorator": r'class Whole\(.*\n(?:.*\n)*?    (?!@)\S.*\n    def \w+\(self\) -> bool:\n        """G',
+}
+"""What some of the models have, as their text shows it."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_some_models_have_the_shape(shape: str) -> None:
+    """Of a thousand models some have each shape that an engine once got wrong."""
+    assert any(re.search(SHAPES[shape], model_of(seed)) for seed in range(1, 1_001))
+
+
+def test_most_models_are_compared() -> None:
+    """Of sixty models hardly any is refused, too large, or without a start: what is compared is no remnant."""
+    skipped = [outcome.skipped for seed in range(1, 61) if (outcome := compare(seed, ())).skipped is not None]
+    assert len(skipped) <= 9, skipped
+
+
+def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oracle that takes a violated invariant for a kept one differs from every engine that looks at it."""
+    seed = next(seed for seed in range(1, 100) if violates(seed))
+    monkeypatch.setattr("tests.generated.oracle.STATES", ())
+    assert {each.partition(":")[0] for each in compare(seed, ("interpreter", "kernel-text")).differences} >= {"search", "kernel"}
+
+
+def violates(seed: int) -> bool:
+    """Whether the oracle finds an invariant of the model violated."""
+    if compare(seed, ()).skipped is not None:
+        return False
+    with case_of(seed) as case:
+        return bool(case.system) and any(kind == "invariant" for kind, _ in case.verdicts)
+
+
+def test_a_failing_model_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a difference does not need is left out."""
+    seed = next(seed for seed in range(1, 100) if violates(seed))
+    monkeypatch.setattr("tests.generated.oracle.STATES", ())
+    small = reduced_model(seed, ("interpreter",))
+    assert len(small.splitlines()) < len(model_of(seed).splitlines())
+    assert compare(seed, ("interpreter",), small).differences
