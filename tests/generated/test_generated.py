@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.generated.small import model_of
 QUICK = ("interpreter", "kernel-text", "live", "prove", "mutate", "resume")
 """What is asked of a sample at each change, and of thousands at night."""
 
-SAMPLE = 40
+SAMPLE = 25
 """How many models a change is tried with."""
 
 NIGHTLY = 3_000
@@ -68,28 +69,34 @@ SHAPES = {
     "an action called self": r"def self\(",
     "an action called of_all": r"def of_all\(",
     "a property called deadlock": r"def deadlock\(self\) -> bool",
-    "an override without its decorator": r'class Whole\(.*\n(?:.*\n)*?    (?!@)\S.*\n    def \w+\(self\) -> bool:\n        """G',
 }
 """What some of the models have, as their text shows it."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_some_models_have_the_shape(shape: str) -> None:
-    """Of a thousand models some have each shape that an engine once got wrong."""
-    assert any(re.search(SHAPES[shape], model_of(seed)) for seed in range(1, 1_001))
+    """Of six hundred models some have each shape that an engine once got wrong."""
+    assert any(re.search(SHAPES[shape], text) for text in texts())
+
+
+@cache
+def texts() -> tuple[str, ...]:
+    """Many models."""
+    return tuple(model_of(seed) for seed in range(1, 601))
 
 
 def test_most_models_are_compared() -> None:
-    """Of sixty models hardly any is refused, too large, or without a start: what is compared is no remnant."""
-    skipped = [outcome.skipped for seed in range(1, 61) if (outcome := compare(seed, ())).skipped is not None]
-    assert len(skipped) <= 9, skipped
+    """Of thirty models hardly any is refused, or too large: what is compared is no remnant."""
+    skipped = [outcome.skipped for seed in range(1, 31) if (outcome := compare(seed, ())).skipped is not None]
+    assert len(skipped) <= 5, skipped
 
 
 def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An oracle that takes a violated invariant for a kept one differs from every engine that looks at it."""
     seed = next(seed for seed in range(1, 100) if violates(seed))
     monkeypatch.setattr("tests.generated.oracle.STATES", ())
-    assert {each.partition(":")[0] for each in compare(seed, ("interpreter", "kernel-text")).differences} >= {"search", "kernel"}
+    found = compare(seed, ("interpreter", "kernel-text")).differences
+    assert {each.partition(":")[0] for each in found} >= {"search", "kernel"}
 
 
 def violates(seed: int) -> bool:
