@@ -7,6 +7,7 @@ import re
 import pytest
 
 from holdfast.cli.app import CODES
+from holdfast.ir.load import PROOF, names_in
 from tests.docs.fences import ROOT, blocks
 
 PAGES = (
@@ -102,3 +103,11 @@ def test_the_exit_codes_are_those_of_the_command() -> None:
     explained = re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     listed = re.findall(r"^ +(\d+)  ", CODES, flags=re.MULTILINE)
     assert sorted(explained) == sorted(listed)
+
+
+def test_every_model_is_in_the_list_of_proofs() -> None:
+    """docs/prove.md says of every model that it is proved, and each has a file of lemmas."""
+    page = (ROOT / "docs/prove.md").read_text().partition("## Which models are proved")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)
+    assert sorted(listed) == names_in(ROOT / "models")
+    assert [name for name in listed if not (ROOT / "models" / f"{name}{PROOF}.py").exists()] == []
