@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+BUDGET = "budget"
+"""The bound that a cut names where the budget of an action is used up."""
+
 
 class Statistics:
     """Which rules decided something, and what the bounds of the scope cut off; both by action.
@@ -48,6 +51,10 @@ class Statistics:
     def cuts(self) -> dict[tuple[str, str], int]:
         """How many steps were cut, by action and bound; without the pairs that cut none."""
         return {pair: self.cut_counts[place] for pair, place in self._bounds.items() if self.cut_counts[place]}
+
+    def cut_by_bounds(self) -> int:
+        """How many steps went beyond a bound; those that only a used up budget cut do not count."""
+        return sum(self.cut_counts[place] for (_, bound), place in self._bounds.items() if bound != BUDGET)
 
     def places(self, rules: Sequence[str]) -> list[int]:
         """Where ``hits`` has the places of these rules, each of the form ``LABEL`` or ``LABEL@action``."""

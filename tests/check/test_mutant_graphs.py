@@ -59,6 +59,24 @@ def test_steps_of_other_arguments_are_other_steps(compiled: Compiled) -> None:
     assert ways(mutation(compiled(body), "RR-03").report()) == {"RR-03": "survived"}
 
 
+def test_what_a_bound_cuts_is_not_refused(compiled: Compiled) -> None:
+    """A rule that refuses only what the bound would cut decides in a larger scope: without it the model is another."""
+    body = """
+    n: N
+    tiny = Scope({N: 2})
+    @init
+    def begin(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        require(self.n < N(2), "RR-01")
+        self.n = self.n + 1
+    """
+    assert ways(mutation(compiled(body)).report()) == {"RR-01": "survived"}
+    bounded = body.replace("Scope({N: 2})", 'Scope({N: 3}, budgets={"up": 2})')
+    assert ways(mutation(compiled(bounded)).report()) == {"RR-01": "equivalent"}
+
+
 def test_a_ghost_that_a_mutant_no_longer_needs_makes_no_difference(compiled: Compiled) -> None:
     """The states of the mutant are compared with all ghosts of the whole model."""
     body = TWO_CHOICES.replace("ok: Rel[Node]", "ok: Rel[Node]\nseen: Ghost[bool]\nmore: Ghost[bool]")

@@ -46,6 +46,8 @@ def expected(system: System, scope: str, removed: str, states: list[bytes]) -> i
     for number, state in enumerate(states):
         if any(one(state) != two(state) for one, two in zip(whole.successors, mutant.successors, strict=True)):
             return number
+        if whole.statistics.cut_by_bounds() != mutant.statistics.cut_by_bounds():
+            return number
     return None
 
 

@@ -38,14 +38,12 @@ from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.fairness import FREE, Demands
 from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.state_graph import FLAGS, StateGraph, draw
+from holdfast.lower.statistics import BUDGET
 from holdfast.trace.trace import Claim, Trace
 
 Engine = Literal["auto", "interpreter", "kernel"]
 
 NO_BUDGET = Budget()
-
-BUDGET = "budget"
-"""The bound that a Cut names where a budget was used up."""
 
 SMALL = 50_000
 """How many states the interpreter draws before the kernel, which takes long to compile, is worth its while."""

@@ -21,7 +21,7 @@ from holdfast.check.result import Result
 from holdfast.check.select import select
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.interpreter import Interpreter
 from holdfast.trace.trace import Origin, Trace
 
 if TYPE_CHECKING:
@@ -54,9 +54,12 @@ class Trial:
     same: bool = False
 
 
-def _same_steps(one: list[tuple[bytes, Args]], two: list[tuple[bytes, Args]]) -> bool:
-    """Whether two lists have the same steps, in whatever order."""
-    return one == two or sorted(one) == sorted(two)
+def _same_steps(one: Interpreter, two: Interpreter, action: int, state: bytes) -> bool:
+    """Whether an action has the same steps in both machines, in whatever order, and as many that a bound cuts."""
+    before = one.statistics.cut_by_bounds() - two.statistics.cut_by_bounds()
+    mine, others = one.successors[action](state), two.successors[action](state)
+    after = one.statistics.cut_by_bounds() - two.statistics.cut_by_bounds()
+    return before == after and (mine == others or sorted(mine) == sorted(others))
 
 
 class Bench:
@@ -173,8 +176,9 @@ class Bench:
         """Whether the mutant's graph is that of the whole model. ``actions`` are those in which they may differ.
 
         It is if both have the same initial states, and the same steps with the same arguments from all states that the
-        whole model reaches; the order in which an engine lists steps says nothing. A mutant with other properties, or
-        with ghosts that the states of the whole model lack, has another graph: what is asked of its states differs.
+        whole model reaches; the order in which an engine lists steps says nothing. A step that the model refuses and
+        that a bound of the scope cuts in the mutant is a difference. A mutant with other properties, or with ghosts
+        that the states of the whole model lack, has another graph: what is asked of its states differs.
         """
         assert self.whole.verdict == "exhausted", "all states of the whole model are needed"
         ghosts = select(self.system, None).ghosts
@@ -188,8 +192,7 @@ class Bench:
         if self._words is not None and mutant.removed:
             return self._comparison.first_difference(self._words, mutant.removed, actions) is None
         indices = [index for index, action in enumerate(self.system.actions) if action.name in actions]
-        pairs = [(self._machine.successors[index], other.successors[index]) for index in indices]
-        return all(_same_steps(one(state), two(state)) for state in self._each_state() for one, two in pairs)
+        return all(_same_steps(self._machine, other, index, state) for state in self._each_state() for index in indices)
 
     @cached_property
     def _comparison(self) -> Comparison:

@@ -1,5 +1,8 @@
 """Whether a mutant takes the same steps as the whole model, asked of every state that the whole model reaches.
 
+A step that a bound of the scope cuts leads nowhere, and yet it is not the same as a refused one: in a larger scope the
+model would refuse it and the mutant would take it. A used up budget is as good as a refusal here.
+
 If it does, from the same initial states, then by induction over the length of a run both reach the same states, by the
 same actions with the same arguments: their graphs are equal. Nothing of the mutant has to be searched for that.
 """
@@ -20,7 +23,7 @@ from holdfast.lower.kernel.kernel import Words
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.source import Source
 from holdfast.lower.names import code_name
-from holdfast.lower.statistics import Statistics
+from holdfast.lower.statistics import BUDGET, Statistics
 
 MOST_ACTIONS = 62
 """How many actions one word of flags has room for."""
@@ -104,7 +107,7 @@ class _CompareSource(Source):
 
 
 class _Whether:
-    """Whether the step is taken, and where it leads; a step that is refused or cut leads nowhere."""
+    """What becomes of a step (0 refused, 1 taken, 2 cut by a bound), and where it leads, if anywhere."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -116,10 +119,10 @@ class _Whether:
         return None
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
-        return ["return False, s"]
+        return ["return 0, s"]
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
-        return ["return False, s"]
+        return [f"return {0 if bound == BUDGET else 2}, s"]
 
     def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
-        return [f"return True, ({state},)"]
+        return [f"return 1, ({state},)"]
