@@ -538,6 +538,38 @@ def test_deadlock_and_violation(compiled: Compiled) -> None:
     assert (result.exit_code, names(result.findings)) == (12, ["low", "deadlock"])
 
 
+def test_going_on_finds_all_that_fails_in_one_place(compiled: Compiled) -> None:
+    """Two invariants that fail in the same single state, and two step properties in the same single step."""
+    system = compiled(
+        """
+    n: N
+    tiny = Scope({N: 1})
+    @init
+    def begin(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        require(self.n == N(0), "A-1")
+        self.n = N(1)
+    @invariant
+    def low(self) -> bool:
+        return self.n == N(0)
+    @invariant
+    def lower(self) -> bool:
+        return self.n < N(1)
+    @step
+    def stays(self, old: Self) -> bool:
+        return self.n == old.n
+    @step(of="up")
+    def sinks(self, old: Self) -> bool:
+        return self.n <= old.n
+    """
+    )
+    found = search(system, system.scopes["tiny"], keep_going=True).findings
+    assert names(found) == ["low", "lower", "stays", "sinks"]
+    assert names(search(system, system.scopes["tiny"]).findings) == ["low"]
+
+
 def test_deadlock_only_where_it_is_asked(compiled: Compiled) -> None:
     """Deadlocks are left alone if only other properties are asked for, and can be asked for by name."""
     text = ENDING.format(limit='require(self.n < N(2), "A-4")')
