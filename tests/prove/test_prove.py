@@ -6,6 +6,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+import z3
 
 from holdfast.check.budget import Budget
 from holdfast.check.proof import asking
@@ -18,9 +19,11 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
+from holdfast.ir.types import NatType, Plain
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.unbounded import Unbounded
 from tests.prove.conftest import Compiled, example
 
 LOCK = """
@@ -191,8 +194,8 @@ def test_a_contradictory_assumption_is_exposed(compiled: Compiled) -> None:
         return not self.seen
     """
     result = prove(compiled(body), cores=0, searched=False)
-    assert result.verdict == "proved"
-    assert result.exit_code == 10
+    assert (result.verdict, result.exit_code) == ("vacuous", 10)
+    assert {proof.verdict for proof in result.properties} == {"vacuous"}
     assert "there is no initial state: its formula contradicts itself" in [
         checked.problem for checked in result.failed_sanity
     ]
@@ -205,10 +208,11 @@ def test_an_action_that_is_never_possible_fails(compiled: Compiled) -> None:
         "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
     )
     result = prove(compiled(LOCK + action + lemma), cores=0, searched=False)
-    assert (result.verdict, result.exit_code) == ("proved", 10)
+    assert (result.verdict, result.exit_code) == ("vacuous", 10)
     (failed,) = result.failed_sanity
     assert failed.what == "both possible"
     assert "both is never possible" in render_proof(result)
+    assert "proved" not in render_proof(result)
 
 
 def test_an_invariant_that_says_nothing_fails(compiled: Compiled) -> None:
@@ -216,6 +220,89 @@ def test_an_invariant_that_says_nothing_fails(compiled: Compiled) -> None:
     idle = "@invariant\ndef idle(self) -> bool:\n    return self.free or not self.free\n"
     result = prove(compiled(LOCK + idle), cores=0, searched=False, suggest=False)
     assert [checked.what for checked in result.failed_sanity] == ["idle can be false"]
+
+
+def test_a_property_whose_premise_is_impossible_says_nothing(compiled: Compiled) -> None:
+    """Where all that is assumed holds, its premise is true of no state: of this property there is no proof."""
+    more = """
+@lemma
+def free_is_empty(self) -> bool:
+    return not self.free or not any(self.inside[n] for n in Node)
+@invariant
+def free_inside(self) -> bool:
+    return all(n != n for n in Node if self.free and self.inside[n])
+@step
+def never_both(self, old: Self) -> bool:
+    return all(self.inside[n] for n in Node if old.free and self.free and self.inside[n])
+"""
+    result = prove(compiled(LOCK + more), cores=0, searched=False, tried=False)
+    assert (result.verdict, result.exit_code) == ("vacuous", 10)
+    assert {proof.claim.name: proof.verdict for proof in result.properties} == {
+        "one_inside": "proved",
+        "free_is_empty": "proved",
+        "free_inside": "vacuous",
+        "never_both": "vacuous",
+    }
+    assert "the premise of never_both is true of no step" in render_proof(result)
+
+
+def test_a_definition_that_contradicts_itself_is_exposed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a Nat had no greatest value, "there is a maximum" would be false of all its values: that proves nothing."""
+
+    def endless(self: Unbounded, value: z3.ExprRef, kind: Plain) -> z3.BoolRef:
+        return value >= 0 if isinstance(kind, NatType) else self.true
+
+    monkeypatch.setattr(Unbounded, "within", endless)
+    body = """
+    rel: Rel[N]
+    clock: N
+    @init
+    def begin(self) -> None:
+        self.rel.fill(True)
+        self.clock = N(0)
+    @action
+    def tick(self) -> None:
+        self.clock = self.clock + 1
+    @invariant
+    def small(self) -> bool:
+        return max((e for e in N if self.rel[e]), default=N(0)) <= N(2)
+    """
+    result = prove(compiled(body), cores=0, searched=False, tried=False, suggest=False)
+    assert (result.verdict, result.exit_code) == ("vacuous", 10)
+    assert any("contradicts itself" in str(checked.problem) for checked in result.failed_sanity)
+
+
+def test_what_a_proof_rests_on_is_said_in_full(compiled: Compiled) -> None:
+    """The literals that must exist, the order, the integers, the extrema, constants, assumptions, and the trial."""
+    body = """
+    near: Map[Node, N]
+    clock: N
+    tiny = Scope({Node: 1, N: 2}, given={"near": (2,)})
+    @init
+    def begin(self) -> None:
+        self.clock = N(0)
+    @action
+    def tick(self) -> None:
+        require(self.clock < max((self.near[n] for n in Node), default=N(0)), "NE-01")
+        self.clock = max((self.near[n] for n in Node), default=N(0))
+    @assume
+    def near_enough(self) -> bool:
+        return all(self.near[n] >= N(2) for n in Node)
+    @invariant
+    def fair(self) -> bool:
+        return self.clock == N(0) or self.clock >= N(2)
+    """
+    result = prove(compiled(body), cores=0)
+    assert result.exit_code == 0
+    said = {ground.what: ground.text for ground in result.rests_on}
+    assert list(said) == ["scopes", "literals", "orders", "extrema", "constants", "assumed", "tried"]
+    assert "N 0 to 2" in said["literals"]
+    assert said["extrema"].startswith("max:")
+    assert (said["constants"][-4:], said["assumed"]) == ("near", "near_enough")
+    assert "nothing violated" in said["tried"]
+    text = " ".join(render_proof(result).split())
+    assert all(" ".join(ground.text.split()) in text for ground in result.rests_on)
+    assert [each["what"] for each in proof_to_json(result)["rests_on"]] == list(said)
 
 
 def test_false_as_a_lemma_is_exposed(compiled: Compiled) -> None:

@@ -16,6 +16,8 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.check.proof.asking import Askers, Spent
 from holdfast.check.proof.counterexample import claim_of, counterexample
 from holdfast.check.proof.prover import Limits, Prover, Standing, label
+from holdfast.check.proof.rests import Ground, grounds
+from holdfast.check.proof.rests import tried as tried_out
 from holdfast.check.proof.result import (
     Checked,
     Counterexample,
@@ -151,6 +153,7 @@ class _Run:
         self.sanity: list[Checked] = []
         self.searches: list[Result] = []
         self.trial: Trial | None = None
+        self.grounds: tuple[Ground, ...] = ()
         self.sorts: tuple[tuple[str, str], ...] = ()
         self.slowest: list[tuple[str, float]] = []
         self.notes: list[str] = []
@@ -166,9 +169,10 @@ class _Run:
         self.sorts = _sorts(logic)
         self.slowest = prover.slowest
         self._prove_all(logic, prover)
+        self.grounds = grounds(logic)
         if sane:
             self.progress("looking whether the proof is of something")
-            self.sanity = sanity(logic, self.askers, self.assumed)
+            self.sanity = sanity(logic, self.askers, self.assumed, self.goals)
         unmet = [each for group in self.standings.values() for each in group if not each.met]
         if unmet and searched and self._search_violates(short=False):
             return
@@ -177,6 +181,7 @@ class _Run:
         self._repeat(prover)
         if tried and not unmet:
             self.trial = trial(logic, self._look, self.progress)
+            self.grounds = (*self.grounds, tried_out(self.trial))
 
     def _patience(self) -> float:
         return self.askers.allowed(self.limits.long)
@@ -316,6 +321,8 @@ class _Run:
             verdict = "contradicted"
         elif self.ended_by is not None or "unknown" in verdicts:
             verdict = "unknown"
+        elif any(checked.problem is not None for checked in self.sanity):
+            verdict = "vacuous"
         if not violated and "not_inductive" in verdicts:
             verdict = "not_inductive"
         return ProofResult(
@@ -335,6 +342,7 @@ class _Run:
             sanity=tuple(self.sanity),
             searched=tuple(self.searches),
             trial=self.trial,
+            rests_on=self.grounds,
             notes=tuple(self._notes()),
             timing=Timing(
                 meter.seconds,
@@ -360,6 +368,8 @@ class _Run:
             verdict = "unknown"
         elif not all(each.met for each in group):
             verdict = "not_inductive"
+        elif any(checked.problem is not None and checked.of in (None, name) for checked in self.sanity):
+            verdict = "vacuous"
         return PropertyProof(
             claim=claim_of(self.system, group[0].due),
             verdict=verdict,

@@ -6,14 +6,17 @@ from typing import Any, Literal
 
 import attrs
 
+from holdfast.check.proof.rests import Ground
 from holdfast.check.proof.trial import Trial
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json, trace_to_json
 from holdfast.ir.system import Property, Scope
 from holdfast.ir.writing import written
 from holdfast.trace.trace import Claim, Trace
 
-Verdict = Literal["proved", "violated", "not_inductive", "unknown", "contradicted"]
-"""``contradicted``: it is proved, and a search of other sizes violates it, so that one of the two is wrong."""
+Verdict = Literal["proved", "violated", "not_inductive", "unknown", "contradicted", "vacuous"]
+"""``vacuous``: it is proved, of nothing: see ``holdfast.check.proof.sanity``.
+
+``contradicted``: it is proved, and a search of other sizes violates it, so that one of the two is wrong."""
 
 DISAGREES = 1
 """The exit code where the prover and the search contradict one another."""
@@ -85,11 +88,15 @@ class PropertyProof:
 
 @attrs.frozen
 class Checked:
-    """One thing that must be possible, or the proof is empty: ``size`` is where it is; None if it is nowhere."""
+    """One thing that must be possible, or the proof is empty: ``size`` is where it is; None if it is nowhere.
+
+    ``of`` is the property whose proof is empty; None if every proof is.
+    """
 
     what: str
     size: tuple[tuple[str, int], ...] | None
     problem: str | None = None
+    of: str | None = None
 
 
 @attrs.frozen
@@ -110,7 +117,8 @@ class ProofResult:
     """The answer for a model.
 
     ``searched`` are the searches made beside; a violation found there makes the verdict. ``trial`` is what was searched
-    after everything was proved, to see whether that can be; None if it was not. ``unneeded`` are the lemmas
+    after everything was proved, to see whether that can be; None if it was not. ``rests_on`` is what the formulas take
+    for true, and what was tried. ``unneeded`` are the lemmas
     that no proof needs. ``unstable`` are the properties that some seed does not prove.
     """
 
@@ -130,6 +138,7 @@ class ProofResult:
     sanity: tuple[Checked, ...]
     searched: tuple[Result, ...]
     trial: Trial | None
+    rests_on: tuple[Ground, ...]
     notes: tuple[str, ...]
     timing: Timing = attrs.field(eq=False)
 
@@ -182,6 +191,7 @@ def proof_to_json(result: ProofResult) -> dict[str, Any]:
             for checked in result.sanity
         ],
         "searched": [to_json(each) for each in result.searched],
+        "rests_on": [{"what": ground.what, "text": ground.text} for ground in result.rests_on],
         "trial": None if result.trial is None else _trial(result.trial),
         "notes": list(result.notes),
         "timing": attrs.asdict(result.timing),

@@ -1,7 +1,9 @@
-"""Whether a proof is of something: there are starts, every action is possible, every invariant says something.
+"""Whether a proof is of something. From a contradiction everything follows, so what must be possible is looked for.
 
-From a contradiction everything follows. So what must be possible is looked for in small sizes; and that nothing
-contradicts itself without a size is asked as well, for the formulas there are others.
+There must be initial states, each action must be possible, each invariant false somewhere, and of each property the
+premise true somewhere: of states where all that is assumed holds. It is looked for in small sizes, where an instance is
+a state of a scope. That the axioms without a size, and the definitions of minima and maxima, do not contradict it is
+asked as well.
 """
 
 from __future__ import annotations
@@ -9,39 +11,79 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+import attrs
+
 from holdfast.check.proof.asking import Askers
 from holdfast.check.proof.result import Checked
+from holdfast.ir.expr import TRUE
 from holdfast.ir.system import Property, System
 from holdfast.lower.smt.instance import NotFound
 from holdfast.lower.smt.logic import Ask, Logic
+from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.theory import Formulas, Theory
 
 PATIENCE = 0.5
 """Seconds in which a contradiction has to show itself."""
 
 
-def sanity(logic: Logic, askers: Askers, assumed: Sequence[Property]) -> list[Checked]:
-    """What was looked for, with where it was found, or what is wrong."""
-    wanted = list(_wanted(logic.system, assumed))
-    contradictions = askers.answers([partial(logic.question, ask) for _, ask, _ in wanted], PATIENCE)
+@attrs.frozen
+class _Wanted:
+    """What must be possible, and what is wrong if it is not. ``of`` names the property that it is about, if not all.
+
+    ``without_size`` asks for a contradiction of the axioms, too.
+    """
+
+    what: str
+    ask: Ask
+    problem: str
+    of: str | None = None
+    without_size: bool = True
+
+
+def sanity(logic: Logic, askers: Askers, assumed: Sequence[Property], goals: Sequence[Property]) -> list[Checked]:
+    """What was looked for, with where it was found, or what is wrong.
+
+    To be asked once the obligations are written: their definitions are part of the question.
+    """
+    wanted = list(_wanted(logic.system, assumed, goals))
+    asked = [each for each in wanted if each.without_size]
+    answers = askers.answers([partial(logic.question, _defined(each.ask)) for each in asked], PATIENCE)
+    contradictory = {each.what for each, answer in zip(asked, answers, strict=True) if _is_contradiction(answer)}
     found: list[Checked] = []
-    for (what, ask, problem), answer in zip(wanted, contradictions, strict=True):
-        size = logic.size(ask)
-        if answer.verdict == "unsat" or isinstance(size, NotFound):
-            found.append(Checked(what, None, problem + _where(answer.verdict == "unsat", size)))
+    for each in wanted:
+        size = logic.size(each.ask)
+        if each.what in contradictory or isinstance(size, NotFound):
+            found.append(Checked(each.what, None, each.problem + _where(each.what in contradictory, size), each.of))
         else:
-            found.append(Checked(what, tuple(size.items())))
+            found.append(Checked(each.what, tuple(size.items()), None, each.of))
     return found
 
 
-def _wanted(system: System, assumed: Sequence[Property]) -> Iterator[tuple[str, Ask, str]]:
+def _is_contradiction(answer: Answer) -> bool:
+    return answer.verdict == "unsat"
+
+
+def _defined(ask: Ask) -> Ask:
+    def defined(theory: Theory) -> Formulas:
+        return theory.with_definitions(ask(theory))
+
+    return defined
+
+
+def _wanted(system: System, assumed: Sequence[Property], goals: Sequence[Property]) -> Iterator[_Wanted]:
     names = [prop.name for prop in assumed]
-    yield "initial states", lambda theory: theory.starts(), "there is no initial state"
+    yield _Wanted("initial states", lambda theory: theory.starts(), "there is no initial state")
     for action in system.actions:
         problem = f"{action.name} is never possible where all that is assumed holds"
-        yield f"{action.name} possible", _possible(action.name, names), problem
+        yield _Wanted(f"{action.name} possible", _possible(action.name, names), problem)
     for prop in assumed:
         problem = f"{prop.title} is true of any state whatever, and so says nothing"
-        yield f"{prop.name} can be false", _falsified(prop), problem
+        yield _Wanted(f"{prop.name} can be false", _falsified(prop), problem, prop.name)
+    for prop in dict.fromkeys([*assumed, *goals]):
+        if prop.trigger != TRUE:
+            where = "step" if prop.kind == "step" else "state"
+            problem = f"the premise of {prop.title} is true of no {where} where all that is assumed holds"
+            yield _Wanted(f"{prop.name} says something", _premised(prop, names), problem, prop.name, False)
 
 
 def _possible(action: str, names: Sequence[str]) -> Ask:
@@ -50,6 +92,10 @@ def _possible(action: str, names: Sequence[str]) -> Ask:
 
 def _falsified(prop: Property) -> Ask:
     return lambda theory: theory.falsified(prop)
+
+
+def _premised(prop: Property, names: Sequence[str]) -> Ask:
+    return lambda theory: theory.premised(prop, names)
 
 
 def _where(contradictory: bool, size: object) -> str:

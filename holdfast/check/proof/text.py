@@ -25,6 +25,7 @@ SAID = {
     "not_inductive": "not proved",
     "unknown": "no answer",
     "contradicted": "contradicted",
+    "vacuous": "says nothing",
 }
 """What the verdicts are called."""
 
@@ -52,8 +53,10 @@ def _headline(result: ProofResult) -> str:
         return f"{what}: no answer ({result.ended_by}), after {count(result.queries, 'question')}"
     if result.verdict == "proved":
         unstable = f", but not with every seed: {', '.join(result.unstable)}" if result.unstable else ""
-        empty = ", but of nothing: see below" if result.failed_sanity else ""
-        return f"{what}: proved, for any sizes{unstable}{empty}"
+        return f"{what}: proved, for any sizes{unstable}"
+    if result.verdict == "vacuous":
+        names = ", ".join(proof.claim.title for proof in result.properties if proof.verdict == "vacuous")
+        return f"{what}: the proof says nothing, see below{': ' if names else ''}{names}"
     if result.verdict == "contradicted":
         return f"{what}: the proof says that it holds for any sizes, and the search that it does not; please report it"
     if result.verdict == "violated":
@@ -83,9 +86,14 @@ def _summary(result: ProofResult, explain: bool) -> Iterator[str]:
     )
     possible = sum(checked.problem is None for checked in result.sanity)
     if result.sanity:
-        yield from entry("sanity", f"{possible} of {len(result.sanity)} possible: starts, actions, invariants false")
+        what = "starts, actions, invariants false, premises"
+        yield from entry("sanity", f"{possible} of {len(result.sanity)} possible: {what}")
     if result.unneeded:
         yield from entry("unneeded", f"lemmas that no proof needs: {', '.join(result.unneeded)}")
+    if result.verdict == "proved" and result.rests_on:
+        yield from ("", "rests on")
+        for ground in result.rests_on:
+            yield from entry(ground.what, ground.text)
     for kind, title in (("property", ""), ("lemma", "lemmas")):
         group = [proof for proof in result.properties if (proof.claim.kind == "lemma") == (kind == "lemma")]
         if group:

@@ -74,6 +74,8 @@ def _property(proof: PropertyProof, result: ProofResult) -> Case:
         return plain_case(claim, "passed", f"proved{by}, for any sizes, {queries}")
     if result.verdict == "violated":
         return plain_case(claim, "skipped", NOT_ASKED)
+    if proof.verdict == "vacuous":
+        return plain_case(claim, "failed", f"the proof of {title} says nothing: something is not possible")
     if result.verdict == "contradicted":
         return plain_case(claim, "failed", f"{title}: a search of other sizes contradicts the proof")
     if proof.verdict == "unknown":

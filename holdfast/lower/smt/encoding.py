@@ -8,6 +8,7 @@ from functools import cached_property
 import attrs
 import z3
 
+from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Property, System
 from holdfast.ir.types import Key
 from holdfast.lower.prune import prune
@@ -116,16 +117,27 @@ class Encoding:
 
     def holds(self, prop: Property, state: State) -> z3.BoolRef:
         """A property of states."""
-        return self._formula(prop, Scope({}, state))
+        return self._formula(prop, prop.body, Scope({}, state))
+
+    def premise(self, prop: Property, state: State) -> z3.BoolRef:
+        """Whether a property of states says something of the state."""
+        return self._formula(prop, prop.trigger, Scope({}, state))
 
     def holds_of(self, prop: Property, step: Transition) -> z3.BoolRef:
         """A step property of a step."""
-        names: dict[str, Value] = {param.name: step.arguments[param.name] for param in prop.params}
-        return self._formula(prop, Scope(names, step.after, step.before))
+        return self._formula(prop, prop.body, self._at(prop, step))
 
-    def _formula(self, prop: Property, at: Scope) -> z3.BoolRef:
+    def premise_of(self, prop: Property, step: Transition) -> z3.BoolRef:
+        """Whether a step property says something of the step."""
+        return self._formula(prop, prop.trigger, self._at(prop, step))
+
+    def _at(self, prop: Property, step: Transition) -> Scope:
+        names: dict[str, Value] = {param.name: step.arguments[param.name] for param in prop.params}
+        return Scope(names, step.after, step.before)
+
+    def _formula(self, prop: Property, part: Expr, at: Scope) -> z3.BoolRef:
         try:
-            return self.expressions.formula(prop.body, at)
+            return self.expressions.formula(part, at)
         except NotFirstOrder as error:
             raise error if error.at is not None else NotFirstOrder(error.problem, prop.at) from None
 

@@ -97,6 +97,20 @@ class Theory:
         """Any initial state."""
         return Formulas((*self.background, self.start.guard), {}, self.start)
 
+    def premised(self, prop: Property, names: Sequence[str]) -> Formulas:
+        """Any state that satisfies what is named, or step from one, of which the property says something."""
+        found = self.any_state(names)
+        if prop.kind != "step":
+            return attrs.evolve(found, facts=(*found.facts, self.encoding.premise(prop, self.before)))
+        steps = [self.step(action) for action in self.encoding.system.actions if prop.of in (None, action.name)]
+        ctx = self.encoding.universe.ctx
+        said = [conjunction([step.guard, self.encoding.premise_of(prop, step)], ctx) for step in steps]
+        return attrs.evolve(found, facts=(*found.facts, disjunction(said, ctx)))
+
+    def with_definitions(self, formulas: Formulas) -> Formulas:
+        """The same with what is true of every symbol that a definition gave so far."""
+        return attrs.evolve(formulas, facts=(*formulas.facts, *self.encoding.universe.definitions.values()))
+
     def falsified(self, prop: Property) -> Formulas:
         """Any state in which the invariant is false."""
         found = self.any_state(())
