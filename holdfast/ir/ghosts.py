@@ -1,7 +1,8 @@
 """Which ghosts a set of properties depends on; an engine may drop the others.
 
-Guards read no ghosts, so dropping one changes neither the runs of the protocol nor the value of a property that does
-not depend on it. It only joins states that differ in nothing else.
+No guard and no other variable depends on a ghost, and what a ghost is given lies within its bound, so it cuts no step
+(the compiler checks all three). So dropping one changes neither the runs of the protocol nor the value of a property
+that does not depend on it. It only joins states that differ in nothing else.
 """
 
 from __future__ import annotations

@@ -87,6 +87,22 @@ def test_scopes_are_read_in_order_with_sizes_and_budgets(build: Build) -> None:
     assert disagreement(system, "wide") is None
 
 
+def test_the_largest_sizes_and_budgets_are_taken(build: Build) -> None:
+    """A cell has room for 255 codes, so 254 is a size, a bound and a budget; 0 is a bound and a budget."""
+    system = build("""
+    class M(Table):
+        tiny = Scope({Node: 254, Stream: 1, Epoch: 254}, budgets={"tick": 254})
+        small = Scope({Node: 1, Stream: 1, Epoch: 0}, budgets={"tick": 0})
+
+        @action
+        def tick(self) -> None:
+            self.leader = None
+    """)
+
+    assert system.scopes["tiny"].sizes == {"Stream": 1, "Node": 254, "Epoch": 254}
+    assert [scope.budgets for scope in system.scopes.values()] == [{"tick": 254}, {"tick": 0}]
+
+
 def test_a_scope_of_the_extending_model_wins(build: Build) -> None:
     """A scope that is declared again replaces the inherited one."""
     system = build("class M(Table):\n    tiny = Scope({Node: 1, Stream: 1, Epoch: 1})\n")
