@@ -82,6 +82,28 @@ def without(suffix: str) -> Callable[[Path], None]:
     return delete
 
 
+def flipped(part: float) -> Callable[[Path], None]:
+    """Change one byte of every file of machine code, at that part of its length."""
+
+    def flip(cache: Path) -> None:
+        for path in files(cache, ".nbc"):
+            content = bytearray(path.read_bytes())
+            content[int((len(content) - 1) * part)] ^= 1
+            path.write_bytes(content)
+
+    return flip
+
+
+def exchanged(one: str, other: str) -> Callable[[Path], None]:
+    """Give a function the code of another one."""
+
+    def exchange(cache: Path) -> None:
+        [source], [target] = ([path for path in files(cache, ".nbc") if of in path.name] for of in (one, other))
+        target.write_bytes(source.read_bytes())
+
+    return exchange
+
+
 def folder_as_file(cache: Path) -> None:
     """A file stands where the folder of compiled code would be, so that nothing can be written."""
     for path in cache.rglob("__pycache__"):
@@ -98,16 +120,17 @@ def cache_as_file(cache: Path) -> None:
 SPOILT: dict[str, Callable[[Path], None]] = {
     "deleted": shutil.rmtree,
     "without machine code": without(".nbc"),
-    "without the index": without(".nbi"),
     "machine code cut short": cut_to(0.5, ".nbc"),
-    "machine code of one function cut short": cut_to(0.9, ".nbc", of=".expand-"),
-    "index of one function cut short": cut_to(0.9, ".nbi", of=".check-"),
-    "everything empty": cut_to(0, ".nbc", ".nbi", ".py"),
+    "machine code of one function cut short": cut_to(0.9, ".nbc", of=".expand."),
+    "a byte of machine code changed": flipped(0.5),
+    "the last byte of machine code changed": flipped(1),
+    "the code of one function in the place of another": exchanged(".move.", ".check."),
+    "everything empty": cut_to(0, ".nbc", ".py"),
     "no folder for machine code": folder_as_file,
     "no cache at all": cache_as_file,
 }
 
-RARE = ("without machine code", "without the index", "everything empty")
+RARE = ("without machine code", "everything empty", "the last byte of machine code changed")
 """What the others cover, unless Numba changes."""
 
 TEXT_ALONE: dict[str, Callable[[Path], None]] = {"missing": without(".py"), "cut short": cut_to(0.5, ".py")}
@@ -142,7 +165,7 @@ def test_a_broken_text_is_written_again(what: str, cache: Path) -> None:
 
 def test_a_mended_cache_serves_again(cache: Path) -> None:
     """Machine code that was compiled again takes the place of what could not be read."""
-    cut_to(0.5, ".nbc", ".nbi")(cache)
+    cut_to(0.5, ".nbc")(cache)
 
     assert compiled_by(started(cache)) > 0
     assert compiled_by(started(cache)) == 0

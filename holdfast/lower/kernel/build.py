@@ -2,8 +2,8 @@
 
 Numba keeps compiled functions beside the file they come from. So the generated text is written to a file of its own,
 named by a digest of the text and of what compiled it, and imported from there: a second start finds the machine code
-and compiles nothing. Where that folder cannot be used, a temporary one takes its place; what it holds and cannot be
-read is compiled again.
+and compiles nothing. Where that folder cannot be used, a temporary one takes its place; what it holds and is damaged
+is compiled again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import atexit
 import hashlib
 import importlib.util
 import os
+import pickle
 import platform
 import shutil
 import sys
@@ -24,9 +25,11 @@ from types import ModuleType
 from typing import Any
 
 import attrs
+import llvmlite
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
 
 from holdfast.lower.names import refuse_clashes
 
@@ -48,6 +51,12 @@ TEMPLATE_BEGINS = "# mypy: ignore-errors\n"
 _CODE = "__pycache__"
 """Where Numba keeps machine code, beside the text."""
 
+CODE_SUFFIX = ".nbc"
+"""How the names of files with machine code end."""
+
+CHECKSUM = 16
+"""How many bytes a checksum of machine code has."""
+
 CACHE_VARIABLE = "HOLDFAST_CACHE"
 """The environment variable that names another folder for compiled kernels."""
 
@@ -58,14 +67,10 @@ PREFIX = "kernel_"
 
 @attrs.frozen
 class Kept:
-    """One module as it lies on disk, with its machine code: what another machine needs to load it without compiling.
-
-    ``modified`` is the time of its text, by which Numba tells whether machine code belongs to a text.
-    """
+    """One module as it lies on disk, with its machine code: what another machine needs to load it without compiling."""
 
     name: str
     text: bytes
-    modified: int
     code: Mapping[str, bytes]
 
 
@@ -93,8 +98,8 @@ def kept() -> list[Kept]:
     found = []
     for name in sorted(name for name in sys.modules if name.startswith(PREFIX)):
         path = Path(str(sys.modules[name].__file__))
-        code = {file.name: file.read_bytes() for file in sorted((path.parent / _CODE).glob(f"{name}.*.nb?"))}
-        found.append(Kept(name, path.read_bytes(), path.stat().st_mtime_ns, code))
+        code = {file.name: file.read_bytes() for file in sorted((path.parent / _CODE).glob(f"{name}.*{CODE_SUFFIX}"))}
+        found.append(Kept(name, path.read_bytes(), code))
     return found
 
 
@@ -121,13 +126,13 @@ def _put(folder: Path, module: Kept) -> None:
     for path, data in code.items():
         _write(path, data)
     # The text comes last: where it is, its machine code is.
-    _write(text, module.text, module.modified)
+    _write(text, module.text)
 
 
 def _digest(text: str) -> str:
     """What the machine code depends on: the text, the intrinsics it uses, the compiler and the processor."""
     intrinsic = _source("memory.py")
-    versions = (numba.__version__, np.__version__, platform.python_version(), platform.machine())
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version(), platform.machine())
     return hashlib.blake2b("\0".join((text, intrinsic, *versions)).encode(), digest_size=12).hexdigest()
 
 
@@ -165,15 +170,49 @@ def _import(folder: Path, name: str, text: str) -> ModuleType:
         del sys.modules[name]
         raise
     compiled: list[Any] = [value for value in vars(module).values() if isinstance(value, Dispatcher)]
-    for function in compiled:
+    for function in (function for function in compiled if function._cache.cache_path is not None):
+        function._cache._cache_file = _CodeFiles(Path(function._cache.cache_path), f"{name}.{function.__name__}")
         function._cache = _Forgiving(function._cache)
     return module
+
+
+class _CodeFiles:
+    """The machine code of one function: a file for each signature and processor, in the place of Numba's own files.
+
+    Numba keeps no checksum, and one index for all signatures of a function, which two processes may write at once. Here
+    a file begins with a digest of the rest, and says what it holds: of a damaged one, or another's, nothing is loaded.
+    """
+
+    def __init__(self, folder: Path, function: str) -> None:
+        self._folder = folder
+        self._function = function
+
+    def _path(self, key: object) -> Path:
+        return self._folder / f"{self._function}.{_checksum(repr(key).encode()).hex()}{CODE_SUFFIX}"
+
+    def save(self, key: object, data: object) -> None:
+        """Keep the code of a signature."""
+        content = dumps((self._function, key, data))  # type: ignore[no-untyped-call]
+        _write(self._path(key), _checksum(content) + content)
+
+    def load(self, key: object) -> object:
+        """The code of a signature, or None."""
+        kept = self._path(key).read_bytes()
+        checksum, content = kept[:CHECKSUM], kept[CHECKSUM:]
+        if checksum != _checksum(content):
+            return None
+        function, known, data = pickle.loads(content)  # noqa: S301 - no more is trusted than the folder of all code
+        return data if (function, known) == (self._function, key) else None
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=CHECKSUM).digest()
 
 
 class _Forgiving:
     """Numba's cache of one function, but that what cannot be read is not there, and need not be written either.
 
-    Numba reads the machine code of a function when it is first called, and takes whole files for granted.
+    Numba reads the machine code of a function when it is first called, and takes its files for granted.
     """
 
     def __init__(self, cache: Any) -> None:
@@ -187,8 +226,6 @@ class _Forgiving:
         try:
             return self._cache.load_overload(signature, target)
         except Exception:  # noqa: BLE001 - whatever a broken file raises, compiling anew mends it
-            with suppress(OSError):
-                self._cache.flush()
             return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
@@ -197,10 +234,8 @@ class _Forgiving:
             self._cache.save_overload(signature, code)
 
 
-def _write(path: Path, data: bytes, modified: int | None = None) -> None:
+def _write(path: Path, data: bytes) -> None:
     """Put the file in place whole, so that another process never sees half of it."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     draft.write_bytes(data)
-    if modified is not None:
-        os.utime(draft, ns=(modified, modified))
     draft.replace(path)
