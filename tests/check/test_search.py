@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from holdfast.check.replay import Replayer, Script
 from holdfast.check.result import to_json
 from holdfast.check.search import search
 from holdfast.check.summary import render_result
@@ -526,6 +527,14 @@ def test_an_end_that_a_bound_makes_is_no_deadlock(compiled: Compiled) -> None:
     result = search(system, system.scopes["tiny"])
 
     assert (result.exit_code, result.figures.cut_ends) == (0, 1)
+
+
+def test_no_run_shows_a_deadlock_where_a_bound_cut_a_step(compiled: Compiled) -> None:
+    """Taken again, a run to such an end violates nothing; and one to a state without any step is a deadlock."""
+    twice, often = (Script((), (("up", ()),) * times) for times in (2, 3))
+    cut, stuck = (compiled(ENDING.format(limit=limit)) for limit in ("", 'require(self.n < N(2), "A-4")'))
+    assert Replayer(cut, cut.scopes["tiny"]).violated(often) is None
+    assert Replayer(stuck, stuck.scopes["tiny"]).violated(twice) == "deadlock"
 
 
 def test_deadlock_and_violation(compiled: Compiled) -> None:
