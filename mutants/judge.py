@@ -150,7 +150,7 @@ class Judge:
         options = ["-p", "mutants.trial", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist", "-q"]
         if stop:
             options.append("--exitfirst")
-        with self._lock:
+        with self._lock, (folder / "out").open("wb") as out:
             if self.stopped:
                 return _Ending(0, [], [], None)
             process = subprocess.Popen(
@@ -158,7 +158,7 @@ class Judge:
                 cwd=tree,
                 env=environment(tree) | {PLAN: str(plan_path), "TMPDIR": str(folder)},
                 stdin=subprocess.DEVNULL,
-                stdout=(folder / "out").open("wb"),
+                stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 pass_fds=[self._alive],
@@ -189,6 +189,8 @@ def profile(tree: Path) -> list[str]:
 
 def _ending(code: int, log: str) -> _Ending:
     events = [line.split(" ", 1) for line in log.splitlines()]
+    if wrong := [path for event, path in events if event == "wrong"]:
+        raise RuntimeError(f"tests of a copy of the tree would run on {wrong[0]}")
     ends = {kind: [test for event, test in events if event == kind] for kind in ("begun", "passed", "failed")}
     under_way = [test for test in ends["begun"] if test not in {*ends["passed"], *ends["failed"]}]
     return _Ending(code, ends["passed"], ends["failed"], under_way[0] if under_way else None)

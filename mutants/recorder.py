@@ -42,6 +42,7 @@ class Recorder:
         self._tests: dict[str, dict[str, Any]] = {}
         self._fixtures: dict[str, float] = {}
         self._reads: dict[str, set[str]] = {}
+        self._file = ""
         self._set_up: list[str] = []
         """The shared fixtures that the running test has set up."""
         self._coverage = coverage.Coverage(
@@ -82,8 +83,11 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """What runs now counts for this test, which finds no result that an earlier test left in a cache."""
-        _forget_results()
+        """What runs now counts for this test. Tests share cached results with those of the same file only."""
+        file = item.nodeid.partition("::")[0]
+        if file != self._file:
+            self._file = file
+            _forget_results()
         names = getattr(item, "fixturenames", ())
         self._tests[item.nodeid] = {"seconds": 0.0, "passed": True, "fixtures": list(names)}
         self._set_up.clear()
@@ -129,7 +133,7 @@ class Recorder:
 
 
 def _forget_results() -> None:
-    """Clear the caches of the tests' helper functions, so that each test shows what it needs."""
+    """Clear the caches of the tests' helper functions, so that each file of tests shows what it needs."""
     for name, module in list(sys.modules.items()):
         if name.startswith("tests.") and module is not None:
             for value in list(vars(module).values()):

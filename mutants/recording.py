@@ -59,17 +59,17 @@ def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
 
 def _make(root: Path, draft: Path, jobs: int) -> None:
     """Record into a folder: ``tree``, ``kernels`` and ``record.json``."""
-    tree, lines = draft / "tree", draft / "lines"
+    tree, lines, temporary = draft / "tree", draft / "lines", draft / "temporary"
     copy_tree(root, tree)
-    lines.mkdir()
-    (draft / "kernels").mkdir()
+    for folder in (lines, temporary, draft / "kernels"):
+        folder.mkdir()
     parallel = ["--numprocesses", str(jobs), "--dist=worksteal"] if jobs > 1 else ["-p", "no:xdist"]
     options = ["-p", "mutants.recorder", "-p", "no:cacheprovider", "-q", "-m", "not slow", "--tb=short"]
     ignored = [f"--ignore=tests/{name}" for name in LEFT_OUT]
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, *parallel, *profile(tree), *ignored, "tests"],
         cwd=tree,
-        env=environment(tree) | {FOLDER: str(lines)},
+        env=environment(tree) | {FOLDER: str(lines), "TMPDIR": str(temporary)},
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr.fileno(),
         start_new_session=True,
@@ -88,3 +88,4 @@ def _make(root: Path, draft: Path, jobs: int) -> None:
         (draft / "kernels").rmdir()
         (draft / "kernels-made").rename(draft / "kernels")
     shutil.rmtree(lines)
+    shutil.rmtree(temporary, ignore_errors=True)

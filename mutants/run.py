@@ -42,6 +42,9 @@ def run(
         judge = Judge(recorded.record, recorded.tree, recorded.kernels, Path(scratch))
         pool = ThreadPoolExecutor(jobs)
         try:
+            fastest = recorded.record.chosen(-1)[:1]
+            if judge.failing_without([recorded.record.tests[test] for test in fastest]):
+                raise RuntimeError(f"a test that passed fails in another copy of {recorded.tree}, without any fault")
             left = iter(enumerate(faults))
             under_way: dict[Future[Outcome], int] = {}
             while True:

@@ -12,8 +12,8 @@ from pathlib import Path
 from mutants.faults import Fault
 
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "mutants")
-NOT_TESTED = {"docs", "changelog.d"}
-"""Folders that no recorded test looks at."""
+NOT_TESTED = "changelog.d"
+"""The folder that no test looks at."""
 
 
 def copy_tree(root: Path, to: Path) -> None:
@@ -42,7 +42,7 @@ def _files(folder: Path) -> Iterator[Path]:
     entries = sorted(folder.iterdir())
     left_out = NOT_COPIED(str(folder), [entry.name for entry in entries])
     for entry in entries:
-        if entry.name in left_out or entry.name in NOT_TESTED:
+        if entry.name in left_out or entry.name == NOT_TESTED:
             continue
         if entry.is_dir():
             yield from _files(entry)

@@ -103,6 +103,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     plan = Plan.read(Path(os.environ[PLAN]))
     if Path(str(holdfast.__file__)).parents[1] != Path(plan.root):
+        Path(plan.log).write_text(f"wrong {holdfast.__file__}\n", encoding="utf-8")
         raise pytest.UsageError(f"tests of {plan.root} would run on {holdfast.__file__}")
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     threading.Thread(target=_die_with, args=(plan.alive,), daemon=True).start()

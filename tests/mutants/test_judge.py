@@ -1,0 +1,171 @@
+"""Judging faults of a small tree: noticed, unnoticed, endless, and by tests that would fail anyhow."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mutants.draw import draw
+from mutants.faults import Fault, faults_of
+from mutants.judge import Judge, Outcome
+from mutants.record import Record
+from mutants.report import Report, lines
+
+ROOT = Path(__file__).parents[2]
+BOTH, SAME, TOTAL = (f"tests/test_toy.py::test_{name}" for name in ("both", "same", "total"))
+RECORD = Record(
+    tests=[BOTH, SAME, TOTAL],
+    seconds=[0.0, 0.0, 0.0],
+    lines={
+        "holdfast/check/both.py": {5: 0b001},
+        "holdfast/ir/same.py": {5: 0b010},
+        "holdfast/lower/counting.py": dict.fromkeys(range(5, 10), 0b100),
+    },
+    reads={},
+    uses={},
+    failed=[],
+)
+
+
+def fault(root: Path, change: str) -> Fault:
+    """The fault of that change."""
+    folders = ("lower", "ir", "check")
+    (found,) = (each for folder in folders for each in faults_of(root, f"holdfast/{folder}") if each.change == change)
+    return found
+
+
+def judged(toy: Path, change: str, scratch: Path, least: float = 30) -> Outcome:
+    """The outcome of one fault."""
+    scratch.mkdir(exist_ok=True)
+    before = {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()}
+    outcome = Judge(RECORD, toy, scratch, scratch, least).judge(fault(toy, change))
+    assert {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()} == before
+    assert list(scratch.iterdir()) == []
+    return outcome
+
+
+def test_a_fault_is_noticed(toy: Path, tmp_path: Path) -> None:
+    """A test that reaches the fault fails; the tree keeps its files, and the copy is removed."""
+    outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
+    assert (outcome.noticed_by, outcome.how, outcome.ran, outcome.reaching) == (SAME, "failed", 1, 1)
+
+
+def test_a_fault_is_not_noticed(toy: Path, tmp_path: Path) -> None:
+    """All tests that reach the fault pass."""
+    outcome = judged(toy, "left and right -> left or right", tmp_path / "scratch")
+    assert (outcome.noticed_by, outcome.ran, outcome.reaching, outcome.left_out) == (None, 1, 1, 0)
+
+
+def test_a_loop_that_never_ends_is_noticed(toy: Path, tmp_path: Path) -> None:
+    """A test that exceeds its limit notices the fault, and its process is ended."""
+    outcome = judged(toy, "limit -= 1 -> pass", tmp_path / "scratch", least=1)
+    assert (outcome.noticed_by, outcome.how) == (TOTAL, "timed out")
+
+
+def test_a_fault_that_breaks_the_import_is_noticed(toy: Path, tmp_path: Path) -> None:
+    """If no test can be collected, the fault is noticed."""
+    (toy / "tests" / "conftest.py").write_text("from holdfast.ir.same import same\nassert same(1, 1)\n")
+    outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
+    assert (outcome.noticed_by, outcome.how) == ("", "not importable")
+
+
+def test_a_line_that_no_test_reaches(toy: Path, tmp_path: Path) -> None:
+    """Nothing runs, and the report says so."""
+    outcome = judged(toy, "left == 5 -> left != 5", tmp_path / "scratch")
+    assert (outcome.noticed_by, outcome.ran, outcome.reaching) == (None, 0, 0)
+    text = "\n".join(lines(Report(1, 1, [outcome], {}, frozenset(), []), toy))
+    assert "same.py:9 forgotten: comparison negated: no recorded test reaches it" in text
+
+
+def test_a_test_that_fails_anyhow_notices_nothing(toy: Path, tmp_path: Path) -> None:
+    """What only tests notice that fail on the sound tree too counts as not noticed."""
+    (toy / "tests" / "test_toy.py").write_text("def test_same():\n    assert False\n")
+    outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
+    unsound = Judge(RECORD, toy, tmp_path / "scratch", tmp_path / "scratch").failing_without([SAME])
+    report = Report(1, 1, [outcome], {}, frozenset(unsound), [])
+    assert unsound == {SAME}
+    assert (report.share([outcome]), report.exit_code) == (0, 10)
+
+
+def outcome_of(toy: Path, change: str, by: str | None) -> Outcome:
+    """An outcome that nobody had to find."""
+    return Outcome(fault(toy, change), by, "failed" if by else "", 1, 1, 0)
+
+
+def test_declared_faults_do_not_count(toy: Path) -> None:
+    """A declared fault is left out of the share, and shown with its reason; if it is noticed, the report says so."""
+    missed, noticed = (
+        outcome_of(toy, "left == right -> left != right", None),
+        outcome_of(toy, "left and right -> left or right", BOTH),
+    )
+    known = {missed.fault.identity: "no caller asks", noticed.fault.identity: "wrong"}
+    report = Report(1, 2, [missed, noticed], known, frozenset(), [])
+    text = "\n".join(lines(report, toy))
+    assert report.exit_code == 0
+    assert "same.py:5 same: comparison negated: no caller asks" in text
+    assert f"both.py: declared, but noticed by {BOTH}: left and right -> left or right" in text
+    assert Report(1, 2, [missed, noticed], {}, frozenset(), []).exit_code == 10
+
+
+def test_a_run_that_is_not_finished_is_no_success(toy: Path) -> None:
+    """If time ran out before all faults were judged, the exit code is 20, however many were noticed."""
+    noticed = outcome_of(toy, "left and right -> left or right", BOTH)
+    assert Report(1, 2, [noticed], {}, frozenset(), []).exit_code == 20
+
+
+def test_who_reaches_what(toy: Path) -> None:
+    """A line is reached by who runs it, a file that is read as text by who reads it, a constant by who uses it."""
+    record = Record([BOTH, SAME], [2.0, 1.0], {"holdfast/ir/same.py": {5: 1}}, {"holdfast/ir/same.py": 2}, {"X": 1}, [])
+    inside = fault(toy, "left == right -> left != right")
+    assert record.chosen(record.reaching(inside)) == [1, 0]
+    outside = next(iter(faults_of(toy, "holdfast/ir")))
+    assert outside.at_import == ()
+    (toy / "holdfast" / "ir" / "same.py").write_text("X = 1\n")
+    (at_import, _) = faults_of(toy, "holdfast/ir")
+    assert (at_import.at_import, record.reaching(at_import)) == (("X",), 3)
+
+
+def command(toy: Path, *more: str) -> subprocess.Popen[str]:
+    """The tool at work on the small tree."""
+    options = ["--root", str(toy), "--faults", "3", "--jobs", "2", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "mutants", *options],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(toy.parent)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_the_whole_of_it(toy: Path) -> None:
+    """The tool records the tests, judges the faults, and names what was not noticed."""
+    process = command(toy, "--json", str(toy.parent / "found.json"))
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, "3 of 3 faults judged" in out) == (10, True), err
+    assert all(f"{each.file}:{each.lines[0]}" in err for each in draw(toy, 1, 3))
+    assert "no recorded test reaches it" in out
+    assert (toy.parent / "found.json").is_file()
+    assert sorted(path.name for path in toy.iterdir()) == [".mutants", "holdfast", "pyproject.toml", "tests"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_reports_what_it_has(toy: Path, number: int) -> None:
+    """Ctrl-C and SIGTERM end the run with 130 and the outcomes so far, and leave no copy behind."""
+    process = command(toy)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "1 of 3" in line:
+            process.send_signal(number)
+            break
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "of 3 faults judged" in out
+    assert sorted(path.name for path in toy.parent.iterdir()) == ["toy"]
