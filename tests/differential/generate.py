@@ -74,6 +74,8 @@ class Action:
 
     name: str
     params: tuple[tuple[str, str], ...]
+    mark: str
+    """Its decorator, which an action that overrides it has as well."""
 
 
 class Writer(Bodies):
@@ -108,7 +110,7 @@ class Writer(Bodies):
             self.write_action(self.choices.one(parts), f"act{number + 1}")
         if extends and self.choices.chance(40):
             overridden = self.choices.one(self.actions)
-            whole.methods[overridden.name] = self.action(overridden.name, overridden.params, "@action")
+            whole.methods[overridden.name] = self.action(overridden.name, overridden.params, overridden.mark)
         if self.choices.chance(40):
             replaced = self.choices.one(self.actions)
             mark = f'@variant("{self.choices.one(("swift", "slow"))}", replaces="{replaced.name}")'
@@ -242,7 +244,7 @@ class Writer(Bodies):
         params = self.some_params(3)
         mark = self.choices.one(("@action", "@action", '@action(idempotent="INV-15")'))
         part.methods[name] = self.action(name, params, mark)
-        self.actions.append(Action(name, params))
+        self.actions.append(Action(name, params, mark))
 
     def action(self, name: str, params: tuple[tuple[str, str], ...], mark: str) -> Method:
         """The lines of an action."""
