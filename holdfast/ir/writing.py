@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.ir.expr import (
+    TRUE,
     And,
     Arithmetic,
     Compare,
@@ -70,8 +71,12 @@ def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kin
             return f"{_within(then, CHOICE)} if {_within(test, CHOICE)} else {_within(orelse, CHOICE)}", CHOICE
         case Quantified():
             return _quantified(expr), ATOM
-        case Fold(kind, var, domain, where, value):
-            return f"{kind}({written(value)} for {var} in {domain} if {written(where)})", ATOM
+        case Fold("count", var, domain, where):
+            return f"count({written(where)} for {var} in {domain})", ATOM
+        case Fold(kind, var, domain, where, value, default):
+            condition = "" if where == TRUE else f" if {written(where)}"
+            values = f"{written(value)} for {var} in {domain}{condition}"
+            return f"sum({values})" if kind == "sum" else f"{kind}(({values}), default={written(default)})", ATOM
         case Arithmetic(op, args):
             if op in ("min", "max", "abs"):
                 return f"{op}({', '.join(map(written, args))})", ATOM
