@@ -41,7 +41,7 @@ def mutants(
     Ends with 0 if at least 90 % are noticed in each of the folders, with 10 if not; with 20 if time ran out before
     all were judged, with 130 after Ctrl-C.
     """
-    console, begun = Console(stderr=True, highlight=False, soft_wrap=True, markup=False), now()
+    console, begun = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False), now()
     root = root.resolve()
     planned = draw(root, seed, faults)
     if drawn:

@@ -26,6 +26,9 @@ FOLDER = "MUTANTS_RECORD"
 CONTEXT = "MUTANTS_CONTEXT"
 """The environment variable with the context of a process that a test starts."""
 
+STARTS_SPARK = "cluster"
+"""The fixture of tests that take a session on Spark. They are not recorded."""
+
 SITE = "import coverage\n\ncoverage.process_startup()\n"
 SETTINGS = "[run]\nsource = {source}\ndata_file = {data}\nparallel = true\ncontext = ${{{context}}}\n"
 
@@ -69,6 +72,10 @@ class Recorder:
         os.environ[CONTEXT] = context
         self._coverage.switch_context(context)
         return former
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out the tests that need Spark."""
+        items[:] = [item for item in items if STARTS_SPARK not in getattr(item, "fixturenames", ())]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:

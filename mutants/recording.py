@@ -22,8 +22,9 @@ from mutants.tree import copy_tree, fingerprint
 KEPT = ".mutants"
 """The folder in the checkout; Git ignores it."""
 
-LEFT_OUT = ("benchmarks", "docs", "repo", "spark")
-"""Folders of tests that are not recorded: they start Spark, or judge texts and not the engine."""
+SPARK = ("accidents", "campaign_cli", "campaign_spark", "session")
+LEFT_OUT = ("benchmarks", "docs", "repo", *(f"spark/test_{name}.py" for name in SPARK))
+"""Tests that are not recorded: they start Spark, or judge texts and not the engine."""
 
 
 @attrs.frozen
