@@ -83,7 +83,8 @@ def test_what_is_asked_for_alone_proves_what_it_needs(compiled: Compiled) -> Non
         ("never_high", "never_middle", "also_high"), "not_inductive"
     )
     mended = compiled(CHAIN + false + "@lemma\ndef never_low(self) -> bool:\n    return not self.low\n")
-    assert set(verdicts(mended).values()) == {"proved"}
+    # All is shown; but with that lemma nobody ever leaps, which is said.
+    assert set(verdicts(mended).values()) == {"vacuous"}
 
 
 def test_an_order_of_lemmas_changes_no_verdict() -> None:
@@ -196,3 +197,64 @@ def test_a_question_takes_no_longer_than_is_left() -> None:
     now[0] = 6.0
     with pytest.raises(Spent):
         askers.allowed(20.0)
+
+
+# Names and premises ----------------------------------------------------------------------------------------------
+
+SHADOW = """
+low: bool
+high: bool
+@init
+def all_down(self) -> None:
+    self.low = False
+    self.high = False
+@action(idempotent="SH-10")
+def sink(self, n: Node) -> None:
+    self.high = self.low
+    self.low = self.high
+@action
+def rise(self, n: Node) -> None:
+    self.low = not self.low
+@action(idempotent="SH-11")
+def leap(self, n: Node) -> None:
+    if self.low:
+        self.high = not self.high
+@lemma
+def leap_idempotent(self) -> bool:
+    return not self.low
+"""
+"""``leap`` is idempotent only while ``low`` is False, which a lemma says that is false, and named like that claim."""
+
+
+def test_a_lemma_named_like_an_idempotence_is_asked_for(compiled: Compiled) -> None:
+    """What the idempotence needs is not taken for proved because it is called like it."""
+    result = prove(compiled(SHADOW), properties=["SH-11"], cores=0, searched=False, suggest=False)
+    assert result.verdict == "not_inductive"
+    assert [(proof.claim.name, proof.claim.kind) for proof in result.properties] == [
+        ("@leap_idempotent", "idempotent"),
+        ("leap_idempotent", "lemma"),
+    ]
+    assert "proved" not in {proof.verdict for proof in result.properties}
+
+
+def test_runs_from_no_start_say_nothing(compiled: Compiled) -> None:
+    """Where assumptions leave no initial state there is nothing within any depth, and that is no answer."""
+    body = """
+    near: Rel[Node]
+    seen: bool
+    @init
+    def begin(self) -> None:
+        self.seen = False
+    @action
+    def see(self, n: Node) -> None:
+        self.seen = True
+    @assume
+    def impossible(self) -> bool:
+        return all(self.near[n] and not self.near[n] for n in Node)
+    @invariant
+    def blind(self) -> bool:
+        return not self.seen
+    """
+    result = unroll(compiled(body), 1, cores=0)
+    assert (result.verdict, result.exit_code) == ("unknown", 20)
+    assert "no initial state" in result.text()

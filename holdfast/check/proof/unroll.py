@@ -120,6 +120,9 @@ def unroll(
         except KeyboardInterrupt:
             # In the midst of a question that this process asks Z3 itself.
             return DepthResult(system.name, "unknown", steps, askers.asked, reason=INTERRUPTED)
+        if isinstance(start := logic.size(lambda theory: theory.starts()), NotFound):
+            reason = f"there is no initial state up to size {start.largest}, so that this would say nothing"
+            return DepthResult(system.name, "unknown", 0, askers.asked, reason=reason)
         return DepthResult(system.name, "none_within", depth, askers.asked)
 
 

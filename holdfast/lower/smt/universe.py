@@ -142,7 +142,12 @@ class Universe(ABC):
 
     def settled(self, value: Plain, kind: PlainType | NumberType) -> z3.ExprRef:
         """A value as a term; a number known now becomes one of the type."""
-        return self.number(value, self.sort(kind)) if isinstance(value, int) else value
+        sort = self.sort(kind)
+        if isinstance(value, int):
+            return self.number(value, sort)
+        if value.sort() != sort:
+            raise NotFirstOrder(f"a value of {value.sort()} meets one of {sort}")
+        return value
 
     def paired(self, left: Plain, right: Plain) -> tuple[z3.ExprRef, z3.ExprRef]:
         """Two values as terms of one sort."""
