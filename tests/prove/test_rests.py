@@ -258,3 +258,46 @@ def test_runs_from_no_start_say_nothing(compiled: Compiled) -> None:
     result = unroll(compiled(body), 1, cores=0)
     assert (result.verdict, result.exit_code) == ("unknown", 20)
     assert "no initial state" in result.text()
+
+
+COUNTED = """
+inside: Rel[Node]
+@init
+def empty(self) -> None:
+    self.inside.fill(False)
+@action
+def enter(self, n: Node) -> None:
+    require(count(self.inside[m] for m in Node) < LIMIT, "CO-01")
+    self.inside[n] = True
+@invariant
+def few(self) -> bool:
+    return count(self.inside[m] for m in Node) <= LIMIT
+"""
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_elements_that_are_counted_are_all_different(compiled: Compiled, limit: int) -> None:
+    """No element counts twice: with fewer than the limit one more may enter, and with one fewer still the same."""
+    assert verdicts(compiled(COUNTED.replace("LIMIT", str(limit)))) == {"few": "proved"}
+    more = COUNTED.replace("< LIMIT", f"<= {limit}").replace("LIMIT", str(limit))
+    assert verdicts(compiled(more)) == {"few": "not_inductive"}
+
+
+def test_idempotence_compares_optionals(compiled: Compiled) -> None:
+    """What goes to and fro between None and a value is not idempotent."""
+    body = """
+    owner: Node | None
+    @init
+    def nobody(self) -> None:
+        self.owner = None
+    @action(idempotent="OW-10")
+    def turn(self, n: Node) -> None:
+        if self.owner is None:
+            self.owner = n
+        else:
+            self.owner = None
+    @action(idempotent="OW-11")
+    def seize(self, n: Node) -> None:
+        self.owner = n
+    """
+    assert verdicts(compiled(body)) == {"turn_idempotent": "not_inductive", "seize_idempotent": "proved"}
