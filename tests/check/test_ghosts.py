@@ -21,6 +21,7 @@ BODY = """
     decider: Ghost[bool]
     first: Ghost[bool]
     place: Ghost[N]
+    where: Ghost[N]
     chosen: Ghost[bool]
     tiny = Scope({N: 2})
     @init
@@ -36,10 +37,12 @@ BODY = """
         self.decider = False
         self.first = True
         self.place = N(0)
+        self.where = N(0)
         self.chosen = self.first
     @action
     def record(self, n: N) -> None:
-        known = self.through
+        seen = self.through
+        known = not seen
         if self.guard:
             for m in N:
                 self.read[m] = self.source[m] and known
@@ -50,6 +53,7 @@ BODY = """
             self.filled.fill(self.filler)
         if self.n == N(0):
             self.n = N(1)
+            self.filled[self.where] = True
         elif self.filled[self.place]:
             self.filler = True
         else:
@@ -87,8 +91,8 @@ BODY = """
         (["reads"], {"read", "source", "guard", "through"}),
         (["reads_source"], {"source"}),
         (["reads_nothing"], set()),
-        (["reads_filled"], {"filled", "filler", "decider", "place"}),
-        (["reads_chosen"], {"chosen", "first", "filled", "filler", "decider", "place"}),
+        (["reads_filled"], {"filled", "filler", "decider", "place", "where"}),
+        (["reads_chosen"], {"chosen", "first", "filled", "filler", "decider", "place", "where"}),
         (["goal_reads"], {"decider"}),
         ([], set()),
         (["reads_source", "reads_nothing", "reads"], {"read", "source", "guard", "through"}),
