@@ -309,15 +309,28 @@ def classes_of_scopes(model: type) -> dict[str, type]:
 
 
 def _element_names(system: System, scope: Scope) -> dict[str, tuple[str, ...]]:
-    """How the elements of each Sort are called: ``n1``, ``n2``; by the whole name where two Sorts share a prefix."""
+    """How the elements of each Sort are called: ``n1``, ``n2``; by the whole name where two Sorts share a prefix.
+
+    Raises UsageError if two elements would be called the same.
+    """
     classes = classes_of_scopes(system.python)
     prefixes = {
         sort.name: getattr(classes.get(sort.name), "prefix", "") or sort.name[0].lower() for sort in system.sorts
     }
     shared = {prefix for prefix, times in Counter(prefixes.values()).items() if times > 1}
-    return {
+    elements = {
         name: tuple(
             f"{name.lower() if prefix in shared else prefix}{number + 1}" for number in range(scope.sizes[name])
         )
         for name, prefix in prefixes.items()
     }
+    owners: dict[str, str] = {}
+    for sort, names in elements.items():
+        for name in names:
+            # Two things of one name: a run could not be read again, and TLC would take them for one.
+            if owners.setdefault(name, sort) != sort:
+                raise UsageError(
+                    f"scope {scope.name}: an element of {owners[name]} and one of {sort} are both called {name}; give "
+                    f'one of them another prefix: class {sort}(Sort, prefix="x")'
+                )
+    return elements

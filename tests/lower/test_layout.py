@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
 from holdfast.ir.system import Scope, System
 from holdfast.ir.types import BOOL, EnumType, IntType, NatType, OptionalType, SortType
 from holdfast.lower.layout import Layout
@@ -116,6 +120,32 @@ def test_sorts_with_one_letter_go_by_their_names(layout: Layout, streams: System
     assert layout.elements["Node"] == ("node1", "node2")
     assert layout.elements["Nest"] == ("nest1", "nest2")
     assert layout.elements["Proc"] == ("proc1", "proc2", "proc3")
+
+
+PREFIXES = """
+from holdfast.lang import Model, Rel, Scope, Sort, init
+
+class Broker(Sort, prefix="b"): ...
+class Bucket(Sort, prefix="b1"): ...
+
+class M(Model):
+    up: Rel[Broker, Bucket]
+    tiny = Scope({Broker: 9, Bucket: 2})
+    wide = Scope({Broker: 11, Bucket: 1})
+    @init
+    def begin(self) -> None:
+        self.up.fill(False)
+"""
+
+
+def test_two_elements_of_one_name_are_refused(tmp_path: Path) -> None:
+    """The eleventh element of prefix b and the first of prefix b1 would both be b11."""
+    path = tmp_path / "prefixes.py"
+    path.write_text(PREFIXES)
+    system = compile_model(load_model(str(path)))
+    assert Layout(system, system.scopes["tiny"]).elements["Bucket"] == ("b11", "b12")
+    with pytest.raises(UsageError, match=r"wide: .* Broker and one of Bucket are both called b11; give .* prefix"):
+        Layout(system, system.scopes["wide"])
 
 
 def test_bits_are_what_the_codes_need(streams: System) -> None:
