@@ -75,7 +75,8 @@ def starts_nowhere(case: Case) -> bool:
 
 def judged(case: Case, found: Result, what: str) -> Iterator[str]:
     """What is violated and reached, and in how many steps."""
-    said: dict[Claim, int] = {(trace.shown.kind, trace.shown.name): trace.length for trace in found.findings}
+    # What no property states has an @ before its name where a property is called so.
+    said = {(trace.shown.kind, trace.shown.name.removeprefix("@")): trace.length for trace in found.findings}
     said |= {("witness", each.claim.name): each.trace.length for each in found.witnesses if each.trace is not None}
     if said != case.verdicts:
         yield f"{what}: {shown(said)}; by hand {shown(case.verdicts)}"
@@ -183,22 +184,24 @@ def live_letters(mine: LiveResult, other: LiveResult) -> Iterator[str]:
 
 
 def liveness(case: Case) -> Iterator[str]:
-    """Each leads-to: which are violated; where a bound cut a fair step, no answer is the right one."""
+    """Each leads-to: which are violated; and no answer where one is only if what a bound cut counts as impossible."""
     owed = case.plain.of_kind("leads_to")
     if not owed or starts_nowhere(case):
         return
     found = live(case.system, case.scope, engine="interpreter")
     fair = fairness(case.plain, case.graph)
-    wrong = {
-        prop.name
-        for prop in owed
-        if any(violated(case.graph, fair, prop, args, cautious=True) for args in case.plain.values(prop.types))
-    }
+    wrong, either_way = (
+        {
+            prop.name
+            for prop in owed
+            if any(violated(case.graph, fair, prop, args, cautious=cautious) for args in case.plain.values(prop.types))
+        }
+        for cautious in (True, False)
+    )
     said = {trace.shown.name for trace in found.findings}
     if said != wrong:
         yield f"live: {sorted(said)} violated; by hand {sorted(wrong)}"
-    cut = any(fair.cut)
-    verdict = "violated" if wrong else "inconclusive" if cut else "exhausted"
+    verdict = "violated" if wrong else "inconclusive" if either_way else "exhausted"
     if found.verdict != verdict:
         yield f"live: {found.verdict}; by hand {verdict}"
 
@@ -218,9 +221,12 @@ def proofs(case: Case) -> Iterator[str]:
     wrong = {name: steps for (kind, name), steps in case.verdicts.items() if kind not in ("witness", *DEADLOCK)}
     for result in found.searched:
         for trace in result.findings:
-            if wrong.get(trace.shown.name) != trace.length:
+            if wrong.get(trace.shown.name.removeprefix("@")) != trace.length:
                 yield f"prove: {trace.shown.name} violated in {trace.length} steps; by hand {shown(case.verdicts)}"
-    proved = {proof.claim.name for proof in found.properties if proof.verdict == "proved"}
+    for proof in found.properties:
+        if proof.verdict not in ("proved", "violated", "not_inductive", "unknown"):
+            yield f"prove: {proof.claim.name} is {proof.verdict}"
+    proved = {proof.claim.name.removeprefix("@") for proof in found.properties if proof.verdict == "proved"}
     if not proved:
         return
     for mark in (without_budgets(case.mark), *larger(case)):

@@ -1,0 +1,172 @@
+"""The faults that engines once had, put back one at a time: each undoes what was mended, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+import pytest
+
+from holdfast.check import checkpoint
+from holdfast.check.mutate import bench
+from holdfast.ir import system
+from holdfast.ir.compile import checks, expressions, model
+from holdfast.ir.expr import Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wrap
+from holdfast.ir.types import NatType, NumberType, OptionalType
+from holdfast.lower.kernel import build, source
+from holdfast.lower.smt import unbounded
+from holdfast.lower.tla import expressions as tla_expressions
+
+Patch = pytest.MonkeyPatch
+
+
+# Proofs -------------------------------------------------------------------------------------------------------------
+
+
+def negative_literals(patch: Patch) -> None:
+    """A negative number becomes a constant of a Nat that is only compared, of which all values are at least 0."""
+    real = unbounded._is_simple
+    patch.setattr(unbounded, "_is_simple", lambda expr: isinstance(expr, Lit) or real(expr))
+    patch.setattr(unbounded.Unbounded, "number", _any_number)
+
+
+def _any_number(universe: Any, value: int, sort: Any) -> Any:
+    if sort.kind() == unbounded.z3.Z3_INT_SORT:
+        return unbounded.z3.IntVal(value, universe.ctx)
+    return unbounded.z3.Const(f"{sort.name()}.{value}", sort)
+
+
+def endless_numbers(patch: Patch) -> None:
+    """A Nat that is computed with has no greatest value, and yet a greatest one of all that there are."""
+
+    def within(universe: Any, value: Any, kind: Any) -> Any:
+        if isinstance(kind, NatType) and kind.name in universe.computed:
+            return value >= 0
+        return real(universe, value, kind)
+
+    real = unbounded.Unbounded.within
+    patch.setattr(unbounded.Unbounded, "within", within)
+
+
+def shared_symbols(patch: Patch) -> None:
+    """The name of a symbol is the model's names, glued together."""
+    from holdfast.lower.smt import symbols  # noqa: PLC0415 - a tree before the mend has no such file
+
+    def glued(symbol: Any) -> str:
+        if symbol.role in ("field", "argument"):
+            return ".".join((*(("self",) if symbol.role == "field" else ()), *symbol.parts)) + symbol.mark
+        return plain(symbol)
+
+    plain = symbols.Symbol.__str__
+    patch.setattr(symbols.Symbol, "__str__", glued)
+    patch.setattr(symbols.Symbols, "_named", _noted)
+
+
+def _noted(table: Any, symbol: Any) -> str:
+    table._meanings.setdefault(str(symbol), symbol)
+    return str(symbol)
+
+
+# The kernel, checkpoints, mutants -----------------------------------------------------------------------------------
+
+
+def kernel_names(patch: Patch) -> None:
+    """A function of the kernel is called after its action, and one of every step ``of_all``."""
+    patch.setattr(source.Source, "name", lambda _, family, action: f"{family}_{action.name if action else 'of_all'}")
+    patch.setattr(build, "refuse_clashes", lambda text: text, raising=False)
+
+
+def any_checkpoint(patch: Patch) -> None:
+    """A checkpoint does not say what the scope was."""
+    real = checkpoint.header_of
+    kept = ("version", "model", "scope", "fingerprint", "kernel", "keep_going")
+    patch.setattr(checkpoint, "header_of", lambda search: {k: v for k, v in real(search).items() if k in kept})
+
+
+def listed_steps(patch: Patch) -> None:
+    """Two graphs are the same if their steps are listed in the same order."""
+    patch.setattr(bench, "_same_steps", lambda one, two: one == two, raising=False)
+
+
+# The compiler -------------------------------------------------------------------------------------------------------
+
+
+def silent_overrides(patch: Patch) -> None:
+    """An override without a decorator drops what it overrides."""
+    patch.setattr(model, "check_overrides", lambda cls, source: None, raising=False)
+
+
+def computed_ghosts(patch: Patch) -> None:
+    """Whether a number is computed is looked up in no local."""
+    patch.setattr(checks, "is_computed", lambda value, _: any(map(_is_number, _results(value))), raising=False)
+
+
+def computed_keys(patch: Patch) -> None:
+    """A key is computed if its type says so."""
+    patch.setattr(expressions, "is_computed", lambda value, _: _is_number(value), raising=False)
+
+
+def _is_number(value: Expr) -> bool:
+    return isinstance(value.type, NumberType)
+
+
+def _results(value: Expr) -> Iterable[Expr]:
+    match value:
+        case Wrap(arg=arg):
+            yield from _results(arg)
+        case IfElse(then=then, orelse=orelse):
+            yield from (*_results(then), *_results(orelse))
+        case _:
+            yield value
+
+
+def one_name(patch: Patch) -> None:
+    """A deadlock is called like a property of that name."""
+    patch.setattr(system.System, "claim_name", lambda _, name: name, raising=False)
+
+
+# TLA+ ---------------------------------------------------------------------------------------------------------------
+
+
+def dropped_tests(patch: Patch) -> None:
+    """Of two Optionals that are compared, neither is tested for None."""
+
+    def without(_: object, args: Iterable[Expr]) -> list[Expr]:
+        every = list(args)
+        known = [
+            side.arg
+            for arg in every
+            if isinstance(arg, Compare) and arg.op == "=="
+            for side, other in ((arg.left, arg.right), (arg.right, arg.left))
+            if isinstance(side, Unwrap) and not isinstance(other.type, OptionalType)
+        ]
+        return [
+            arg for arg in every if not (isinstance(arg, Not) and isinstance(arg.arg, IsNone) and arg.arg.arg in known)
+        ]
+
+    patch.setattr(tla_expressions.Expressions, "without_tests", without)
+
+
+@attrs.frozen
+class Fault:
+    """A fault, the engine that shows it, and among which models."""
+
+    plant: Callable[[Patch], None]
+    engine: str
+    seeds: range
+
+
+FAULTS = (
+    Fault(negative_literals, "prove", range(330, 350)),
+    Fault(endless_numbers, "prove", range(290, 305)),
+    Fault(shared_symbols, "prove", range(1, 400)),
+    Fault(kernel_names, "kernel-text", range(1, 400)),
+    Fault(any_checkpoint, "resume", range(160, 210)),
+    Fault(listed_steps, "mutate", range(130, 140)),
+    Fault(silent_overrides, "interpreter", range(270, 290)),
+    Fault(computed_ghosts, "interpreter", range(115, 160)),
+    Fault(computed_keys, "interpreter", range(170, 180)),
+    Fault(one_name, "interpreter", range(1, 400)),
+    Fault(dropped_tests, "tlc", range(1, 100)),
+)
