@@ -22,9 +22,9 @@ from mutants.trial import PLAN, Plan
 
 TOOL = Path(__file__).parents[1]
 
-FIRST, SECONDS = 5.0, 60.0
+FIRST, SECONDS = 5.0, 120.0
 """Tests that take so many seconds together run first, and tests of so many seconds at most run in all."""
-WALL = 150.0
+WALL = 240.0
 """No test of a fault begins later than so many seconds after the first, however slow the fault makes the engine."""
 SLOWER, LEAST = 10.0, 30.0
 """A test may take so many times longer than without the fault, or so many seconds."""

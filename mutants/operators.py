@@ -43,6 +43,8 @@ OPPOSITE: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
     ast.RShift: ast.LShift,
 }
+LARGE = 100
+"""Numbers beyond are limits of effort, sizes of buffers and codes: nobody writes 19,999 for 20,000."""
 FUNCTIONS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 WORDS = {"and": "or", "or": "and", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-"}
 WORDS |= {"-": "+", "min": "max", "max": "min", "/\\": "\\/", "\\/": "/\\", r"\A": r"\E", r"\E": r"\A", "&": "|"}
@@ -93,7 +95,7 @@ def constant(node: ast.Constant) -> Iterator[Replacement]:
     value = node.value
     if isinstance(value, bool):
         yield "True/False swapped", ast.Constant(not value)
-    elif isinstance(value, int):
+    elif isinstance(value, int) and value <= LARGE:
         yield "constant off by one", ast.Constant(value + 1)
         if value > 0:
             yield "constant off by one", ast.Constant(value - 1)
