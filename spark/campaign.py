@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from holdfast import __version__
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
+from holdfast.check.select import DEADLOCK
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from spark.cases import Target
@@ -96,6 +97,7 @@ def begin(storage: Storage, config: Config, system: System) -> None:
         "holdfast": __version__,
         "fingerprint": system.fingerprint_in(system.scope(config.scope)),
         "model": system.name,
+        "deadlock": system.claim_name(DEADLOCK),
         "config": config.to_json(),
         "actions": [action.name for action in system.actions],
     }

@@ -54,7 +54,7 @@ def status(place: str, /, *, s3: str | None = None) -> int:
     begun = read_campaign(storage)
     summary = summarise(storage)
     say(render_status(summary, os.cpu_count()))
-    return exit_code(summary, begun.config, None)
+    return exit_code(summary, begun.config, None, begun.deadlock)
 
 
 def report(place: str, /, *, html: Path | None = None, s3: str | None = None, reports: Reports = NO_REPORTS) -> int:
@@ -85,7 +85,7 @@ def report(place: str, /, *, html: Path | None = None, s3: str | None = None, re
     else:
         storage.write(PAGE, page.encode())
     say(f"The page is {html or storage.name.rstrip('/') + '/' + PAGE}.")
-    code = exit_code(summary, begun.config, None)
+    code = exit_code(summary, begun.config, None, begun.deadlock)
     if any(reports.given.values()):
         config = begun.config
         system = remove_rules(compile_model(load_model(config.target), variants=config.variants), config.removed)

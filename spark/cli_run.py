@@ -201,7 +201,7 @@ def _go_on(
     return code
 
 
-def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str = NO_STEP) -> int:
+def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str) -> int:
     """As of a walk: what was found counts, however much is missing; ``deadlock`` is what the model calls one."""
     if summary.violations:
         return DEADLOCK if all(finding.property == deadlock for finding in summary.findings) else VIOLATED

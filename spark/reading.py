@@ -33,6 +33,7 @@ class Begun:
 
     config: Config
     model: str
+    deadlock: str
     fingerprint: str
     holdfast: str
     actions: tuple[str, ...]
@@ -50,7 +51,7 @@ def read_campaign(storage: Storage) -> Begun:
             f"has version {VERSION}"
         )
     config = read_config(storage.name, row["config"])
-    return Begun(config, row["model"], row["fingerprint"], row["holdfast"], tuple(row["actions"]))
+    return Begun(config, row["model"], row["deadlock"], row["fingerprint"], row["holdfast"], tuple(row["actions"]))
 
 
 def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VERSION = 1
+VERSION = 2
 """Of all schemas together: a change of any is another one, and no command mixes two."""
 
 STATE_BITS = 1 << 16
@@ -42,6 +42,7 @@ CAMPAIGN = pa.schema(
         holdfast=TEXT,  # the version that began the campaign
         fingerprint=TEXT,  # of the model, with its variants and without its rules
         model=TEXT,  # the model's name
+        deadlock=TEXT,  # what findings of the model call a state without a step
         config=TEXT,  # what was asked, as JSON: config.Config
         actions=pa.list_(TEXT),  # of the model, in its order
     )

@@ -129,6 +129,7 @@ def campaign_row(sample: Sample) -> dict[str, Any]:
         "holdfast": "0.9",
         "fingerprint": sample.fingerprint,
         "model": sample.model,
+        "deadlock": "deadlock",
         "config": config.to_json(),
         "actions": list(sample.actions),
     }

@@ -60,6 +60,47 @@ def test_a_finding_is_shown_and_replays(holdfast: Run, tmp_path: Path) -> None:
     assert shown in replayed.out
 
 
+def test_an_invariant_called_deadlock_is_no_deadlock(holdfast: Run, tmp_path: Path) -> None:
+    """A campaign that met that invariant alone ends with 12 and not with 11, also when its tables are read again."""
+    model = tmp_path / "clock.py"
+    model.write_text(CLOCK)
+    words = ["campaign", "run", "--target", model, "--scope", "tiny", "--traces", 200, "--seed", 7]
+    assert holdfast(*words, "--out", tmp_path / "a").code == 12
+    assert holdfast("campaign", "status", tmp_path / "a").code == 12
+
+    stuck = tmp_path / "stuck.py"
+    stuck.write_text(CLOCK.replace("!= Hour(2)", "<= Hour(2)").replace("== Hour(2)", "== Hour(1)"))
+    words[3] = stuck
+    assert holdfast(*words, "--out", tmp_path / "b").code == 11
+    assert holdfast("campaign", "status", tmp_path / "b").code == 11
+
+
+CLOCK = '''
+from holdfast.lang import Model, Nat, Scope, action, final, init, invariant, require
+
+class Hour(Nat): ...
+
+class Clock(Model):
+    """A clock that stops at 2."""
+    now: Hour
+    tiny = Scope({Hour: 2})
+    @init
+    def begin(self) -> None:
+        self.now = Hour(0)
+    @action
+    def tick(self) -> None:
+        require(self.now < Hour(2), "CK-01")
+        self.now = self.now + 1
+    @invariant
+    def deadlock(self) -> bool:
+        """CK-10. Not 2."""
+        return self.now != Hour(2)
+    @final
+    def over(self) -> bool:
+        return self.now == Hour(2)
+'''
+
+
 def test_a_finding_is_reproduced_by_its_walk(holdfast: Run, tmp_path: Path) -> None:
     """The command that is named makes the run by its seed and number, and shows the same."""
     ran = holdfast(*run_words(tmp_path / "a", *WITHOUT))
