@@ -1,8 +1,9 @@
 """What the proof of `kip_236` needs beside its invariants: lemmas, each of which every step keeps.
 
-They say when originals are stored, and what is true after each step of a rollback. `parts/replicas_proof.py` has the
-lemmas about leaders and followers. With them every safety property holds for any number of brokers, of lists in the
-queue, of rollbacks and of crashes. A list in a request has one broker or two, as in the model.
+They say that no unclean election is allowed, when originals are stored, and what is true after each step of a rollback.
+`parts/replicas_proof.py` has the lemmas about leaders and followers. With them every safety property holds for any
+number of brokers, of lists in the queue, of rollbacks and of crashes. A list in a request has one broker or two, as in
+the model.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Kip236Proof(Kip236, ReplicasProof):
 
     @lemma
     def no_unclean_election(self) -> bool:
-        """The topic allows no unclean election. Without SP-12.unclean the proof needs this."""
+        """The topic allows no unclean election."""
         return not self.unclean
 
     @lemma

@@ -1,13 +1,13 @@
 """What the proof of `replica_reassignment` needs beside its invariants: lemmas, each of which every step keeps.
 
-They say that a list has a first member and an order. `parts/replicas_proof.py` has the lemmas about leaders and
-followers. With them every safety property holds for any number of brokers and of starts that overlap. A list in a
+They say that a list has a first member, an order and a length. `parts/replicas_proof.py` has the lemmas about leaders
+and followers. With them every safety property holds for any number of brokers and of starts that overlap. A list in a
 request has one broker or two, as in the model; lists that overlap add up to any number.
 """
 
 from __future__ import annotations
 
-from holdfast.lang import lemma
+from holdfast.lang import count, lemma
 from models.parts.replicas import Broker
 from models.parts.replicas_proof import ReplicasProof
 from models.replica_reassignment import ReplicaReassignment
@@ -37,4 +37,19 @@ class ReplicaReassignmentProof(ReplicaReassignment, ReplicasProof):
             and not (self.original_before[m, n] and self.original_before[n, m])
             for m in Broker
             for n in Broker
+        )
+
+    @lemma
+    def leaderless_has_no_candidate(self) -> bool:
+        """While a partition has no leader though unclean elections are allowed, no replica is active."""
+        return (
+            self.leader is not None or not self.unclean or not any(self.replica[n] and self.active[n] for n in Broker)
+        )
+
+    @lemma
+    def lists_are_short(self) -> bool:
+        """At most two replicas stay; at most two are originals. Without SP-12.unclean_order the proof needs this."""
+        return (
+            count(self.replica[n] and not self.removing[n] for n in Broker) <= 2
+            and count(self.original[n] for n in Broker) <= 2
         )

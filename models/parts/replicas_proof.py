@@ -14,8 +14,8 @@ class ReplicasProof(Replicas):
 
     @lemma
     def followers_have_a_leader(self) -> bool:
-        """While a partition has no leader, no broker fetches from one."""
-        return self.leader is not None or not any(self.fetches[n] for n in Broker)
+        """While a partition has no leader, no broker fetches, unless an unclean election could choose it."""
+        return self.leader is not None or self.unclean or not any(self.fetches[n] for n in Broker)
 
     @lemma
     def followers_are_complete(self) -> bool:

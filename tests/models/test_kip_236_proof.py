@@ -21,10 +21,10 @@ def kip_236() -> System:
 
 
 def test_kip_236_is_proved(kip_236: System) -> None:
-    """Every property is proved. Two lemmas are idle, unless a rule is removed that the model calls equivalent."""
+    """Every property is proved. One lemma is idle, unless RA-47.replicas is removed."""
     result = prove(kip_236, cores=0, searched=False)
     assert (result.verdict, result.exit_code) == ("proved", 0)
-    assert set(result.unneeded) <= {"followers_are_replicas", "no_unclean_election"}
+    assert set(result.unneeded) <= {"followers_are_replicas"}
     assert {proof.verdict for proof in result.properties} == {"proved"}
 
 
@@ -43,7 +43,7 @@ def test_without_an_original_in_sync_a_rollback_empties_the_isr(kip_236: System)
 @pytest.mark.slow
 @pytest.mark.parametrize("label", ["RA-47.replicas", "SP-12.unclean"])
 def test_a_rule_that_the_model_calls_equivalent_is_not_needed(kip_236: System, label: str) -> None:
-    """RA-47, SP-12. Without the rule every property is still proved, with the lemma that is idle otherwise."""
+    """RA-47, SP-12. Without the rule every property is still proved."""
     result = prove(remove_rules(kip_236, [label]), cores=0, searched=False, sane=False)
     assert (result.verdict, result.exit_code) == ("proved", 0)
 
