@@ -57,7 +57,7 @@ def mutants(
 
     def progress(done: int, outcome: Outcome) -> None:
         each = (now() - judging) / done
-        by = f"{outcome.how} {outcome.noticed_by}" if outcome.how else "not noticed"
+        by = f"{outcome.how} {outcome.noticed_by}" if outcome.noticed_by else f"not noticed {outcome.how}"
         place = f"{outcome.fault.file}:{outcome.fault.lines[0]}"
         left = (len(planned) - done) * each / 60
         console.print(f"{done} of {len(planned)}, {each:.0f} s each, {left:.0f} min to go: {place}: {by}")

@@ -16,6 +16,7 @@ from pathlib import Path
 import attrs
 
 from mutants.faults import Fault
+from mutants.lifeline import LIFELINE
 from mutants.record import Record
 from mutants.tree import plant
 from mutants.trial import PLAN, Plan
@@ -28,6 +29,8 @@ WALL = 240.0
 """No test of a fault begins later than so many seconds after the first, however slow the fault makes the engine."""
 SLOWER, LEAST = 10.0, 30.0
 """A test may take so many times longer than without the fault, or so many seconds."""
+CONFTEST = "ImportError while loading conftest"
+"""What pytest says before any plugin is asked, if the fault breaks the import of a conftest."""
 STARTING = 120.0
 """Seconds for the start of pytest, beyond what the tests may take."""
 
@@ -36,8 +39,9 @@ STARTING = 120.0
 class Outcome:
     """What became of a fault.
 
-    ``noticed_by``: the test that failed, or None. ``how``: "failed", "timed out", "crashed" or "not importable".
-    ``ran`` of ``reaching`` tests ran; ``left_out`` did not, although none of the others failed, for lack of time.
+    ``noticed_by``: the test that failed, or the file of tests that could not be imported, or None. ``how``: "failed",
+    "timed out", "crashed" or "not importable"; with None, what broke down, or nothing. ``ran`` of ``reaching`` tests
+    ran; ``left_out`` did not, although none of the others failed, for lack of time.
     """
 
     fault: Fault
@@ -50,12 +54,14 @@ class Outcome:
 
 @attrs.frozen
 class _Ending:
-    """How a run of pytest ended: the tests that passed and failed, and the one under way when the process ended."""
+    """How a run of pytest ended: the tests that passed, the test or file that failed and how, if any, and what broke
+    down, if pytest ended otherwise than it should.
+    """
 
-    code: int
     passed: list[str]
-    failed: list[str]
-    under_way: str | None
+    failed: str | None = None
+    how: str = ""
+    broken: str = ""
 
 
 class Judge:
@@ -71,6 +77,9 @@ class Judge:
         self._stopped = threading.Event()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
+        # The tool is edited now and then while it runs.
+        self._tool = scratch / "tool"
+        shutil.copytree(TOOL / "mutants", self._tool / "mutants", ignore=shutil.ignore_patterns("__pycache__"))
         # The other end is never written to; it is closed when this process ends, however it ends.
         self._alive, self._open = os.pipe()
 
@@ -95,14 +104,12 @@ class Judge:
             batches = list(self._batches(order))
             for batch in batches:
                 ending = self._run(folder, [self._record.tests[test] for test in batch], stop=True)
-                ran += len(ending.passed) + len(ending.failed)
-                if ending.failed:
-                    return Outcome(fault, ending.failed[0], "failed", ran, len(order), 0)
-                if ending.under_way is not None:
-                    how = "timed out" if ending.code == 1 else "crashed"
-                    return Outcome(fault, ending.under_way, how, ran + 1, len(order), 0)
-                if ending.code not in (0, 5) and not ending.passed:
-                    return Outcome(fault, "", "not importable", ran, len(order), 0)
+                ran += len(ending.passed)
+                if ending.failed is not None:
+                    ran += "::" in ending.failed
+                    return Outcome(fault, ending.failed, ending.how, ran, len(order), 0)
+                if ending.broken:
+                    return Outcome(fault, None, ending.broken, ran, len(order), len(order) - ran)
         return Outcome(fault, None, "", ran, len(order), len(order) - ran)
 
     def failing_without(self, tests: Sequence[str]) -> set[str]:
@@ -145,18 +152,19 @@ class Judge:
         seconds = dict(zip(self._record.tests, self._record.seconds, strict=True))
         limits = [(test, max(self._least, SLOWER * seconds[test])) for test in tests]
         wall = WALL if stop else sum(limit for _, limit in limits)
-        Plan(limits, str(log), str(tree), str(self._kernels), wall, self._alive).write(plan_path)
+        Plan(limits, str(log), str(tree), str(self._kernels), wall).write(plan_path)
         files = dict.fromkeys(test.partition("::")[0] for test in tests)
         options = ["-p", "mutants.trial", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist", "-q"]
         if stop:
             options.append("--exitfirst")
         with self._lock, (folder / "out").open("wb") as out:
             if self.stopped:
-                return _Ending(0, [], [], None)
+                return _Ending([])
             process = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *options, *profile(tree), *files],
                 cwd=tree,
-                env=environment(tree) | {PLAN: str(plan_path), "TMPDIR": str(folder)},
+                env=environment(tree, self._tool)
+                | {PLAN: str(plan_path), LIFELINE: str(self._alive), "TMPDIR": str(folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -164,20 +172,23 @@ class Judge:
                 pass_fds=[self._alive],
             )
             self._running.add(process)
+        code = None
         try:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(STARTING + wall + max(limit for _, limit in limits))
+                code = process.wait(STARTING + wall + max(limit for _, limit in limits))
         finally:
             _kill(process)
             with self._lock:
                 self._running.discard(process)
-        return _ending(process.wait(), log.read_text(encoding="utf-8"))
+        process.wait()
+        output = (folder / "out").read_text(encoding="utf-8", errors="replace")
+        return _ending(code, log.read_text(encoding="utf-8"), output)
 
 
-def environment(tree: Path) -> dict[str, str]:
-    """The environment of tests that run in a tree: its own packages come first."""
+def environment(tree: Path, tool: Path = TOOL) -> dict[str, str]:
+    """The environment of tests that run in a tree: its own packages come first, then the plugins of this tool."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "PYTEST", "MUTANTS"))}
-    return kept | {"PYTHONPATH": f"{tree}{os.pathsep}{TOOL}"}
+    return kept | {"PYTHONPATH": f"{tree}{os.pathsep}{tool}"}
 
 
 def profile(tree: Path) -> list[str]:
@@ -187,13 +198,27 @@ def profile(tree: Path) -> list[str]:
     return ["--hypothesis-profile=ci"] if is_there else []
 
 
-def _ending(code: int, log: str) -> _Ending:
-    events = [line.split(" ", 1) for line in log.splitlines()]
-    if wrong := [path for event, path in events if event == "wrong"]:
+def _ending(code: int | None, log: str, output: str) -> _Ending:
+    """What the log says of a process that ended with this code; None: it had to be ended."""
+    of: dict[str, list[str]] = {}
+    for line in log.splitlines():
+        event, _, about = line.partition(" ")
+        of.setdefault(event, []).append(about)
+    if wrong := of.get("wrong"):
         raise RuntimeError(f"tests of a copy of the tree would run on {wrong[0]}")
-    ends = {kind: [test for event, test in events if event == kind] for kind in ("begun", "passed", "failed")}
-    under_way = [test for test in ends["begun"] if test not in {*ends["passed"], *ends["failed"]}]
-    return _Ending(code, ends["passed"], ends["failed"], under_way[0] if under_way else None)
+    passed, failed = of.get("passed", []), of.get("failed", [])
+    if failed:
+        return _Ending(passed, failed[0], "failed")
+    if files := of.get("uncollectable"):
+        return _Ending(passed, files[0], "not importable")
+    if CONFTEST in output:
+        return _Ending(passed, output.partition(CONFTEST)[2].split("\n")[0].strip(" '.:"), "not importable")
+    ended = {*passed, *of.get("collected", [])}
+    if under_way := [about for about in (*of.get("begun", []), *of.get("collecting", [])) if about not in ended]:
+        return _Ending(passed, under_way[0], "timed out" if code in (None, 1) else "crashed")
+    # 2: no time was left for the rest; 5: the fault made tests vanish.
+    broken = "" if code in (0, 5) or (code == 2 and passed) else f"pytest ended with {code}: {output.strip()[-200:]}"
+    return _Ending(passed, broken=broken)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

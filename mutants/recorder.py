@@ -21,6 +21,8 @@ from typing import Any
 import coverage
 import pytest
 
+from mutants.lifeline import hold_on
+
 FOLDER = "MUTANTS_RECORD"
 """The environment variable that names the folder for what is recorded."""
 CONTEXT = "MUTANTS_CONTEXT"
@@ -166,6 +168,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is not None or not config.getoption("numprocesses", None):
         config.pluginmanager.register(Recorder(folder, config.rootpath, worker or "only"))
     if worker is None:
+        hold_on()
         (config.rootpath / "sitecustomize.py").write_text(SITE, encoding="utf-8")
         config.pluginmanager.register(_Kernels(folder))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 import attrs
 
 from mutants.judge import environment, profile
+from mutants.lifeline import LIFELINE
 from mutants.record import Record, gather
 from mutants.recorder import FOLDER
 from mutants.tree import copy_tree, fingerprint
@@ -43,18 +44,21 @@ def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
     """
     recorder = Path(__file__).with_name("recorder.py").read_text(encoding="utf-8")
     folder = root / KEPT / fingerprint(root, recorder, *LEFT_OUT)
-    if not folder.is_dir():
-        say(f"recording which tests reach which lines, with {jobs} processes; kept in {KEPT}/ until the tree changes")
-        (root / KEPT).mkdir(exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix="draft-", dir=root / KEPT))
-        try:
-            _make(root, draft, jobs)
-            for old in (root / KEPT).iterdir():
-                if old != draft and not old.name.startswith("draft-"):
-                    shutil.rmtree(old, ignore_errors=True)
-            draft.rename(folder)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+    (root / KEPT).mkdir(exist_ok=True)
+    with (root / KEPT / "lock").open("w") as lock:
+        # One run records at a time; another one waits here and then finds the record.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            say(f"recording which tests reach which lines, by {jobs} processes; kept in {KEPT}/ until the tree changes")
+            for old in (root / KEPT).glob("*/"):
+                shutil.rmtree(old, ignore_errors=True)
+            draft = root / KEPT / "draft"
+            draft.mkdir()
+            try:
+                _make(root, draft, jobs)
+                draft.rename(folder)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
     return Recorded(Record.read(folder / "record.json"), folder / "tree", folder / "kernels")
 
 
@@ -67,19 +71,23 @@ def _make(root: Path, draft: Path, jobs: int) -> None:
     parallel = ["--numprocesses", str(jobs), "--dist=worksteal"] if jobs > 1 else ["-p", "no:xdist"]
     options = ["-p", "mutants.recorder", "-p", "no:cacheprovider", "-q", "-m", "not slow", "--tb=short"]
     ignored = [f"--ignore=tests/{name}" for name in LEFT_OUT]
+    end, other = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, *parallel, *profile(tree), *ignored, "tests"],
         cwd=tree,
-        env=environment(tree) | {FOLDER: str(lines), "TMPDIR": str(temporary)},
+        env=environment(tree) | {FOLDER: str(lines), LIFELINE: str(end), "TMPDIR": str(temporary)},
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr.fileno(),
         start_new_session=True,
+        pass_fds=[end],
     )
     try:
         code = process.wait()
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        os.close(end)
+        os.close(other)
     # 1: some tests fail without any fault; the report names them.
     if code not in (0, 1):
         raise RuntimeError(f"pytest ended with {code} while the tests were recorded; its output stands above")

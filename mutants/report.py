@@ -102,6 +102,8 @@ def _why(report: Report, outcome: Outcome) -> str:
         return "no recorded test reaches it"
     if outcome.noticed_by is not None and outcome.noticed_by in report.unsound:
         return f"only {outcome.noticed_by} failed, which fails without the fault too"
+    if outcome.noticed_by is None and outcome.how:
+        return f"not judged: {outcome.how}"
     left_out = f"; {outcome.left_out} slower ones were left out for lack of time" if outcome.left_out else ""
     return f"none of the {outcome.ran} tests that reach it failed{left_out}"
 

@@ -1,7 +1,8 @@
 """A plugin of pytest that runs chosen tests in a given order, and writes down how each one ends.
 
 The plan is a JSON file (see ``Plan``). The log has a line for each event: ``begun TEST``, ``passed TEST``,
-``failed TEST``. A test that takes longer than its limit ends the process: the log has no end of that test.
+``failed TEST``; before, ``collecting FILE`` and ``collected FILE`` or ``uncollectable FILE``. A test that takes longer
+than its limit ends the process: the log has no end of that test.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import json
 import os
 import resource
 import shutil
-import signal
-import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from mutants.clock import now
+from mutants.lifeline import hold_on
 
 PLAN = "MUTANTS_PLAN"
 """The environment variable that names the file with the plan."""
@@ -34,8 +34,7 @@ class Plan:
     """Which tests to run: pairs of a test and its limit in seconds, in this order.
 
     ``root`` is the tree that must be under test. ``kernels`` is a folder of compiled kernels to begin with. No test
-    begins later than ``seconds`` after the first. ``alive`` is a file descriptor that is open for as long as the
-    process that made the plan lives.
+    begins later than ``seconds`` after the first.
     """
 
     tests: list[tuple[str, float]]
@@ -43,7 +42,6 @@ class Plan:
     root: str
     kernels: str
     seconds: float
-    alive: int
 
     def write(self, path: Path) -> None:
         """Write the plan."""
@@ -67,6 +65,16 @@ class Trial:
     def _log(self, event: str, test: str) -> None:
         with Path(self._plan.log).open("a", encoding="utf-8") as log:
             log.write(f"{event} {test}\n")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+        """Write down whether a file of tests can be imported."""
+        if not isinstance(collector, pytest.Module):
+            return (yield)
+        self._log("collecting", collector.nodeid)
+        report = yield
+        self._log("uncollectable" if report.failed else "collected", collector.nodeid)
+        return report
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -101,21 +109,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set the limits, and register the trial."""
     import holdfast  # noqa: PLC0415 - which one is found is the question
 
+    hold_on()
     plan = Plan.read(Path(os.environ[PLAN]))
     if Path(str(holdfast.__file__)).parents[1] != Path(plan.root):
         Path(plan.log).write_text(f"wrong {holdfast.__file__}\n", encoding="utf-8")
         raise pytest.UsageError(f"tests of {plan.root} would run on {holdfast.__file__}")
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    threading.Thread(target=_die_with, args=(plan.alive,), daemon=True).start()
     if "HOLDFAST_CACHE" in os.environ and plan.kernels:
         shutil.copytree(plan.kernels, os.environ["HOLDFAST_CACHE"], dirs_exist_ok=True)
     # That a test fails is all that is asked: Hypothesis need not look for the smallest example.
     settings.register_profile("mutants", settings(), phases=[Phase.explicit, Phase.generate])
     settings.load_profile("mutants")
     config.pluginmanager.register(Trial(plan))
-
-
-def _die_with(alive: int) -> None:
-    """Wait until the process at the other end of this pipe is gone, and end with everything that was started here."""
-    os.read(alive, 1)
-    os.killpg(0, signal.SIGKILL)

@@ -45,7 +45,7 @@ def judged(toy: Path, change: str, scratch: Path, least: float = 30) -> Outcome:
     before = {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()}
     outcome = Judge(RECORD, toy, scratch, scratch, least).judge(fault(toy, change))
     assert {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()} == before
-    assert list(scratch.iterdir()) == []
+    assert [path.name for path in scratch.iterdir()] == ["tool"]
     return outcome
 
 
@@ -71,7 +71,16 @@ def test_a_fault_that_breaks_the_import_is_noticed(toy: Path, tmp_path: Path) ->
     """If no test can be collected, the fault is noticed."""
     (toy / "tests" / "conftest.py").write_text("from holdfast.ir.same import same\nassert same(1, 1)\n")
     outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
-    assert (outcome.noticed_by, outcome.how) == ("", "not importable")
+    assert (Path(outcome.noticed_by or "").name, outcome.how) == ("conftest.py", "not importable")
+
+
+def test_a_breakdown_of_pytest_notices_nothing(toy: Path, tmp_path: Path) -> None:
+    """If pytest itself fails, for whatever reason, the fault is not noticed, and the report has its last words."""
+    (toy / "pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = ['--no-such-option']\n")
+    outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
+    assert outcome.noticed_by is None
+    text = "\n".join(lines(Report(1, 1, [outcome], {}, frozenset(), []), toy))
+    assert "same.py:5 same: comparison negated: not judged: pytest ended with 4: " in text
 
 
 def test_a_line_that_no_test_reaches(toy: Path, tmp_path: Path) -> None:
@@ -86,7 +95,7 @@ def test_a_test_that_fails_anyhow_notices_nothing(toy: Path, tmp_path: Path) -> 
     """What only tests notice that fail on the sound tree too counts as not noticed."""
     (toy / "tests" / "test_toy.py").write_text("def test_same():\n    assert False\n")
     outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
-    unsound = Judge(RECORD, toy, tmp_path / "scratch", tmp_path / "scratch").failing_without([SAME])
+    unsound = Judge(RECORD, toy, tmp_path / "again", tmp_path / "again").failing_without([SAME])
     report = Report(1, 1, [outcome], {}, frozenset(unsound), [])
     assert unsound == {SAME}
     assert (report.share([outcome]), report.exit_code) == (0, 10)
