@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from mutants.clock import now
 from mutants.declared import declared
-from mutants.draw import draw
+from mutants.draw import FOLDERS, Folder, draw
 from mutants.judge import TOOL, Outcome
 from mutants.recording import recorded
 from mutants.report import Report, lines, to_json
@@ -27,10 +28,11 @@ app = App(name="mutants", help_format="plaintext")
 def mutants(
     *,
     seed: Annotated[int, Parameter(help="what the faults are drawn by")] = 1,
-    faults: Annotated[int, Parameter(help="how many faults, a third of them in each folder")] = 150,
+    faults: Annotated[int, Parameter(help="how many faults, an equal share in each folder")] = 150,
     jobs: Annotated[int | None, Parameter(help="how many faults to judge side by side; default: one a core")] = None,
     minutes: Annotated[float, Parameter(help="begin no further fault after so many minutes")] = 75,
     out: Annotated[Path | None, Parameter(name="--json", help="write every fault and what became of it")] = None,
+    folder: Annotated[Sequence[Folder], Parameter(help="plant only there; may be repeated", negative=())] = FOLDERS,
     drawn: Annotated[bool, Parameter(name="--list", help="show the faults, and plant none", negative=())] = False,
     root: Annotated[Path, Parameter(help="the tree with holdfast/ and tests/", show=False)] = TOOL,
 ) -> int:
@@ -43,7 +45,7 @@ def mutants(
     """
     console, begun = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False), now()
     root = root.resolve()
-    planned = draw(root, seed, faults)
+    planned = draw(root, seed, faults, folder)
     if drawn:
         for fault in planned:
             sys.stdout.write(f"{fault.file}:{fault.lines[0]} {fault.function}: {fault.operator}: {fault.change}\n")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from mutants.faults import Fault, faults_of
 
-FOLDERS = ("lower", "ir", "check")
+Folder = Literal["lower", "ir", "check"]
+FOLDERS: tuple[Folder, ...] = ("lower", "ir", "check")
 """The folders of ``holdfast/`` that faults are planted in; each gets an equal share."""
 
 
