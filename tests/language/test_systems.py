@@ -53,6 +53,12 @@ def test_variables_that_no_action_writes_are_constants(build: Build) -> None:
     assert [var.name for var in system.variables if var.ghost] == ["seen", "cause"]
 
 
+def test_a_member_of_an_enum_is_given_by_itself_or_by_its_name(build: Build) -> None:
+    """``Phase.BUSY`` and ``"BUSY"`` give the same constant."""
+    by_name, by_itself = build(CONSTANTS), build(CONSTANTS.replace('"mode": "BUSY"', '"mode": Phase.BUSY'))
+    assert by_itself.scopes["tiny"].given == by_name.scopes["tiny"].given
+
+
 def test_a_scope_gives_constants_in_the_order_of_their_keys(build: Build) -> None:
     """The given values mean the same to the compiled system and to the class: row by row, elements by index."""
     system = build(CONSTANTS)
