@@ -85,7 +85,9 @@ def print_unrolled(asked: Asked, depth: int, itf: Path | None) -> int:
     return min((found.exit_code for found in results), key=GRAVITY.index)
 
 
-def print_proofs(asked: Asked, *, seeds: int, length: int, explain: bool, suggest: bool, itf: Path | None) -> int:
+def print_proofs(
+    asked: Asked, *, seeds: int, length: int, explain: bool, suggest: bool, second: bool, itf: Path | None
+) -> int:
     """Prove each model."""
     results: list[ProofResult] = []
     for each, system in asked.each():
@@ -103,6 +105,7 @@ def print_proofs(asked: Asked, *, seeds: int, length: int, explain: bool, sugges
                 length=length,
                 explain=explain,
                 suggest=suggest,
+                second=second,
             )
         results.append(result)
         saved = _save(result)

@@ -21,7 +21,7 @@ Way = Literal["a proof", "--fragment", "--depth", "--ablate"]
 
 TAKEN: Mapping[Way, frozenset[str]] = {
     "a proof": frozenset({
-        "--property", "--seeds", "--k", "--explain", "--no-suggest", "--json", "--itf", "--budget",
+        "--property", "--seeds", "--k", "--with", "--explain", "--no-suggest", "--json", "--itf", "--budget",
         "--junit", "--sarif", "--github",
     }),
     "--fragment": frozenset(),
@@ -42,6 +42,7 @@ def prove(
     without: Names = (),
     quick: Seconds = 2.0,
     long: Seconds = 20.0,
+    with_: Annotated[Literal["cvc5"] | None, Parameter(name="--with")] = None,
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=100))] = 1,
     k: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=10))] = 1,
     depth: Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=50))] = None,
@@ -78,6 +79,8 @@ def prove(
         Seconds that each question may take at first (2).
     long
         Seconds for a question that has no answer then, and no counterexample of a small size (20).
+    with_
+        Ask a second prover, cvc5, for what Z3 has shown; what it cannot answer leaves the proof open (20).
     seeds
         Repeat every proof with so many seeds of the solver (1).
     k
@@ -108,6 +111,7 @@ def prove(
     way = _way(fragment=fragment, depth=depth, ablate=ablate)
     given = {
         "--property": bool(property),
+        "--with": with_ is not None,
         "--seeds": seeds > 1,
         "--k": k > 1,
         "--explain": explain,
@@ -130,7 +134,10 @@ def prove(
         check_writable(itf)
     from holdfast.check.proof.prover import Limits  # noqa: PLC0415 - Z3 takes a while to load
     from holdfast.cli import ablation, proofs  # noqa: PLC0415 - as above
+    from holdfast.lower.smt.second import require_cvc5  # noqa: PLC0415 - as above
 
+    if with_ is not None:
+        require_cvc5()
     limits = Limits(quick, max(quick, long))
     asked = proofs.Asked(
         (model, *models), tuple(loaded), tuple(systems), property, budgeted, limits, cores, json, reports
@@ -141,7 +148,9 @@ def prove(
         return ablation.print_ablations(asked, update=update)
     if depth is not None:
         return proofs.print_unrolled(asked, depth, itf)
-    return proofs.print_proofs(asked, seeds=seeds, length=k, explain=explain, suggest=suggest, itf=itf)
+    return proofs.print_proofs(
+        asked, seeds=seeds, length=k, explain=explain, suggest=suggest, second=with_ is not None, itf=itf
+    )
 
 
 def _way(*, fragment: bool, depth: int | None, ablate: bool) -> Way:

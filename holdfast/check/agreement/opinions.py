@@ -9,7 +9,7 @@ import attrs
 
 from holdfast.check.campaign import Campaign
 from holdfast.check.live.result import LiveResult, live_to_json
-from holdfast.check.result import HOLDS, Result, to_json
+from holdfast.check.result import Result, to_json
 from holdfast.check.search import search
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.liveness import compare_liveness
@@ -84,19 +84,32 @@ def walked(system: System, scope: Scope, steps: int | None) -> Opinion:
 def proved(system: System, target: str, lemmas_from: str | None, *, violated: bool, cores: int) -> Opinion:
     """A proof for any sizes, where a search says whether something is ``violated`` in the sizes of a scope."""
     from holdfast.check.proof.prove import prove  # noqa: PLC0415 - Z3 takes a while to load
+    from holdfast.lower.smt.second import is_installed  # noqa: PLC0415 - as above
 
-    result = prove(system, target=target, lemmas_from=lemmas_from, cores=cores, searched=False, suggest=False)
+    result = prove(
+        system,
+        target=target,
+        lemmas_from=lemmas_from,
+        cores=cores,
+        searched=False,
+        suggest=False,
+        second=is_installed(),
+    )
     counts: dict[str, int] = {}
     for each in result.properties:
         counts[each.verdict] = counts.get(each.verdict, 0) + 1
     found = ", ".join(f"{count} {verdict.replace('_', ' ')}" for verdict, count in counts.items())
-    if violated and result.exit_code == HOLDS:
+    if result.second is not None:
+        found += f"; {result.second.name} {result.second.summary}"
+    if violated and result.verdict == "proved":
         return Opinion(found, (f"{target}: a search finds a violation, and the proof goes through",))
     if result.verdict == "contradicted":
-        return Opinion(found, (f"{target}: a search of other sizes contradicts the proof; `holdfast prove {target}`",))
+        return Opinion(found, (f"{target}: another engine contradicts the proof; `holdfast prove {target}`",))
     if not violated and result.verdict == "violated":
         return Opinion(found, (f"{target}: a search finds nothing, and a proof shows a violation",))
-    still_open = () if violated or result.exit_code == HOLDS else (f"{target}: not all is proved; `holdfast prove`",)
+    # What cvc5 cannot answer Z3 has shown: it is told, and leaves nothing open here.
+    shown = result.verdict == "proved" and not result.unstable
+    still_open = () if violated or shown else (f"{target}: not all is proved; `holdfast prove`",)
     return Opinion(found, (), still_open)
 
 

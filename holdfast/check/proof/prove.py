@@ -29,6 +29,7 @@ from holdfast.check.proof.result import (
     Verdict,
 )
 from holdfast.check.proof.sanity import sanity
+from holdfast.check.proof.second import SecondProver, ask_second
 from holdfast.check.proof.suggest import Suggester
 from holdfast.check.proof.trial import Trial, trial
 from holdfast.check.result import Result
@@ -75,6 +76,7 @@ def prove(
     searched: bool = True,
     sane: bool = True,
     tried: bool = True,
+    second: bool = False,
     logic: type[Logic] = Logic,
 ) -> ProofResult:
     """Prove the properties for any sizes, or say what stands in the way.
@@ -85,8 +87,8 @@ def prove(
     many seeds. ``length`` is how many states in a row may be assumed to satisfy everything, for what one is not enough:
     k-induction. ``explain`` takes the time to find of each proof what it cannot do without. ``suggest`` looks for
     clauses that exclude a counterexample. ``searched`` searches the scopes beside; without, nothing is found to be
-    violated. ``sane`` looks whether the proof is of something, and ``tried`` whether a
-    search of other sizes contradicts it. The first Ctrl-C ends it with what there is.
+    violated. ``sane`` looks whether the proof is of something, and ``tried`` whether a search of other sizes
+    contradicts it. ``second`` asks cvc5 for what Z3 has shown. The first Ctrl-C ends it with what there is.
 
     Raises UsageError for names that ask for nothing provable, and ModelError where a scope contradicts the model.
     """
@@ -98,7 +100,7 @@ def prove(
             run.lemmas_from, run.seeds, run.logic_of, run.minimal = lemmas_from, seeds, logic, explain
             run.length = length
             try:
-                run.go(suggest=suggest, searched=searched, sane=sane, tried=tried)
+                run.go(suggest=suggest, searched=searched, sane=sane, tried=tried, second=second)
             except Spent:
                 run.ended_by = meter.spent
             except KeyboardInterrupt:
@@ -154,12 +156,13 @@ class _Run:
         self.searches: list[Result] = []
         self.trial: Trial | None = None
         self.grounds: tuple[Ground, ...] = ()
+        self.second: SecondProver | None = None
         self.sorts: tuple[tuple[str, str], ...] = ()
         self.slowest: list[tuple[str, float]] = []
         self.notes: list[str] = []
         self.ended_by: str | None = None
 
-    def go(self, *, suggest: bool, searched: bool, sane: bool, tried: bool) -> None:
+    def go(self, *, suggest: bool, searched: bool, sane: bool, tried: bool, second: bool) -> None:
         """All of it, up to a violation."""
         if searched and self._search_violates(short=True):
             return
@@ -179,6 +182,9 @@ class _Run:
         if suggest:
             self._suggest(logic)
         self._repeat(prover)
+        if second:
+            met = [each for group in self.standings.values() for each in group if each.met]
+            self.second = ask_second(logic, met, self.left, self.askers.allowed, self.progress)
         if tried and not unmet:
             self.trial = trial(logic, self._look, self.progress)
             self.grounds = (*self.grounds, tried_out(self.trial))
@@ -317,7 +323,7 @@ class _Run:
         verdict: Verdict = "proved"
         if violated:
             verdict = "violated"
-        elif self.trial is not None and self.trial.contradicts:
+        elif (self.trial is not None and self.trial.contradicts) or (self.second and self.second.contradicted):
             verdict = "contradicted"
         elif self.ended_by is not None or "unknown" in verdicts:
             verdict = "unknown"
@@ -343,6 +349,7 @@ class _Run:
             searched=tuple(self.searches),
             trial=self.trial,
             rests_on=self.grounds,
+            second=self.second,
             notes=tuple(self._notes()),
             timing=Timing(
                 meter.seconds,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import attrs
 
 from holdfast.check.proof.rests import Ground
+from holdfast.check.proof.second import SecondProver
 from holdfast.check.proof.trial import Trial
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json, trace_to_json
 from holdfast.ir.system import Property, Scope
@@ -118,8 +119,8 @@ class ProofResult:
 
     ``searched`` are the searches made beside; a violation found there makes the verdict. ``trial`` is what was searched
     after everything was proved, to see whether that can be; None if it was not. ``rests_on`` is what the formulas take
-    for true, and what was tried. ``unneeded`` are the lemmas
-    that no proof needs. ``unstable`` are the properties that some seed does not prove.
+    for true, and what was tried. ``second`` is what a second prover says; None if it was not asked. ``unneeded`` are
+    the lemmas that no proof needs. ``unstable`` are the properties that some seed does not prove.
     """
 
     model: str
@@ -139,6 +140,7 @@ class ProofResult:
     searched: tuple[Result, ...]
     trial: Trial | None
     rests_on: tuple[Ground, ...]
+    second: SecondProver | None
     notes: tuple[str, ...]
     timing: Timing = attrs.field(eq=False)
 
@@ -161,7 +163,8 @@ class ProofResult:
             return DISAGREES
         if self.failed_sanity:
             return UNSHOWN
-        return HOLDS if self.verdict == "proved" and not self.unstable else OUT_OF_BUDGET
+        unanswered = self.second is not None and self.second.unanswered
+        return HOLDS if self.verdict == "proved" and not self.unstable and not unanswered else OUT_OF_BUDGET
 
 
 def proof_to_json(result: ProofResult) -> dict[str, Any]:
@@ -192,6 +195,7 @@ def proof_to_json(result: ProofResult) -> dict[str, Any]:
         ],
         "searched": [to_json(each) for each in result.searched],
         "rests_on": [{"what": ground.what, "text": ground.text} for ground in result.rests_on],
+        "second": None if result.second is None else attrs.asdict(result.second),
         "trial": None if result.trial is None else _trial(result.trial),
         "notes": list(result.notes),
         "timing": attrs.asdict(result.timing),

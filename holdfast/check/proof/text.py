@@ -8,7 +8,6 @@ from itertools import groupby
 
 from holdfast.check.proof.counterexample import ANY
 from holdfast.check.proof.result import Counterexample, ProofResult, PropertyProof, Suggestion
-from holdfast.check.proof.trial import Trial
 from holdfast.check.summary import entry, render_result
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
@@ -35,8 +34,8 @@ def render_proof(result: ProofResult, *, explain: bool = False, saved: Sequence[
     blocks = [render_result(each) for each in result.searched if each.findings]
     if blocks:
         return "\n\n".join([*blocks, "\n".join(_wrapped(_headline(result)))])
-    if result.trial is not None and result.trial.contradicts:
-        return "\n\n".join([*_contradiction(result.trial), "\n".join(_wrapped(_headline(result)))])
+    if result.verdict == "contradicted":
+        return "\n\n".join([*_contradiction(result), "\n".join(_wrapped(_headline(result)))])
     blocks = [counterexample_text(proof) for proof in result.properties if proof.counterexample is not None]
     blocks += ["\n".join(_wrapped(text)) for text in _gaps(result)]
     blocks.append("\n".join([*_wrapped(_headline(result)), "", *_summary(result, explain)]))
@@ -52,13 +51,15 @@ def _headline(result: ProofResult) -> str:
     if result.ended_by is not None and result.verdict != "violated":
         return f"{what}: no answer ({result.ended_by}), after {count(result.queries, 'question')}"
     if result.verdict == "proved":
+        unsure = result.second is not None and result.second.unanswered
+        unsure_text = f", by Z3; {result.second.name} has not all answers" if result.second and unsure else ""
         unstable = f", but not with every seed: {', '.join(result.unstable)}" if result.unstable else ""
-        return f"{what}: proved, for any sizes{unstable}"
+        return f"{what}: proved, for any sizes{unsure_text}{unstable}"
     if result.verdict == "vacuous":
         names = ", ".join(proof.claim.title for proof in result.properties if proof.verdict == "vacuous")
         return f"{what}: the proof says nothing, see below{': ' if names else ''}{names}"
     if result.verdict == "contradicted":
-        return f"{what}: the proof says that it holds for any sizes, and the search that it does not; please report it"
+        return f"{what}: two engines contradict one another about what holds for any sizes; please report it"
     if result.verdict == "violated":
         names = ", ".join(trace.shown.title for each in result.searched for trace in each.findings)
         return f"{what}: violated: {names}"
@@ -68,8 +69,13 @@ def _headline(result: ProofResult) -> str:
     return f"{what}: {SAID[result.verdict]}: {', '.join(proof.claim.title for proof in left)}{clean}"
 
 
-def _contradiction(trial: Trial) -> Iterator[str]:
+def _contradiction(result: ProofResult) -> Iterator[str]:
     """What contradicts the proof, and how to see it again."""
+    if result.second is not None and result.second.contradicted:
+        yield "\n".join(_wrapped(f"{result.second.name} {result.second.text}."))
+    trial = result.trial
+    if trial is None or not trial.contradicts:
+        return
     if trial.violation is None:
         yield "\n".join(_wrapped(f"{trial.problem}."))
     else:
@@ -88,6 +94,8 @@ def _summary(result: ProofResult, explain: bool) -> Iterator[str]:
     if result.sanity:
         what = "starts, actions, invariants false, premises"
         yield from entry("sanity", f"{possible} of {len(result.sanity)} possible: {what}")
+    if result.second is not None:
+        yield from entry(result.second.name, result.second.text)
     if result.unneeded:
         yield from entry("unneeded", f"lemmas that no proof needs: {', '.join(result.unneeded)}")
     if result.verdict == "proved" and result.rests_on:

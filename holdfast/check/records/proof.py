@@ -77,7 +77,7 @@ def _property(proof: PropertyProof, result: ProofResult) -> Case:
     if proof.verdict == "vacuous":
         return plain_case(claim, "failed", f"the proof of {title} says nothing: something is not possible")
     if result.verdict == "contradicted":
-        return plain_case(claim, "failed", f"{title}: a search of other sizes contradicts the proof")
+        return plain_case(claim, "failed", f"{title}: another engine contradicts the proof")
     if proof.verdict == "unknown":
         gaps = "; ".join(f"{_where(gap.action)}: {gap.reason}" for gap in proof.gaps)
         return plain_case(claim, "unanswered", f"no answer {gaps}" if gaps else f"not answered: {result.ended_by}")

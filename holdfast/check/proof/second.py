@@ -1,0 +1,70 @@
+"""A second prover is asked whatever the first one has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import attrs
+
+from holdfast.check.proof.prover import Standing, label
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.second import PACKAGE, ask_cvc5
+from holdfast.lower.smt.solve import Answer
+
+PATIENCE = 1.0
+"""Seconds for a question, twice."""
+
+
+@attrs.frozen
+class SecondProver:
+    """What a second prover says of what the first one has shown.
+
+    ``agreed`` counts the questions that it calls contradictory, too. ``unanswered`` names those that it cannot answer,
+    and ``contradicted`` those that it calls satisfiable.
+    """
+
+    name: str
+    agreed: int
+    unanswered: tuple[str, ...]
+    contradicted: tuple[str, ...]
+
+    @property
+    def asked(self) -> int:
+        """How many questions it was asked."""
+        return self.agreed + len(self.unanswered) + len(self.contradicted)
+
+    @property
+    def summary(self) -> str:
+        """To how much it agrees."""
+        return f"agrees on {self.agreed:,} of {self.asked:,} questions"
+
+    @property
+    def text(self) -> str:
+        """What it says, in one sentence."""
+        found = self.summary
+        found += f"; contradicts Z3 on {', '.join(self.contradicted)}" if self.contradicted else ""
+        return found + (f"; no answer to {', '.join(self.unanswered)}" if self.unanswered else "")
+
+
+def ask_second(
+    logic: Logic,
+    standings: Iterable[Standing],
+    assumed: list[str],
+    allowed: Callable[[float], float],
+    progress: Callable[[str], None],
+) -> SecondProver:
+    """Ask a second prover for the obligations that are met, with the same things assumed.
+
+    ``allowed`` says how many of so many seconds the limits of the check leave, and raises Spent if that is none.
+    """
+    agreed, unanswered, contradicted = 0, list[str](), list[str]()
+    for standing in standings:
+        name = label(standing.due)
+        progress(f"asking {PACKAGE}: {name}")
+        question = logic.violated(standing.due, assumed, standing.length)
+        answer = question if isinstance(question, Answer) else ask_cvc5(question, allowed(PATIENCE))
+        if answer.verdict == "unsat":
+            agreed += 1
+        else:
+            (contradicted if answer.verdict == "sat" else unanswered).append(name)
+    return SecondProver(PACKAGE, agreed, tuple(unanswered), tuple(contradicted))

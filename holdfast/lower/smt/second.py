@@ -1,0 +1,58 @@
+"""cvc5 as a function from a question in SMT-LIB to an answer: a second prover, written by others than the first.
+
+This is the one place that needs the package. A question is the very text that Z3 answers; cvc5 has a parser, axioms of
+its theories and a search of its own. So what both call a contradiction is one, unless the question itself is wrong.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from holdfast.ir.errors import UsageError
+from holdfast.lower.smt.solve import Answer, Question
+
+PACKAGE = "cvc5"
+
+EXTRA = "pip install 'holdfast[cvc5]'"
+
+
+def is_installed() -> bool:
+    """Whether cvc5 can be asked."""
+    return find_spec(PACKAGE) is not None
+
+
+def require_cvc5() -> None:
+    """Raise UsageError if the package is not installed."""
+    if not is_installed():
+        raise UsageError(f"--with cvc5 needs the package cvc5: {EXTRA}")
+
+
+def ask_cvc5(asked: Question, seconds: float) -> Answer:
+    """The answer, or ``unknown`` after so many seconds, twice; without a core."""
+    # First for a contradiction, with all instances of quantifiers; then for a finite structure, which that cannot find.
+    for option in ("full-saturate-quant", "finite-model-find"):
+        answer = _asked(asked, seconds, option)
+        if answer.verdict != "unknown":
+            return answer
+    return answer
+
+
+def _asked(asked: Question, seconds: float, option: str) -> Answer:
+    import cvc5  # noqa: PLC0415 - an extra
+
+    solver = cvc5.Solver(cvc5.TermManager())
+    solver.setOption("tlimit-per", str(max(1, int(seconds * 1000))))
+    solver.setOption(option, "true")
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic ALL)\n{asked.text}", "question")
+    said = ""
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            said = command.invoke(solver, parser.getSymbolManager()).strip()
+            if said.startswith("(error"):
+                break
+    except RuntimeError as error:
+        said = str(error)
+    if said == "unsat":
+        return Answer("unsat")
+    return Answer("sat") if said == "sat" else Answer("unknown", reason=f"cvc5: {said or 'no answer'}")

@@ -1,0 +1,72 @@
+"""A second prover: what it agrees to, what it leaves open, and what it contradicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.check.proof import asking, second
+from holdfast.check.proof.prove import prove
+from holdfast.check.proof.result import proof_to_json
+from holdfast.check.proof.text import render_proof
+from holdfast.cli.app import main
+from holdfast.lower.smt import second as prover
+from holdfast.lower.smt.second import ask_cvc5
+from holdfast.lower.smt.solve import Answer, Question
+from tests.prove.conftest import EXAMPLES, Compiled, example
+
+UNLOCKED = """
+inside: Rel[Node]
+@init
+def nobody(self) -> None:
+    self.inside.fill(False)
+@action
+def enter(self, n: Node) -> None:
+    self.inside[n] = True
+@invariant
+def one_inside(self) -> bool:
+    return all(n == m for n in Node for m in Node if self.inside[n] and self.inside[m])
+"""
+
+
+def test_a_second_prover_agrees() -> None:
+    """cvc5 calls a contradiction whatever Z3 does, of the same questions, by itself."""
+    result = prove(example("two_phase_commit"), cores=0, second=True)
+    assert result.second is not None
+    assert (result.exit_code, result.second.agreed, result.second.unanswered) == (0, 24, ())
+    assert "agrees on 24 of 24 questions" in render_proof(result)
+    assert proof_to_json(result)["second"]["agreed"] == 24
+
+
+def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If Z3 called everything a contradiction, cvc5 would name what is possible: exit code 1."""
+    monkeypatch.setattr(asking, "ask", lambda *_, **__: Answer("unsat"))
+    result = prove(compiled(UNLOCKED), cores=0, searched=False, sane=False, tried=False, suggest=False, second=True)
+    assert result.second is not None
+    assert result.second.contradicted == ("one_inside after enter",)
+    assert (result.verdict, result.exit_code) == ("contradicted", 1)
+    assert "contradicts Z3 on one_inside after enter" in render_proof(result)
+
+
+def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question without its answer is named, and leaves the proof open."""
+    monkeypatch.setattr(second, "ask_cvc5", lambda *_: Answer("unknown", reason="no time"))
+    result = prove(example("two_phase_commit"), properties=["final"], cores=0, second=True)
+    assert result.second is not None
+    assert (result.second.agreed, result.exit_code) == (0, 20)
+    assert "cvc5 has not all answers" in " ".join(render_proof(result).split())
+
+
+def test_what_is_no_question_has_no_answer() -> None:
+    """A text that cvc5 does not take is answered by nothing but the reason."""
+    answer = ask_cvc5(Question("(assert (nonsense))", ()), 1.0)
+    assert answer.verdict == "unknown"
+    assert "nonsense" in answer.reason
+
+
+def test_a_package_that_is_missing_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names the extra that brings it."""
+    monkeypatch.setattr(prover, "is_installed", lambda: False)
+    assert main(["prove", str(EXAMPLES / "two_phase_commit.py"), "--with", "cvc5"]) == 2
+    assert capsys.readouterr().err.strip().endswith("pip install 'holdfast[cvc5]'")
