@@ -223,7 +223,9 @@ class Oracle:
             elif isinstance(local.get("self"), Map | Rel):
                 cells = local["self"]
             trace = trace.tb_next
-        return next((known for known in self.fields if owner is not None and owner.__dict__[known] is cells), name)
+        if owner is None or cells is None:
+            return name
+        return next(known for known in self.fields if owner.__dict__[known] is cells)
 
     def key(self, state: Model, fields: Iterable[str] | None = None) -> Key:
         """The values of the cells."""

@@ -60,18 +60,27 @@ class Setting:
         self.methods[mine] = [_head(mine, params, returns), *indented(body)]
         return f"self.{mine}"
 
-    def action(self, name: str, params: Params, body: Sequence[str], mark: str = "@action") -> str:
-        """An action; its name."""
-        mine = f"{name}{self.number}"
+    def action(
+        self, name: str, params: Params, body: Sequence[str], mark: str = "@action", *, exact: bool = False
+    ) -> str:
+        """An action; its name, which has the piece's number unless it is to be ``exact``."""
+        mine = name if exact else f"{name}{self.number}"
         self.methods[mine] = [mark, _head(mine, params, "None"), *indented(['"""An action."""', *body])]
         self.actions[mine] = params
         return mine
 
     def claim(
-        self, kind: str, name: str, body: Sequence[str] | str, params: Params = (), returns: str = "bool"
+        self,
+        kind: str,
+        name: str,
+        body: Sequence[str] | str,
+        params: Params = (),
+        returns: str = "bool",
+        *,
+        exact: bool = False,
     ) -> None:
         """A property."""
-        mine = f"{name}{self.number}"
+        mine = name if exact else f"{name}{self.number}"
         old = (("old", "Self"),) if kind.startswith("step") else ()
         lines = [f"return {body}"] if isinstance(body, str) else body
         doc = f'"""GB-{self.choices.between(10, 99)}. A claim."""'
@@ -149,8 +158,14 @@ def tell_apart(make: Setting) -> None:
     sort, nat = make.sort(), make.nat()
     clock, bad = make.field("clock", (), nat, f"{nat}(0)"), make.field("bad", (sort,), BOOL, "False")
     test = make.one(f"e != {clock}", f"e > {clock}", f"e == {clock} and n != m", f"{clock} + 1 == e")
-    body = [make.require(make.one("n != m", "n != m or e == e")), f"if {test}:", f"    {bad}[n] = True"]
-    make.action("go", (("e", nat), ("n", sort), ("m", sort)), body)
+    body = [make.require(make.one("n != m", "n != m or m == n")), f"if {test}:", f"    {bad}[n] = True"]
+    if make.number == 1 and test == f"e != {clock}":
+        # The parameter is called like the field.
+        name = clock.removeprefix("self.")
+        body[1] = f"if {name} != {clock}:"
+        make.action("self", ((name, nat), ("n", sort), ("m", sort)), body, exact=True)
+    else:
+        make.action("go", (("e", nat), ("n", sort), ("m", sort)), body)
     if make.choices.chance(50):
         make.action("move", (("e", nat),), [f"{clock} = {make.one('e', f'{clock} + 1', f'{nat}(0)')}"])
     make.claim("invariant", "quiet", f"not any({bad}[x] for x in {sort})")
@@ -326,7 +341,9 @@ def alarm(make: Setting) -> None:
     clock = make.field("clock", (), nat, f"{nat}(0)")
     cond = make.one(f"e == {clock} + 1", f"e > {clock}", f"e >= {clock}")
     make.action("tick", (("e", nat),), [make.require(f"{cond} and {clock} < {nat}({most})"), f"{clock} = e"])
-    make.claim(make.one("invariant", "lemma"), "silent", f"{clock} != {nat}({make.choices.between(0, 3)})")
+    exact = make.number == 1 and cond == f"e == {clock} + 1"
+    name = "deadlock" if exact else "silent"
+    make.claim(make.one("invariant", "lemma"), name, f"{clock} != {nat}({make.choices.between(0, 3)})", exact=exact)
     make.claim("final", "over", f"{clock} == {nat}({make.choices.between(0, 3)})")
     make.claim(f'step(of="tick{make.number}")', "up", f"e > {clock.replace('self', 'old')}", (("e", nat),))
 

@@ -1,0 +1,17 @@
+"""The faults that engines once had, each of which the comparison must find in a generated model."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.generated.comparing import compare
+from tests.generated.planted import FAULTS, Fault
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.plant.__name__)
+def test_a_fault_that_is_put_back_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of a few models shows it, by a difference or by being taken, and none does without it."""
+    assert not [each for seed in fault.seeds for each in compare(seed, (fault.engine,)).differences]
+    fault.plant(monkeypatch)
+    assert any(compare(seed, (fault.engine,)).differences for seed in fault.seeds)
