@@ -32,7 +32,13 @@ STARTS_SPARK = "cluster"
 """The fixture of tests that take a session on Spark. They are not recorded."""
 
 SITE = "import coverage\n\ncoverage.process_startup()\n"
-SETTINGS = "[run]\nsource = {source}\ndata_file = {data}\nparallel = true\ncontext = ${{{context}}}\n"
+SETTINGS = """[run]
+source = {source}
+data_file = {data}
+parallel = true
+disable_warnings = no-data-collected
+context = ${{{context}}}
+"""
 
 
 class Recorder:
@@ -62,10 +68,10 @@ class Recorder:
         self._switch("")
 
     def _opened(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note which file of the engine is read, but for imports."""
+        """Note which file of the engine is read as text, but for imports."""
         if event == "open" and isinstance(arguments[0], str) and arguments[0].startswith(self._engine):
-            path, reader = arguments[0], sys._getframe(1).f_code.co_filename
-            if path.endswith(".py") and not reader.startswith("<frozen importlib"):
+            path, mode, reader = arguments[0], str(arguments[1]), sys._getframe(1).f_code.co_filename
+            if path.endswith(".py") and "b" not in mode and not reader.startswith("<frozen importlib"):
                 self._reads.setdefault(self._context, set()).add(path.removeprefix(self._engine))
 
     def _switch(self, context: str) -> str:
