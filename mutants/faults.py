@@ -142,7 +142,9 @@ class _Finder:
         pattern = self._source[start : self._byte(head.end_lineno or 0, head.end_col_offset or 0)].decode()
         before = self._source[start : self._byte(last.end_lineno or 0, last.end_col_offset or 0)].decode()
         lines = (head.lineno, last.end_lineno or head.lineno)
-        self._add("case never matches", before, f"{pattern} if False", start, lines, lines)
+        # `case _: pass` says only that nothing is forgotten.
+        if not all(isinstance(part, ast.Pass) for part in case.body):
+            self._add("case never matches", before, f"{pattern} if False", start, lines, lines)
         if case.guard is not None:
             self._expression(case.guard, statement, case.guard)
         self.body(case.body)

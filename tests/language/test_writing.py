@@ -40,6 +40,7 @@ EXPRESSIONS = {
         "max((self.gap for n in Node if n == self.first), default=1) == 1"
     ),
     "min(self.gap, 2) < self.gap + 1": "min(self.gap, 2) < (self.gap + 1)",
+    "max(self.gap, 2) < 3": "max(self.gap, 2) < 3",
     "abs(self.gap) <= 2": "abs(self.gap) <= 2",
 }
 MODEL = """

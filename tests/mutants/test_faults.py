@@ -63,6 +63,7 @@ def test_each_kind_of_fault(source: str, expected: list[str]) -> None:
         "Name = Callable[[int, str], int | None]",
         "x = zip(a, b, strict=True)",
         "x = UsageError(1 + 1)",
+        "match a:\n    case _:\n        pass",
     ],
 )
 def test_what_has_no_fault(source: str) -> None:
