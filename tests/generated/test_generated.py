@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 import pytest
@@ -19,8 +20,11 @@ SAMPLE = 25
 
 NIGHTLY = 3_000
 
+BEYOND = 336
+"""The seed of a model with sums of products beyond 64 bits."""
 
-def wrong(seeds: range, engines: tuple[str, ...]) -> list[str]:
+
+def wrong(seeds: Iterable[int], engines: tuple[str, ...]) -> list[str]:
     """All differences, each with the seed of its model."""
     found = [compare(seed, engines) for seed in seeds]
     return [f"seed {each.seed}: {difference}" for each in found for difference in each.differences]
@@ -47,8 +51,8 @@ def test_tlc_agrees_with_the_oracle() -> None:
 
 @pytest.mark.slow
 def test_machine_code_agrees_with_the_interpreter() -> None:
-    """Compiled kernels answer as the interpreter does, to the letter."""
-    assert wrong(range(1, 21), ("machine",)) == []
+    """Compiled kernels answer as the interpreter does, to the letter, or refuse; one model goes beyond 64 bits."""
+    assert wrong((*range(1, 21), BEYOND), ("machine",)) == []
 
 
 SHAPES = {
