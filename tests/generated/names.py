@@ -51,7 +51,7 @@ def colliding(text: str, choices: Choices) -> str:
     members = [word for word in free if word in declared]
     others = [word for word in free if word not in declared]
     renamed: dict[str, str] = {}
-    exchange(members, MEMBERS, LIKELY, choices, renamed, plain)
+    exchange(members, [name for name in MEMBERS if name not in declared], LIKELY, choices, renamed, plain)
     called = [name for word in members if (name := renamed.get(word, word)) not in FIXED]
     exchange(others, (*LOCALS, *called), called, choices, renamed, plain)
     body = re.sub(r"\b[A-Za-z_]\w*\b", lambda match: renamed.get(match[0], match[0]), body)
