@@ -468,3 +468,54 @@ def test_circles_are_named(compiled: Compiled) -> None:
     circles, integers = fragment_of(compiled(body))
     assert circles == ["Node -> Node: everybody_is_seen", "Node -> Node: next_one"]
     assert integers == ("N",)
+
+
+COUNTED = """
+up: Rel[Node]
+fit: Rel[Node]
+on: bool
+tiny = Scope({Node: 2}, given={"fit": (True, True)})
+@assume
+def many(self) -> bool:
+    return count(self.fit[n] for n in Node) > 0
+@init
+def begin(self) -> None:
+    self.up.fill(False)
+    self.on = False
+@action
+def go(self, n: Node) -> None:
+    self.on = self.up[n]
+@invariant
+def fine(self) -> bool:
+    return not self.on or any(self.up[n] for n in Node)
+"""
+
+SAME_COUNT = "count(self.up[k] for k in Node) == count(self.fit[k] for k in Node)"
+
+
+@pytest.mark.parametrize(
+    ("plain", "counted"),
+    [
+        ("self.on = False", f"self.on = {SAME_COUNT}"),
+        ("self.on = self.up[n]", f"self.on = {SAME_COUNT}"),
+        ("count(self.fit[n] for n in Node) > 0", SAME_COUNT.replace("up", "fit")),
+    ],
+    ids=["the start", "an action", "an assumption"],
+)
+def test_what_no_formula_says_is_no_answer(compiled: Compiled, plain: str, counted: str) -> None:
+    """A comparison of two counts leaves a proof open, wherever it stands, and --fragment names its line."""
+    system = compiled(COUNTED.replace(plain, counted))
+    result = prove(system, cores=0, searched=False, sane=False, suggest=False)
+    assert (result.verdict, result.exit_code) == ("unknown", 20)
+    [reason] = {gap.reason for proof in result.properties for gap in proof.gaps}
+    assert reason.startswith("no formula says this: count over Node is compared with something else")
+
+
+def test_the_fragment_names_what_no_formula_says(compiled: Compiled) -> None:
+    """`--fragment` goes on behind it, and calls nothing decidable."""
+    system = compiled(COUNTED.replace("self.on = self.up[n]", f"self.on = {SAME_COUNT}"))
+    assumed = list(system.of_kind("invariant"))
+    found = fragment(Logic(system, frozenset(), assumed))
+    assert not found.is_decidable
+    [problem] = found.outside
+    assert problem.startswith("count over Node is compared with something else")

@@ -131,6 +131,8 @@ def fragment_lines(system: System) -> Iterator[str]:
         yield f"{system.name}: every question about invariants is decidable: no way leads from a sort to itself"
         return
     yield f"{system.name}: Z3 need not come to an answer"
+    for problem in found.outside:
+        yield from _wrapped(f"no formula says this: {problem}", INDENT)
     if found.arithmetic:
         yield from _wrapped(f"integers, which quantifiers speak of: {', '.join(found.arithmetic)}", INDENT)
     if found.circular:

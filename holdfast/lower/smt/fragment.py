@@ -8,13 +8,17 @@ Around a circle there is no end to terms: Z3 may still answer, but need not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import attrs
 import z3
 
+from holdfast.ir.system import Action, Property
 from holdfast.ir.types import BoolType, EnumType, IntType, OptionalType
 from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.theory import Theory
+from holdfast.lower.smt.universe import NotFirstOrder
 from holdfast.lower.smt.values import negation
 
 
@@ -29,25 +33,30 @@ class Edge:
 
 @attrs.frozen
 class Fragment:
-    """All ways, and those of them that lie on a circle; ``arithmetic`` are the types that are integers."""
+    """All ways, and those of them that lie on a circle; ``arithmetic`` are the types that are integers.
+
+    ``outside`` says what no formula can say at all, and where it stands.
+    """
 
     edges: tuple[Edge, ...]
     circular: tuple[Edge, ...]
     arithmetic: tuple[str, ...]
+    outside: tuple[str, ...]
 
     @property
     def is_decidable(self) -> bool:
         """Whether Z3 must come to an answer, given time."""
-        return not self.circular and not self.arithmetic
+        return not self.circular and not self.arithmetic and not self.outside
 
 
 def fragment(logic: Logic) -> Fragment:
     """Where the formulas of a system lead."""
-    edges = sorted(set(_edges(logic)))
+    outside: dict[str, None] = {}
+    edges = sorted(set(_edges(logic, outside)))
     reach = _reach(edges)
     circular = tuple(edge for edge in edges if edge.source in reach[edge.target])
     integers = [nat.name for nat in logic.system.nats if nat.name in logic.universe.computed]
-    return Fragment(tuple(edges), circular, (*integers, *(kind.name for kind in logic.system.ints)))
+    return Fragment(tuple(edges), circular, (*integers, *(kind.name for kind in logic.system.ints)), tuple(outside))
 
 
 def _reach(edges: Sequence[Edge]) -> Mapping[str, set[str]]:
@@ -60,33 +69,48 @@ def _reach(edges: Sequence[Edge]) -> Mapping[str, set[str]]:
     return reach
 
 
-def _edges(logic: Logic) -> Iterator[Edge]:
-    system, theory = logic.system, logic.theory
-    for var in theory.encoding.variables:
+def _edges(logic: Logic, outside: dict[str, None]) -> Iterator[Edge]:
+    """All ways; what no formula can say is noted in ``outside``."""
+    for var in logic.theory.encoding.variables:
         kind = var.value.of if isinstance(var.value, OptionalType) else var.value
         if not isinstance(kind, BoolType | EnumType | IntType):
             for key in var.keys:
                 if not isinstance(key, EnumType):
                     yield Edge(key.name, kind.name, var.name)
-    for prop in logic.assumed:
-        if prop.name not in logic.inexpressible:
-            yield from _alternations(theory.invariant(prop), prop.name)
-    for prop in system.of_kind("assume"):
-        yield from _alternations(theory.encoding.holds(prop, theory.before), prop.name)
-    for action in system.actions:
-        step = theory.step(action)
-        yield from _alternations(step.guard, f"the rules of {action.name}")
-        for prop in logic.assumed:
-            if prop.name not in logic.inexpressible:
-                yield from _alternations(
-                    negation(theory.encoding.holds(prop, step.after)), f"not {prop.name} afterwards"
-                )
+    for write, why in _formulas(logic):
+        try:
+            formula = write()
+        except NotFirstOrder as error:
+            outside[str(error)] = None
+        else:
+            yield from _alternations(formula, why)
     for name, definition in logic.universe.definitions.items():
         # Its last variable is any element of the domain, and the others are what the symbol depends on.
         *keys, domain = (_sort_name(definition.var_sort(place)) for place in range(definition.num_vars()))
         stem = logic.universe.symbols.meaning(name).parts[0]
         yield from (Edge(key, domain, stem) for key in keys)
         yield from _alternations(definition, stem)
+
+
+def _formulas(logic: Logic) -> Iterator[tuple[Callable[[], z3.BoolRef], str]]:
+    """What questions are made of, each to be written, and what it is."""
+    system, theory = logic.system, logic.theory
+    for prop in logic.assumed:
+        yield partial(theory.invariant, prop), prop.name
+    for prop in system.of_kind("assume"):
+        yield partial(theory.encoding.holds, prop, theory.before), prop.name
+    for action in system.actions:
+        yield partial(_guard, theory, action), f"the rules of {action.name}"
+        for prop in logic.assumed:
+            yield partial(_violated_after, theory, action, prop), f"not {prop.name} afterwards"
+
+
+def _guard(theory: Theory, action: Action) -> z3.BoolRef:
+    return theory.step(action).guard
+
+
+def _violated_after(theory: Theory, action: Action, prop: Property) -> z3.BoolRef:
+    return negation(theory.encoding.holds(prop, theory.step(action).after))
 
 
 def _alternations(formula: z3.ExprRef, why: str) -> Iterator[Edge]:

@@ -7,6 +7,7 @@ state in which all that is assumed holds. What is assumed has obligations of its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Literal
 
 import attrs
@@ -64,12 +65,23 @@ class Theory:
     def __init__(self, encoding: Encoding, assumed: Sequence[Property]) -> None:
         self.encoding = encoding
         self.before = encoding.free("")
-        self.background = tuple(encoding.background)
         self.typed = tuple(encoding.typed(""))
         self.assumed = {prop.name: prop for prop in assumed}
-        self.start = encoding.start()
         self._invariants: dict[str, z3.BoolRef] = {}
         self._steps: dict[str, Transition] = {}
+
+    # No formula may say what the author assumes, or how a run begins. So these are written when a question needs them,
+    # which has no answer then.
+
+    @cached_property
+    def background(self) -> tuple[z3.BoolRef, ...]:
+        """What is true of the sorts and the constants."""
+        return tuple(self.encoding.background)
+
+    @cached_property
+    def start(self) -> Transition:
+        """The initial condition; ``start.after`` is any initial state."""
+        return self.encoding.start()
 
     def invariant(self, prop: Property) -> z3.BoolRef:
         """The property in any state."""
