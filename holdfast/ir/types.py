@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import attrs
 
+BUDGET = "budget"
+"""A cut step names the type whose bound it met, or this: the budget of its action. No type has this name."""
+
 
 @attrs.frozen
 class BoolType:

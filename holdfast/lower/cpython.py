@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK, ScopeMark
 from holdfast.ir.system import Action, Param, Property, Scope, System
-from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
+from holdfast.ir.types import BUDGET, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
 from holdfast.lang.maps import Cut as LangCut
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
@@ -94,7 +94,7 @@ class CPython:
         if cell is None:
             return Taken(state)
         if not state[cell]:
-            return Cut("budget")
+            return Cut(BUDGET)
         return Taken(state[:cell] + bytes([state[cell] - 1]) + state[cell + 1 :])
 
     # Properties -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Lit, Name
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.system import Action
-from holdfast.ir.types import OptionalType
+from holdfast.ir.types import BUDGET, OptionalType
 from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.prune import prune
@@ -63,7 +63,7 @@ class _Instance(Evaluation):
             return None
         left = whole(self.cells[cell])
         if left == 0:
-            return Cut("budget")
+            return Cut(BUDGET)
         self.cells[cell] = Seen(left - 1, self.cells[cell].reads)
         return None
 

@@ -14,7 +14,7 @@ from holdfast.ir.errors import Place
 from holdfast.ir.expr import Name, Ruled, negate
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, expressions, statements
 from holdfast.ir.system import Action, Param
-from holdfast.ir.types import OptionalType, Scalar
+from holdfast.ir.types import BUDGET, OptionalType, Scalar
 from holdfast.lower.expressions import Expressions, origin
 from holdfast.lower.layout import Layout
 from holdfast.lower.names import code_name, local_name
@@ -103,7 +103,7 @@ class Emitter(Expressions):
             if self.state == "s":
                 self.copy()
             with self.when(truth(f"not c[{cell}]")):
-                self.cut("budget", None)
+                self.cut(BUDGET, None)
             self.line(f"c[{cell}] -= 1")
         args = " ".join(f"{code_name(param)}," for param in action.params)
         for text in self.sink.taken("bytes(c)" if self.state == "c" else "s", f"({args})"):

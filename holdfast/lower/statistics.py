@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-BUDGET = "budget"
-"""The bound that a cut names where the budget of an action is used up."""
+from holdfast.ir.types import BUDGET
 
 
 class Statistics:

@@ -35,10 +35,10 @@ from holdfast.check.select import Selection
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Property, Scope, System
+from holdfast.ir.types import BUDGET
 from holdfast.lower.fairness import FREE, Demands
 from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.state_graph import FLAGS, StateGraph, draw
-from holdfast.lower.statistics import BUDGET
 from holdfast.trace.trace import Claim, Trace
 
 Engine = Literal["auto", "interpreter", "kernel"]

@@ -10,7 +10,7 @@ import attrs
 
 from holdfast.ir.compile.source import Module
 from holdfast.ir.marks import MARK
-from holdfast.ir.types import BOOL, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
+from holdfast.ir.types import BOOL, BUDGET, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
 
 BUILTINS: dict[str, object] = {
     kind.__name__: kind for kind in (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, object)
@@ -42,6 +42,8 @@ class Types:
 def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
     role = getattr(cls, MARK, None)
     name = cls.__name__
+    if name == BUDGET:
+        module.refuse(node, "cut steps name the budgets of actions so", "give the type another name")
     if MARK in vars(cls):
         module.refuse(node, f"{name} itself is not a type of a model", f"declare one: class My{name}({name}): ...")
     if role == "sort":

@@ -12,7 +12,7 @@ from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr, Fold, Read
 from holdfast.ir.stmt import Assign, Fill
 from holdfast.ir.system import Action, Param
-from holdfast.ir.types import OptionalType, Plain
+from holdfast.ir.types import BUDGET, OptionalType, Plain
 from holdfast.lower.emit import Emitter
 from holdfast.lower.expressions import origin
 from holdfast.lower.kernel.packing import Packing, Slot
@@ -183,7 +183,7 @@ class KernelEmitter(Emitter):
             slot = self.packing.slots[cell]
             left = truth(f"((t{slot.word} >> {slot.shift}) & {slot.mask}) == 0") if slot.width else TRUE
             with self.when(left):
-                self.cut("budget", None)
+                self.cut(BUDGET, None)
             if not slot.width:
                 return
             self.line(f"t{slot.word} -= {1 << slot.shift}")
