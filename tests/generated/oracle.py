@@ -74,6 +74,8 @@ class Graph:
     depth: list[int] = attrs.field(factory=list)
     edges: list[list[Edge]] = attrs.field(factory=list)
     cuts: list[list[tuple[int, Args]]] = attrs.field(factory=list)
+    beyond: list[list[tuple[int, Args]]] = attrs.field(factory=list)
+    """Those of the cut steps that a bound cuts, and not a budget."""
     starts: int = 0
     whole: bool = True
 
@@ -165,6 +167,7 @@ class Oracle:
                 break
             edges: list[Edge] = []
             cuts: list[tuple[int, Args]] = []
+            beyond: list[tuple[int, Args]] = []
             left = found.left[here]
             for place, act in enumerate(self.acts):
                 spent = budgets and act.budget is not None
@@ -174,11 +177,13 @@ class Oracle:
                         continue
                     if after == "cut" or (spent and not left[place]):
                         cuts.append((place, tuple(args.values())))
+                        beyond += [cuts[-1]] if after == "cut" else []
                         continue
                     then = (*left[:place], left[place] - 1, *left[place + 1 :]) if spent else left
                     edges.append(Edge(number(after, then, found.depth[here] + 1), place, tuple(args.values())))
             found.edges.append(edges)
             found.cuts.append(cuts)
+            found.beyond.append(beyond)
         return found
 
     def starts(self) -> list[Model]:

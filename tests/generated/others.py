@@ -65,14 +65,15 @@ def tried(case: Case, found: Trial, name: str, oracle: Oracle, graph: Graph, *, 
         yield f"mutate: {name}: its graph is the model's: {found.same}; by hand {same}"
 
 
-def steps(oracle: Oracle, graph: Graph, dropped: tuple[str, ...]) -> tuple[set[Any], set[Any]]:
-    """The states in which a run may start, and all steps, without some ghosts."""
+def steps(oracle: Oracle, graph: Graph, dropped: tuple[str, ...]) -> tuple[set[Any], ...]:
+    """The states in which a run may start, all steps, and those that a bound cuts, without some ghosts."""
     kept = [name for name in oracle.fields if name not in dropped]
     keys = [(oracle.key(state, kept), left) for state, left in zip(graph.states, graph.left, strict=True)]
     every = {
         (keys[here], edge.act, edge.args, keys[edge.target]) for here, edges in enumerate(graph.edges) for edge in edges
     }
-    return set(keys[: graph.starts]), every
+    beyond = {(keys[here], *cut) for here, cuts in enumerate(graph.beyond) for cut in cuts}
+    return set(keys[: graph.starts]), every, beyond
 
 
 # Resuming -----------------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ class Small(Writer):
         self.budgets |= setting.budgets
         self.given |= setting.given
         for name, params in setting.actions.items():
-            self.actions.append(Action(name, params))
+            self.actions.append(Action(name, params, setting.methods[name][0]))
 
     def cells(self, field: Field) -> int:
         """How many values all cells of a field together may take on."""
@@ -188,7 +188,7 @@ class Small(Writer):
             ending = f", per=({', '.join(per)},)" if per else ""
             mark = f'@action(fair="{self.choices.one(("weak", "strong"))}"{ending})'
         part.methods[name] = self.action(name, params, mark)
-        self.actions.append(Action(name, params))
+        self.actions.append(Action(name, params, mark))
         if self.choices.chance(15) and name in part.methods:
             self.budgets[name] = self.choices.below(3)
 
