@@ -91,6 +91,7 @@ def test_a_complete_search_resumes_to_its_answer(
     assert answer(ownership, resume_from=file) == complete
 
 
+@pytest.mark.slow
 def test_what_was_found_before_is_not_forgotten(ownership: System, tmp_path: Path) -> None:
     """Violations and witnesses of the levels before the checkpoint are in the answer, runs and all."""
     system = remove_rules(ownership, ["ST-13"])

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.check import checkpoint
 from holdfast.check.budget import Budget
+from holdfast.check.result import to_json
 from holdfast.check.search import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
@@ -168,3 +169,17 @@ def test_the_same_search_goes_on(system: System, tmp_path: Path) -> None:
     turned = Scope("tiny", dict(reversed(scope.sizes.items())), scope.budgets, scope.given, scope.at)
     resumed = search(system, turned, resume_from=tmp_path / "search")
     assert resumed.figures == search(system, scope, engine="kernel").figures
+
+
+def test_what_was_found_before_is_in_the_answer(system: System, tmp_path: Path) -> None:
+    """A violation and runs to witnesses of levels before the checkpoint are there after it, as in one search."""
+    wider = edited(system, budgets={"go": 3})
+    scope, file = wider.scopes["tiny"], tmp_path / "search.checkpoint"
+    begun = search(wider, scope, engine="kernel", keep_going=True, checkpoint=file, budget=Budget(states=30))
+    assert begun.ended_by is not None
+    assert [trace.shown.name for trace in begun.findings] == ["few"]
+    resumed, whole = (
+        to_json(search(wider, scope, engine="kernel", keep_going=True, resume_from=resume)) for resume in (file, None)
+    )
+    del resumed["timing"], whole["timing"]
+    assert resumed == whole

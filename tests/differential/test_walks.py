@@ -48,7 +48,7 @@ def check(examples: int) -> None:
 
 def test_some_generated_models_agree() -> None:
     """Steps, ends, cuts, rules, premises, witnesses and violations are the same in each run."""
-    check(3)
+    check(2)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ def fast_close() -> System:
 
 def test_an_entry_bars_its_node(fast_close: System) -> None:
     """INV-09 and INV-08 are inductive together: ST-15 is all that they need."""
-    result = prove(fast_close, properties=["INV-08"], cores=0, searched=False, sane=False, suggest=False)
+    result = prove(fast_close, properties=["INV-08"], cores=0, searched=False, sane=False, tried=False, suggest=False)
     assert (result.verdict, result.exit_code) == ("proved", 0)
     proofs = {proof.claim.name: proof.needs for proof in result.properties if proof.verdict == "proved"}
     assert proofs["entries_only_drain"] == ("entry_is_no_lease",)
