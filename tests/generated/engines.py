@@ -224,7 +224,7 @@ def proofs(case: Case) -> Iterator[str]:
             if wrong.get(trace.shown.name.removeprefix("@")) != trace.length:
                 yield f"prove: {trace.shown.name} violated in {trace.length} steps; by hand {shown(case.verdicts)}"
     for proof in found.properties:
-        if proof.verdict not in ("proved", "violated", "not_inductive", "unknown"):
+        if proof.verdict not in ("proved", "vacuous", "violated", "not_inductive", "unknown"):
             yield f"prove: {proof.claim.name} is {proof.verdict}"
     proved = {proof.claim.name.removeprefix("@") for proof in found.properties if proof.verdict == "proved"}
     if not proved:
