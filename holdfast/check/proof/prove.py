@@ -208,7 +208,7 @@ class _Run:
         return False
 
     def _look(self, scope: Scope, states: int | None) -> Result:
-        """Search a scope, up to so many states.
+        """Search a scope; with `states`, stop after that number of states.
 
         Raises Spent if another limit ends the search before it finds anything.
         """

@@ -55,7 +55,7 @@ def ask_second(
 ) -> SecondProver:
     """Ask a second prover for the obligations that are met, with the same things assumed.
 
-    ``allowed`` says how many of so many seconds the limits of the check leave, and raises Spent if that is none.
+    ``allowed`` takes a number of seconds and returns how many of them the budget leaves; it raises Spent if none.
     """
     agreed, unanswered, contradicted = 0, list[str](), list[str]()
     for standing in standings:

@@ -91,7 +91,7 @@ class Trial:
 def trial(logic: Logic, look: Callable[[Scope, int], Result], progress: Callable[[str], None]) -> Trial:
     """Search sizes beyond the scopes for a violation of what is proved.
 
-    ``look`` searches a scope for it, up to so many states.
+    ``look`` searches a scope for it; it takes the scope and the number of states after which to stop.
     """
     attempts: list[Attempt] = []
     skipped = 0

@@ -28,7 +28,7 @@ def require_cvc5() -> None:
 
 
 def ask_cvc5(asked: Question, seconds: float) -> Answer:
-    """The answer, or ``unknown`` after so many seconds, twice; without a core."""
+    """The answer, without a core; ``unknown`` if two attempts of ``seconds`` each give none."""
     # First for a contradiction, with all instances of quantifiers; then for a finite structure, which that cannot find.
     for option in ("full-saturate-quant", "finite-model-find"):
         answer = _asked(asked, seconds, option)
