@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 from coverage import CoverageData
 
 from mutants.faults import Fault
 
+Key = TypeVar("Key", str, int)
+
 WORDS = re.compile(rb"[A-Za-z_]\w*")
 
 
 @attrs.frozen
 class Record:
-    """The tests, sorted by name, and who reaches what.
+    """The tests, and who reaches what.
 
     ``seconds`` of a test include those of the shared fixtures that it uses. ``lines[file][line]`` is a bit mask of the
     tests that run this line, ``reads[file]`` of those that read the file as text, ``uses[word]`` of those that run a
@@ -51,6 +54,32 @@ class Record:
         tests = [index for index in range(len(self.tests)) if mask >> index & 1]
         return sorted(tests, key=lambda index: (self.seconds[index], index))
 
+    def without(self, files: Collection[str]) -> Record:
+        """The record of all tests but those in these files of tests."""
+        kept = [index for index, test in enumerate(self.tests) if test.partition("::")[0] not in files]
+        return Record(
+            [self.tests[index] for index in kept],
+            [self.seconds[index] for index in kept],
+            {file: _moved(lines, kept) for file, lines in self.lines.items()},
+            _moved(self.reads, kept),
+            _moved(self.uses, kept),
+            [test for test in self.failed if test.partition("::")[0] not in files],
+        )
+
+    def with_more(self, other: Record) -> Record:
+        """The record of these tests and those of another record of the same engine; none is in both."""
+        assert not {*self.tests, *self.failed} & {*other.tests, *other.failed}
+        shift = len(self.tests)
+        files = dict.fromkeys([*self.lines, *other.lines])
+        return Record(
+            [*self.tests, *other.tests],
+            [*self.seconds, *other.seconds],
+            {file: _joined(self.lines.get(file, {}), other.lines.get(file, {}), shift) for file in files},
+            _joined(self.reads, other.reads, shift),
+            _joined(self.uses, other.uses, shift),
+            sorted([*self.failed, *other.failed]),
+        )
+
     def write(self, path: Path) -> None:
         """Write the record as JSON."""
         as_text = {file: {line: hex(mask) for line, mask in lines.items()} for file, lines in self.lines.items()}
@@ -71,6 +100,27 @@ class Record:
             file: {int(line): int(mask, 16) for line, mask in lines.items()} for file, lines in fields["lines"].items()
         }
         return cls(**fields)
+
+
+def _moved(masks: Mapping[Key, int], kept: Sequence[int]) -> dict[Key, int]:
+    """The bit masks of the kept tests alone, each at its new place."""
+    places = {1 << old: 1 << new for new, old in enumerate(kept)}
+    found: dict[Key, int] = {}
+    for key, mask in masks.items():
+        found[key], rest = 0, mask
+        while rest:
+            lowest = rest & -rest
+            found[key] |= places.get(lowest, 0)
+            rest ^= lowest
+    return found
+
+
+def _joined(masks: Mapping[Key, int], more: Mapping[Key, int], shift: int) -> dict[Key, int]:
+    """The bit masks of both, those of ``more`` moved by so many places."""
+    found = dict(masks)
+    for key, mask in more.items():
+        found[key] = found.get(key, 0) | mask << shift
+    return found
 
 
 def gather(folder: Path, root: Path) -> Record:

@@ -1,16 +1,20 @@
-"""Making the record of a tree, once: it is kept in ``.mutants/`` until a source or a test changes."""
+"""Making the record of a tree. It is kept in ``.mutants/``: where only files of tests change, only those are recorded
+again; any other change makes a new record.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import attrs
 
@@ -18,13 +22,15 @@ from mutants.judge import environment, profile
 from mutants.lifeline import LIFELINE
 from mutants.record import Record, gather
 from mutants.recorder import FOLDER
-from mutants.tree import copy_tree, fingerprint
+from mutants.tree import copy_tree, digests
 
 KEPT = ".mutants"
 """The folder in the checkout; Git ignores it."""
 
 SPARK = ("accidents", "campaign_cli", "campaign_spark", "session")
-LEFT_OUT = ("benchmarks", "docs", "repo", *(f"spark/test_{name}.py" for name in SPARK))
+IGNORED = tuple(
+    f"tests/{name}" for name in ("benchmarks", "docs", "repo", *(f"spark/test_{name}.py" for name in SPARK))
+)
 """Tests that are not recorded: they start Spark, or judge texts and not the engine."""
 
 
@@ -38,42 +44,91 @@ class Recorded:
 
 
 def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
-    """The record of the tree at ``root``: the kept one, or a new one, made by so many processes.
+    """The record of the tree at ``root``: the kept one, brought up to date, or a new one, made by ``jobs`` processes.
 
     Raises RuntimeError if pytest breaks down.
     """
-    recorder = Path(__file__).with_name("recorder.py").read_text(encoding="utf-8")
-    folder = root / KEPT / fingerprint(root, recorder, *LEFT_OUT)
-    (root / KEPT).mkdir(exist_ok=True)
+    kept = root / KEPT / "record"
+    kept.parent.mkdir(exist_ok=True)
     with (root / KEPT / "lock").open("w") as lock:
         # One run records at a time; another one waits here and then finds the record.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.is_dir():
-            say(f"recording which tests reach which lines, by {jobs} processes; kept in {KEPT}/ until the tree changes")
-            for old in (root / KEPT).glob("*/"):
-                shutil.rmtree(old, ignore_errors=True)
+        current = digests(root) | _of_the_tool()
+        known = _known(kept)
+        if known != current:
+            changed = {file for file in known.keys() | current.keys() if known.get(file) != current.get(file)}
+            again = known and all(map(_is_of_tests, changed))
+            files = sorted(changed) if again else ["tests"]
+            which = f"the tests in {len(changed)} changed files" if again else "all tests"
+            say(f"recording which lines {which} reach, by {jobs} processes; kept in {KEPT}/ until the tree changes")
             draft = root / KEPT / "draft"
+            shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
-                _make(root, draft, jobs)
-                draft.rename(folder)
+                record = _make(root, draft, jobs, files)
+                if again:
+                    record = Record.read(kept / "record.json").without(changed).with_more(record)
+                    shutil.copytree(kept / "kernels", draft / "kernels", dirs_exist_ok=True)
+                record.write(draft / "record.json")
+                (draft / "digests.json").write_text(json.dumps(current), encoding="utf-8")
+                shutil.rmtree(kept, ignore_errors=True)
+                draft.rename(kept)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
-    return Recorded(Record.read(folder / "record.json"), folder / "tree", folder / "kernels")
+    return Recorded(Record.read(kept / "record.json"), kept / "tree", kept / "kernels")
 
 
-def _make(root: Path, draft: Path, jobs: int) -> None:
-    """Record into a folder: ``tree``, ``kernels`` and ``record.json``."""
-    tree, lines, temporary = draft / "tree", draft / "lines", draft / "temporary"
+def _of_the_tool() -> dict[str, str]:
+    """What a record depends on beside the tree, in the form of ``digests``."""
+    recorder = Path(__file__).with_name("recorder.py").read_text(encoding="utf-8")
+    return {"": "\0".join((platform.python_version(), recorder, *IGNORED))}
+
+
+def _known(kept: Path) -> dict[str, str]:
+    """The digests of what the kept record is of; empty if there is no record."""
+    try:
+        found: dict[str, str] = json.loads((kept / "digests.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _is_of_tests(file: str) -> bool:
+    """Whether a file holds tests, and not what others share.
+
+    Where another test takes a name from it, that test's lines are not recorded again. That can hide that it reaches a
+    fault, and cannot make anybody notice one.
+    """
+    path = PurePosixPath(file)
+    return path.parts[:1] == ("tests",) and path.match("test_*.py")
+
+
+def _make(root: Path, draft: Path, jobs: int, files: Sequence[str]) -> Record:
+    """The record of the tests in some files or folders; ``tree`` and ``kernels`` stay in the folder ``draft``."""
+    tree, kernels, lines, temporary = (draft / name for name in ("tree", "kernels", "lines", "temporary"))
     copy_tree(root, tree)
-    for folder in (lines, temporary, draft / "kernels"):
+    for folder in (kernels, lines, temporary):
         folder.mkdir()
+    there = [file for file in files if (tree / file).exists() and not file.startswith(IGNORED)]
+    if there:
+        _run(tree, lines, temporary, jobs, there)
+    record = gather(lines, tree)
+    if (lines / "kernels").is_dir():
+        kernels.rmdir()
+        (lines / "kernels").rename(kernels)
+    shutil.rmtree(lines)
+    shutil.rmtree(temporary, ignore_errors=True)
+    return record
+
+
+def _run(tree: Path, lines: Path, temporary: Path, jobs: int, files: Sequence[str]) -> None:
+    """Run the tests, with the recorder leaving what it finds in the folder ``lines``."""
     parallel = ["--numprocesses", str(jobs), "--dist=worksteal"] if jobs > 1 else ["-p", "no:xdist"]
     options = ["-p", "mutants.recorder", "-p", "no:cacheprovider", "-q", "-m", "not slow", "--tb=short"]
-    ignored = [f"--ignore=tests/{name}" for name in LEFT_OUT]
+    ignored = [f"--ignore={path}" for path in IGNORED]
     end, other = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *options, *parallel, *profile(tree), *ignored, "tests"],
+        [sys.executable, "-m", "pytest", *options, *parallel, *profile(tree), *ignored, *files],
         cwd=tree,
         env=environment(tree) | {FOLDER: str(lines), LIFELINE: str(end), "TMPDIR": str(temporary)},
         stdin=subprocess.DEVNULL,
@@ -88,13 +143,6 @@ def _make(root: Path, draft: Path, jobs: int) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         os.close(end)
         os.close(other)
-    # 1: some tests fail without any fault; the report names them.
-    if code not in (0, 1):
+    # 1: some tests fail without any fault; the report names them. 5: in these files are slow tests only.
+    if code not in (0, 1, 5):
         raise RuntimeError(f"pytest ended with {code} while the tests were recorded; its output stands above")
-    gather(lines, tree).write(draft / "record.json")
-    if (lines / "kernels").is_dir():
-        (lines / "kernels").rename(draft / "kernels-made")
-        (draft / "kernels").rmdir()
-        (draft / "kernels-made").rename(draft / "kernels")
-    shutil.rmtree(lines)
-    shutil.rmtree(temporary, ignore_errors=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import shutil
 from collections.abc import Iterator
 from importlib.util import cache_from_source
@@ -21,13 +20,12 @@ def copy_tree(root: Path, to: Path) -> None:
     shutil.copytree(root, to, ignore=NOT_COPIED)
 
 
-def fingerprint(root: Path, *more: str) -> str:
-    """A digest of everything that the record depends on: the sources, the tests, and what else is given."""
-    digest = hashlib.blake2b("\0".join((platform.python_version(), *more)).encode(), digest_size=12)
-    for path in _files(root):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
-        digest.update(hashlib.blake2b(path.read_bytes()).digest())
-    return digest.hexdigest()
+def digests(root: Path) -> dict[str, str]:
+    """By its path in the tree, for each file that the record depends on, sources and tests: a digest of its bytes."""
+    return {
+        path.relative_to(root).as_posix(): hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
+        for path in _files(root)
+    }
 
 
 def plant(root: Path, fault: Fault) -> None:

@@ -14,6 +14,7 @@ from mutants.draw import draw
 from mutants.faults import Fault, faults_of
 from mutants.judge import Judge, Outcome
 from mutants.record import Record
+from mutants.recording import recorded
 from mutants.report import Report, lines
 
 ROOT = Path(__file__).parents[2]
@@ -137,6 +138,53 @@ def test_who_reaches_what(toy: Path) -> None:
     (toy / "holdfast" / "ir" / "same.py").write_text("X = 1\n")
     (at_import, _) = faults_of(toy, "holdfast/ir")
     assert (at_import.at_import, record.reaching(at_import)) == (("X",), 3)
+
+
+def test_a_record_is_brought_up_to_date() -> None:
+    """The tests of a changed file go, others come, and all keep who reaches what."""
+    lines = {"holdfast/ir/same.py": {1: 0b111, 5: 0b010, 6: 0b101}}
+    names = ["tests/a.py::one", "tests/b.py::two", "tests/c.py::three"]
+    record = Record(names, [1.0, 2.0, 3.0], lines, {"x": 0b110}, {"X": 0b011}, ["tests/b.py::red"])
+    fewer = record.without({"tests/b.py"})
+    assert fewer == Record(
+        [names[0], names[2]],
+        [1.0, 3.0],
+        {"holdfast/ir/same.py": {1: 0b11, 5: 0, 6: 0b11}},
+        {"x": 0b10},
+        {"X": 0b01},
+        [],
+    )
+    new = Record(["tests/b.py::new"], [4.0], {"holdfast/ir/same.py": {5: 1}, "y": {1: 1}}, {"z": 1}, {"X": 1}, [])
+    assert fewer.with_more(new) == Record(
+        [names[0], names[2], "tests/b.py::new"],
+        [1.0, 3.0, 4.0],
+        {"holdfast/ir/same.py": {1: 0b011, 5: 0b100, 6: 0b011}, "y": {1: 0b100}},
+        {"x": 0b10, "z": 0b100},
+        {"X": 0b101},
+        [],
+    )
+
+
+def test_only_changed_tests_are_recorded_again(toy: Path) -> None:
+    """A test that is written notices what no test did; where an engine's file changes, all tests are recorded."""
+    said: list[str] = []
+    first = recorded(toy, 1, said.append).record
+    assert recorded(toy, 1, said.append).record == first
+    assert len(said) == 1
+    file = toy / "tests" / "test_toy.py"
+    (toy / "tests" / "test_more.py").write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    file.unlink()
+    again = recorded(toy, 1, said.append).record
+    assert [test.replace("test_toy", "test_more") for test in first.tests] == again.tests
+    assert again.lines == first.lines
+    engine = toy / "holdfast" / "ir" / "same.py"
+    engine.write_text(engine.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    assert recorded(toy, 1, said.append).record.tests == again.tests
+    assert [("2 changed files" in line, "all tests" in line) for line in said] == [
+        (False, True),
+        (True, False),
+        (False, True),
+    ]
 
 
 def command(toy: Path, *more: str) -> subprocess.Popen[str]:
