@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import indent
 
 import attrs
 import pytest
@@ -26,6 +28,8 @@ from tests.cli.conftest import holdfast
 from tests.cli.running import Ran, Run
 from tests.cli.samples import COUNTER
 from tests.docs.fences import ROOT
+from tests.prove.conftest import HEADER
+from tests.prove.test_prove import TRAP as STAYING
 from tests.reports.validating import Files, read
 from tests.tla.conftest import tools
 
@@ -35,12 +39,16 @@ TWO = (ROOT / "docs/examples/two_phase_commit.py").read_text()
 BARE, _, _ = TWO.partition("    @lemma\n")
 """Two-phase commit without its lemmas, which does not prove anything."""
 
+GOLDEN = Path(__file__).with_name("golden")
+
 BROKEN = COUNTER.replace("self.value[n] > Count(0) for n", "self.value[n] < Count(2) for n")
 
 DECLARED = COUNTER.replace(
     "    @init\n", '    mutants = outcomes({"CT-01": missing("what a counter was before")})\n\n    @init\n'
 ).replace("invariant, require", "invariant, missing, outcomes, require")
 """The counter, which no property keeps from going down, and which says so."""
+
+TRAP = HEADER + "class Trap(Model):\n" + indent(STAYING, "    ")
 
 FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
 
@@ -49,7 +57,7 @@ FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the models, and two.py as one that verify finds."""
     monkeypatch.chdir(tmp_path)
-    models = {"two": TWO, "bare": BARE, "counter": COUNTER, "broken": BROKEN, "declared": DECLARED}
+    models = {"two": TWO, "bare": BARE, "counter": COUNTER, "broken": BROKEN, "declared": DECLARED, "trap": TRAP}
     for name, text in models.items():
         Path(f"{name}.py").write_text(text)
     shutil.copy(ROOT / "tests/live/models/lease.py", "lease.py")
@@ -78,6 +86,10 @@ class Answer:
 
 
 ANSWERS = {
+    "searched": Answer("check broken.py", 12, ("check broken.py tiny",), {"grown_is_positive (CT-10)": "failed"}, None),
+    "walked": Answer("walk two.py --seed 1 --traces 40", 0, ("walk two.py tiny",), {}),
+    "walked into": Answer("walk two.py --seed 1 --without TP-02", 12, ("walk two.py tiny -TP-02",), {}, None),
+    "lemmas left out": Answer("prove two.py --ablate", 0, ("prove --ablate two.py",), {}),
     "proved": Answer("prove two.py", 0, ("prove two.py",), {"all_agree (TP-10)": "passed", "vote possible": "passed"}),
     "not inductive": Answer("prove bare.py --no-suggest", 20, ("prove bare.py",), {"all_agree (TP-10)": "failed"}),
     "violated": Answer(
@@ -90,6 +102,7 @@ ANSWERS = {
     "no time to prove": Answer(
         "prove two.py counter.py --budget 0.000001s", 20, ("prove two.py", "prove counter.py"), {}, every="unanswered"
     ),
+    "proved by 2-induction": Answer("prove trap.py --k 2", 0, ("prove trap.py",), {"never_bad": "passed"}),
     "within a depth": Answer(
         "prove two.py --depth 1 --property final", 0, ("prove two.py",), {"final (TP-11)": "passed"}
     ),
@@ -151,6 +164,22 @@ def test_reports_say_what_the_command_says(holdfast: Run, name: str) -> None:
     assert answer.every is None or others <= {answer.every}
     assert ("unanswered" in files.cases.values() or "failed" in files.cases.values()) == (ran.code != 0)
     assert files.sarif["invocations"][0]["executionSuccessful"] == ("unanswered" not in files.cases.values())
+
+
+def as_kept(report: str) -> str:
+    """A report without the times that it tells of, the only thing that differs from run to run."""
+    return re.sub(r'\btime="[0-9.]+"', 'time="-"', report)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_whole_of_both_files(holdfast: Run, name: str, update_golden: bool) -> None:
+    """Every case with its sentence and run, every place and fingerprint, as in the files that are kept."""
+    holdfast(*ANSWERS[name].argv.split(), *FILES)
+    for file in ("r.xml", "r.sarif"):
+        kept, written = GOLDEN / f"{name.replace(' ', '-')}{Path(file).suffix}", as_kept(Path(file).read_text())
+        if update_golden:
+            kept.write_text(written)
+        assert written == kept.read_text(), "renew it with `pytest tests/reports --update-golden`"
 
 
 MOVED = {
