@@ -50,6 +50,12 @@ def ownership() -> System:
     return compile_model(load_model(str(MODEL)))
 
 
+@pytest.fixture(scope="module")
+def undisturbed(ownership: System) -> dict[str, Any]:
+    """The answer of a search that nothing ends before its time, by the other engine."""
+    return answer(ownership, engine="interpreter")
+
+
 def answer(system: System, **options: Any) -> dict[str, Any]:
     """All that a search of the smallest scope says but for its timing."""
     found = to_json(search(system, system.scope("tiny"), **options))
@@ -58,17 +64,19 @@ def answer(system: System, **options: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_a_search_that_ran_out_of_budget_goes_on(ownership: System, tmp_path: Path, cores: int) -> None:
+def test_a_search_that_ran_out_of_budget_goes_on(
+    ownership: System, undisturbed: dict[str, Any], tmp_path: Path, cores: int
+) -> None:
     """What a limit ended resumes to the answer of a search without the limit, on any number of cores."""
     file = tmp_path / "search.checkpoint"
 
     partial = answer(ownership, checkpoint=file, budget=Budget(states=9_000), cores=2)
 
     assert partial["verdict"] == "out_of_budget"
-    assert answer(ownership, resume_from=file, cores=cores) == answer(ownership, engine="interpreter")
+    assert answer(ownership, resume_from=file, cores=cores) == undisturbed
 
 
-def test_a_search_that_was_killed_goes_on(ownership: System, tmp_path: Path) -> None:
+def test_a_search_that_was_killed_goes_on(ownership: System, undisturbed: dict[str, Any], tmp_path: Path) -> None:
     """After SIGKILL the last whole checkpoint is there, and leads to the answer of an undisturbed search."""
     file = tmp_path / "search.checkpoint"
     command = [sys.executable, "-c", KILLED_AFTER_THE_FOURTH_LEVEL, "check", str(MODEL), "--scope", "tiny"]
@@ -76,7 +84,7 @@ def test_a_search_that_was_killed_goes_on(ownership: System, tmp_path: Path) -> 
     ended = subprocess.run([*command, "--checkpoint", str(file)], check=False, env=os.environ, capture_output=True)
 
     assert ended.returncode == -signal.SIGKILL
-    assert answer(ownership, resume_from=file) == answer(ownership, engine="interpreter")
+    assert answer(ownership, resume_from=file) == undisturbed
 
 
 def test_a_complete_search_resumes_to_its_answer(

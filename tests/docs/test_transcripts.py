@@ -49,7 +49,7 @@ GUIDES = [
     "docs/live.md",
     "docs/tlc.md",
     "docs/prove.md",
-    "docs/campaign.md",
+    pytest.param("docs/campaign.md", marks=pytest.mark.slow, id="docs/campaign.md"),  # half a minute of Spark
 ]
 FINDINGS = sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*-*.md"))
 QUICK = ["docs/findings/AM-20.md", "docs/findings/CA-23-order.md", "docs/findings/CA-47.md", "docs/findings/ZG-2.md"]
