@@ -246,6 +246,36 @@ def test_a_flag_and_a_method_may_make_one_variant(build: Build) -> None:
     assert interpreter.layout.decode(reset)["clock"] == 1
 
 
+STEPWISE = """
+class Rung(Nat):
+    pass
+
+class M(Table):
+    tiny = Scope({Node: 2, Stream: 1, Epoch: 2, Rung: 3})
+
+    @action
+    def climb(self, r: Rung) -> None:
+        require(r > Rung(1), "EL-01")
+
+    @variant("quick", replaces="climb")
+    def jump(self) -> None:
+        self.clock = Epoch(1)
+"""
+
+
+def test_a_type_that_only_a_replaced_action_uses_stays(build: Build) -> None:
+    """A scope gives sizes to the types of all variants, and so all of them have the same types."""
+    systems = [build(STEPWISE), build(STEPWISE, "quick")]
+    assert [dict(system.scopes["tiny"].sizes) for system in systems] == [systems[0].scopes["tiny"].sizes] * 2
+    assert all("Rung" in [nat.name for nat in system.nats] for system in systems)
+
+
+def test_a_broken_action_is_refused_where_a_variant_replaces_it(build: Build) -> None:
+    """Whatever is chosen, every method of the model is in the language."""
+    with pytest.raises(ModelError, match="Ladder: this name is not known here"):
+        build(STEPWISE.replace("r: Rung", "r: Ladder"), "quick")
+
+
 def test_chosen_variants_have_one_order(build: Build) -> None:
     """The order in which variants are asked for does not matter."""
     one, two = build(VARIANTS, "late", "quick"), build(VARIANTS, "quick", "late")

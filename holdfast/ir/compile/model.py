@@ -107,7 +107,7 @@ class _Compiler:
         for prop in properties:
             if prop.kind == "assume":
                 check_assumption(prop.name, prop.body, prop.at, by_name)
-        others = tuple(self._unchosen_variants())
+        others = tuple(self._left_out())
         for action in others:
             check_loops(action.body)
             check_ghosts(action, by_name)
@@ -200,15 +200,17 @@ class _Compiler:
                     )
         return found
 
-    def _unchosen_variants(self) -> Iterable[Action]:
-        """The other variants' methods, compiled too, so that a broken one is found before it is asked for."""
+    def _left_out(self) -> Iterable[Action]:
+        """The methods that other variants would choose, compiled too: a broken one is found before it is asked for, and
+        a model has the same types whatever is chosen.
+        """
         for member in self._marked(VariantMark):
             mark = member.mark
             assert isinstance(mark, VariantMark)
-            if mark.name not in self.chosen:
-                action = self.source.members[mark.replaces].mark
-                assert isinstance(action, ActionMark)
-                yield self._action(member, mark.replaces, action, self._context())
+            replaced = self.source.members[mark.replaces]
+            assert isinstance(replaced.mark, ActionMark)
+            left_out = replaced if mark.name in self.chosen else member
+            yield self._action(left_out, mark.replaces, replaced.mark, self._context())
 
     def _action(self, member: Member, name: str, mark: ActionMark, context: Context) -> Action:
         if mark.fair not in (None, "weak", "strong"):
