@@ -13,11 +13,12 @@ from holdfast.ir.system import Action, Scope, System
 from holdfast.ir.types import BoolType, OptionalType, Scalar
 from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Layout
-from holdfast.lower.outcome import Taken
+from holdfast.lower.outcome import Refused, Taken
 from holdfast.lower.smt.bodies import Bodies
 from holdfast.lower.smt.cells import Pins, cells_of, indices, pins
 from holdfast.lower.smt.encoding import Encoding, argument, start_argument
 from holdfast.lower.smt.expressions import Expressions
+from holdfast.lower.smt.guards import is_refused
 from holdfast.lower.smt.sized import Sized, origin
 from holdfast.lower.smt.values import Maybe, Value
 
@@ -82,12 +83,15 @@ class Comparison:
             held = self.pins(state)
             # A formula about one state is short; the arguments go into that.
             guard = z3.simplify(z3.substitute(step.guard, *held))
+            refused = z3.simplify(z3.substitute(is_refused(step.guards, self.universe.ctx), *held))
             after_state = [(cell.var.value, _substituted(cell.value, held)) for cell in cells]
             for args in chance.sample(every, min(most, len(every))):
                 pinned = self._pinned(action, args)
                 outcome = self.machine.step(state, action.name, args)
                 if self._truth(guard, pinned) != isinstance(outcome, Taken):
                     yield f"whether {action.name}{args} is taken in {self.layout.decode(state)}"
+                elif self._truth(refused, pinned) != isinstance(outcome, Refused):
+                    yield f"whether a rule refuses {action.name}{args} in {self.layout.decode(state)}"
                 elif isinstance(outcome, Taken):
                     after = bytes(_code(kind, value, pinned) for kind, value in after_state)
                     if after != outcome.state:

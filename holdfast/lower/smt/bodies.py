@@ -15,9 +15,10 @@ from holdfast.ir.expr import Expr, Name, Read
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.types import IntType, NatType, OptionalType, Scalar
 from holdfast.lower.smt.expressions import Expressions, Scope
+from holdfast.lower.smt.guards import Guard, all_hold, bound, either, rule
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
-from holdfast.lower.smt.values import Maybe, Value, conjunction, implication, is_false, is_true
+from holdfast.lower.smt.values import Maybe, Value, implication, is_false, is_true
 
 
 @attrs.define
@@ -25,7 +26,7 @@ class Run:
     """How far a body has come: ``guards`` are the conditions under which the step is taken at all."""
 
     scope: Scope
-    guards: list[z3.BoolRef]
+    guards: list[Guard]
 
     @property
     def state(self) -> State:
@@ -61,7 +62,7 @@ class Bodies:
         """One statement."""
         match stmt:
             case Require(cond=cond):
-                run.guards.append(self.expressions.formula(cond, run.scope))
+                run.guards.append(rule(self.expressions.formula(cond, run.scope)))
             case Let(name=name, value=value):
                 run.scope.names[name] = self.expressions.expr(value, run.scope)
             case Assign():
@@ -93,12 +94,12 @@ class Bodies:
             if value.value is None:
                 return value
             plain = self.universe.settled(value.value, kind.of)
-            run.guards.append(implication(value.some, self.universe.within(plain, kind.of)))
+            run.guards.append(bound(implication(value.some, self.universe.within(plain, kind.of))))
             return Maybe(value.some, plain)
         assert not isinstance(kind, OptionalType)
         plain = self.universe.settled(value, kind)
         if not _fits(expr, kind):
-            run.guards.append(self.universe.within(plain, kind))
+            run.guards.append(bound(self.universe.within(plain, kind)))
         return plain
 
     def branch(self, stmt: If, run: Run) -> None:
@@ -110,9 +111,7 @@ class Bodies:
         then, orelse = run.branch(), run.branch()
         self.run(stmt.then, then)
         self.run(stmt.orelse, orelse)
-        ctx = self.universe.ctx
-        run.guards.append(implication(test, conjunction(then.guards, ctx)))
-        run.guards.append(implication(z3.Not(test), conjunction(orelse.guards, ctx)))
+        run.guards.append(either(test, then.guards, orelse.guards, self.universe.ctx))
         run.state = then.state.merged(self.universe, test, orelse.state)
 
     def loop(self, stmt: For, run: Run) -> None:
@@ -126,9 +125,10 @@ class Bodies:
             return one
 
         def guard(element: z3.ExprRef) -> z3.BoolRef:
-            return conjunction(iteration(element).guards, self.universe.ctx)
+            return all_hold(iteration(element).guards, self.universe.ctx)
 
-        run.guards.append(self.universe.quantified(stmt.domain, stmt.var, guard, every=True))
+        # The language has no rules within a loop.
+        run.guards.append(bound(self.universe.quantified(stmt.domain, stmt.var, guard, every=True)))
         known: dict[int, tuple[z3.ExprRef, State]] = {}
 
         def after(element: z3.ExprRef) -> State:

@@ -14,18 +14,20 @@ from holdfast.ir.types import Key
 from holdfast.lower.prune import prune
 from holdfast.lower.smt.bodies import Bodies, Run
 from holdfast.lower.smt.expressions import Expressions, Scope
+from holdfast.lower.smt.guards import Guard, all_hold, bound, is_refused
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.symbols import Symbol
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
-from holdfast.lower.smt.values import Value, conjunction
+from holdfast.lower.smt.values import Value, conjunction, implication, negation
 
 
 @attrs.frozen(eq=False)
 class Transition:
-    """An action from a state: whether it is taken with its arguments, and the state after it."""
+    """An action from a state: the conditions under which it is taken with its arguments, and the state after it."""
 
     action: Action
     arguments: Mapping[str, z3.ExprRef]
+    guards: Sequence[Guard]
     guard: z3.BoolRef
     before: State
     after: State
@@ -99,19 +101,19 @@ class Encoding:
 
     def repeated(self, taken: Transition) -> Transition:
         """The same action once more, with equal arguments."""
-        return self._taken(taken.action, taken.after, taken.arguments, [])
+        return self._taken(taken.action, taken.after, taken.arguments)
 
     def _run(self, action: Action, before: State, symbol: Callable[[str], Symbol]) -> Transition:
         arguments = {param.name: self.universe.constant(symbol(param.name), param.type) for param in action.params}
-        proper = [self.universe.within(arguments[param.name], param.type) for param in action.params]
+        proper = [bound(self.universe.within(arguments[param.name], param.type)) for param in action.params]
         return self._taken(action, before, arguments, proper)
 
     def _taken(
-        self, action: Action, before: State, arguments: Mapping[str, z3.ExprRef], guards: list[z3.BoolRef]
+        self, action: Action, before: State, arguments: Mapping[str, z3.ExprRef], proper: Sequence[Guard] = ()
     ) -> Transition:
-        run = Run(Scope(dict(arguments), before), guards)
+        run = Run(Scope(dict(arguments), before), list(proper))
         self.bodies.run(prune(action.body, self.dropped), run)
-        return Transition(action, arguments, conjunction(run.guards, self.universe.ctx), before, run.state)
+        return Transition(action, arguments, run.guards, all_hold(run.guards, self.universe.ctx), before, run.state)
 
     # Properties -----------------------------------------------------------------------------------------------
 
@@ -142,10 +144,13 @@ class Encoding:
             raise error if error.at is not None else NotFirstOrder(error.problem, prop.at) from None
 
     def idempotent(self, step: Transition) -> z3.BoolRef:
-        """That the same step is possible once more, and changes nothing but ghosts."""
-        again = self.repeated(step)
+        """That no rule refuses the same step once more, and that it then changes nothing but ghosts, if no bound cuts
+        it.
+        """
+        again, ctx = self.repeated(step), self.universe.ctx
         names = [var.name for var in self.variables if not var.ghost]
-        return conjunction([again.guard, self.equal(step.after, again.after, names)], self.universe.ctx)
+        unchanged = implication(again.guard, self.equal(step.after, again.after, names))
+        return conjunction([negation(is_refused(again.guards, ctx)), unchanged], ctx)
 
 
 def argument(action: Action, name: str, mark: str = "") -> Symbol:
