@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -13,6 +14,7 @@ from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.live.result import LiveResult, live_to_json
 from holdfast.check.proof.prove import Limits, prove
+from holdfast.check.proof.result import ProofResult
 from holdfast.check.result import Result, to_json
 from holdfast.check.search import search
 from holdfast.ir.errors import ModelError, UsageError
@@ -210,7 +212,9 @@ def liveness(case: Case) -> Iterator[str]:
 
 
 def proofs(case: Case) -> Iterator[str]:
-    """What is proved for any sizes holds in sizes 1 to 3; what is violated is, in that scope."""
+    """What is proved for any sizes holds in sizes 1 to 3, wherever there are the literals that the proof says it rests
+    on; what is violated is, in that scope.
+    """
     if starts_nowhere(case) or not provable(case):
         return
     try:
@@ -230,9 +234,19 @@ def proofs(case: Case) -> Iterator[str]:
     if not proved:
         return
     for mark in (without_budgets(case.mark), *larger(case)):
+        if not has_literals(mark, found):
+            continue
         for name, said in denied(case, mark, proved):
             yield said
             proved.remove(name)
+
+
+def has_literals(mark: ScopeMark, found: ProofResult) -> bool:
+    """Whether a scope has the literals without which the proof says nothing."""
+    said = " ".join(ground.text for ground in found.rests_on if ground.what == "literals")
+    last = {name: int(number) for name, number in re.findall(r"(\w+) 0 (?:to|and) (\d+)", said)}
+    assert bool(said) == bool(last), said
+    return all(size >= last.get(cls.__name__, 0) for cls, size in mark.sizes.items())
 
 
 def provable(case: Case) -> bool:
