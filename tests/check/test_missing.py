@@ -1,0 +1,77 @@
+"""Which removed rules a run got past: what the complete model says of each of its steps."""
+
+from __future__ import annotations
+
+from holdfast.check.missing import missing_rules
+from holdfast.check.replay import Replayer
+from holdfast.check.search import search
+from holdfast.ir.removal import remove_rules
+from holdfast.ir.system import System
+from tests.check.conftest import Compiled
+
+LAMP = """
+unread: Ghost[Rel[Node]]
+lit: Rel[Node]
+warm: Rel[Node]
+twice: Ghost[bool]
+tiny = Scope({Node: 1})
+@init
+def dark(self) -> None:
+    self.unread.fill(False)
+    self.lit.fill(False)
+    self.warm.fill(False)
+    self.twice = False
+@action
+def switch(self, n: Node) -> None:
+    require(not self.lit[n], "LA-01")
+    if rule("LA-02"):
+        self.warm[n] = True
+    self.unread[n] = True
+    self.twice = self.lit[n]
+    self.lit[n] = True
+@action(idempotent="LA-12")
+def touch(self, n: Node) -> None:
+    require(not self.warm[n], "LA-03")
+    self.warm[n] = True
+    self.lit[n] = not self.lit[n]
+@invariant
+def never_twice(self) -> bool:
+    return not self.twice
+@invariant
+def warms(self) -> bool:
+    return all(self.warm[n] for n in Node if self.lit[n])
+@invariant
+def stays_cold(self) -> bool:
+    return not any(self.warm[n] for n in Node)
+"""
+
+
+def notes(system: System, name: str, *without: str) -> dict[int, str]:
+    """What is said of the steps of the shortest violation of a property without these rules."""
+    lacking = remove_rules(system, without)
+    (trace,) = search(lacking, lacking.scopes["tiny"], properties=[name]).findings
+    return missing_rules(Replayer(lacking, lacking.scopes["tiny"]), trace)
+
+
+def test_a_step_that_a_removed_rule_refuses(compiled: Compiled) -> None:
+    """The second time the complete model refuses to switch; a ghost that no property reads is in nobody's states."""
+    lamp = compiled(LAMP)
+    assert notes(lamp, "never_twice", "LA-01") == {2: "LA-01, which is removed, refuses this step"}
+
+
+def test_a_step_that_leads_elsewhere(compiled: Compiled) -> None:
+    """Without the removed effect a step leads to another state; all that is removed is named."""
+    lamp = compiled(LAMP)
+    assert notes(lamp, "warms", "LA-02") == {1: "with LA-02 in place the step leads to another state"}
+    both = notes(lamp, "never_twice", "LA-01", "LA-02")
+    assert both == {
+        1: "with LA-01, LA-02 in place the step leads to another state",
+        2: "LA-01, which is removed, refuses this step",
+    }
+
+
+def test_a_complete_model_misses_nothing(compiled: Compiled) -> None:
+    """Where no rule is removed, and of a repetition, which is no step of its own, nothing is said."""
+    lamp = compiled(LAMP)
+    assert notes(lamp, "stays_cold") == {}
+    assert notes(lamp, "LA-12", "LA-03") == {}
