@@ -1,5 +1,5 @@
-"""Making the record of a tree. It is kept in ``.mutants/``: where only files of tests change, only those are recorded
-again; any other change makes a new record.
+"""Making the record of a tree. It is kept in ``.mutants/``: where only files of tests and their data change, only those
+tests are recorded again; any other change makes a new record.
 """
 
 from __future__ import annotations
@@ -57,9 +57,11 @@ def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
         known = _known(kept)
         if known != current:
             changed = {file for file in known.keys() | current.keys() if known.get(file) != current.get(file)}
-            again = known and all(map(_is_of_tests, changed))
-            files = sorted(changed) if again else ["tests"]
-            which = f"the tests in {len(changed)} changed files" if again else "all tests"
+            again = bool(known) and all(map(_concerns, changed))
+            concerned = set(map(_concerns, changed))
+            stale = {file for file in known.keys() | current.keys() if concerned & {file, _folder(file)}}
+            files = sorted(filter(_is_test, stale)) if again else ["tests"]
+            which = f"the tests in {len(files)} files" if again else "all tests"
             say(f"recording which lines {which} reach, by {jobs} processes; kept in {KEPT}/ until the tree changes")
             draft = root / KEPT / "draft"
             shutil.rmtree(draft, ignore_errors=True)
@@ -67,7 +69,7 @@ def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
             try:
                 record = _make(root, draft, jobs, files)
                 if again:
-                    record = Record.read(kept / "record.json").without(changed).with_more(record)
+                    record = Record.read(kept / "record.json").without(stale).with_more(record)
                     shutil.copytree(kept / "kernels", draft / "kernels", dirs_exist_ok=True)
                 record.write(draft / "record.json")
                 (draft / "digests.json").write_text(json.dumps(current), encoding="utf-8")
@@ -93,14 +95,26 @@ def _known(kept: Path) -> dict[str, str]:
     return found
 
 
-def _is_of_tests(file: str) -> bool:
-    """Whether a file holds tests, and not what others share.
+def _concerns(file: str) -> str | None:
+    """What to record again when a file changes: itself, if it holds tests; the folder of tests whose data it is; None
+    for anything else, which may concern all tests.
 
-    Where another test takes a name from it, that test's lines are not recorded again. That can hide that it reaches a
+    Where tests take names or data from another folder, they are not recorded again. That can hide that one reaches a
     fault, and cannot make anybody notice one.
     """
-    path = PurePosixPath(file)
-    return path.parts[:1] == ("tests",) and path.match("test_*.py")
+    if _is_test(file):
+        return file
+    return None if file.endswith(".py") else _folder(file)
+
+
+def _is_test(file: str) -> bool:
+    return file.startswith("tests/") and PurePosixPath(file).match("test_*.py")
+
+
+def _folder(file: str) -> str | None:
+    """The folder in ``tests/`` that a file is in, wherever below it."""
+    parts = file.split("/")
+    return "/".join(parts[:2]) if parts[0] == "tests" and len(parts) > 2 else None
 
 
 def _make(root: Path, draft: Path, jobs: int, files: Sequence[str]) -> Record:
