@@ -52,8 +52,10 @@ def colliding(text: str, choices: Choices) -> str:
     others = [word for word in free if word not in declared]
     renamed: dict[str, str] = {}
     exchange(members, [name for name in MEMBERS if name not in declared], LIKELY, choices, renamed, plain)
-    called = [name for word in members if (name := renamed.get(word, word)) not in FIXED]
-    exchange(others, (*LOCALS, *called), called, choices, renamed, plain)
+    # A member that is called like a parameter keeps that name to itself: no other parameter may stand beside it.
+    taken = {renamed.get(word, word) for word in members if is_both(word, plain)}
+    called = [name for word in members if (name := renamed.get(word, word)) not in {*FIXED, *taken}]
+    exchange(others, [name for name in (*LOCALS, *called) if name not in taken], called, choices, renamed, plain)
     body = re.sub(r"\b[A-Za-z_]\w*\b", lambda match: renamed.get(match[0], match[0]), body)
     return f"{head}class Era(Nat): ...\n{body}"
 

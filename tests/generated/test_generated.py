@@ -55,6 +55,12 @@ def test_machine_code_agrees_with_the_interpreter() -> None:
     assert wrong((*range(1, 21), BEYOND), ("machine",)) == []
 
 
+def test_names_that_collide_make_no_method_wrong() -> None:
+    """No two parameters of a method come to have one name; among others in three models where they once did."""
+    for seed in (*range(1, 200), 7119, 7500, 11106):
+        compile(model_of(seed), f"<seed {seed}>", "exec")
+
+
 SHAPES = {
     "three Sorts": r"Scope\(\{Node: \d, Item: \d, Role: \d",
     "two Nats": r"Tick: \d, Era: \d",

@@ -77,6 +77,30 @@ def test_the_models_show_what_they_are_for(name: str, verdict: str, shown: list[
     assert [trace.claim.name for trace in result.findings] == shown
 
 
+DIALS = """
+    left: N
+    right: N
+    tiny = Scope({N: 11})
+    @init
+    def anywhere(self, a: N, b: N) -> None:
+        self.left = a
+        self.right = b
+    @action
+    def turn(self, n: N) -> None:
+        self.left = n
+    @invariant
+    def fine(self) -> bool:
+        return self.left <= N(11)
+"""
+"""More initial states than a buffer holds, all of which are found again."""
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_an_initial_state_that_is_found_again_is_no_new_one(tmp_path: Path) -> None:
+    """What begins the search lies where a step finds it."""
+    assert equal_searches(written(tmp_path, DIALS), "tiny").figures.distinct == 144
+
+
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("names", [["one_holder"], ["LS-11", "deadlock"], ["held"]])
 @pytest.mark.parametrize("symmetry", [True, False])

@@ -49,6 +49,8 @@ DECLARED = COUNTER.replace(
 """The counter, which no property keeps from going down, and which says so."""
 
 TRAP = HEADER + "class Trap(Model):\n" + indent(STAYING, "    ")
+IDLE = TRAP.replace('Mode.TRAP, "TR-02"', 'Mode.BAD, "TR-02"')
+"""The trap, into which nobody can fall but from its bottom: what is proved of that step says nothing."""
 
 FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
 
@@ -57,7 +59,15 @@ FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the models, and two.py as one that verify finds."""
     monkeypatch.chdir(tmp_path)
-    models = {"two": TWO, "bare": BARE, "counter": COUNTER, "broken": BROKEN, "declared": DECLARED, "trap": TRAP}
+    models = {
+        "two": TWO,
+        "bare": BARE,
+        "counter": COUNTER,
+        "broken": BROKEN,
+        "declared": DECLARED,
+        "trap": TRAP,
+        "idle": IDLE,
+    }
     for name, text in models.items():
         Path(f"{name}.py").write_text(text)
     shutil.copy(ROOT / "tests/live/models/lease.py", "lease.py")
@@ -103,6 +113,7 @@ ANSWERS = {
         "prove two.py counter.py --budget 0.000001s", 20, ("prove two.py", "prove counter.py"), {}, every="unanswered"
     ),
     "proved by 2-induction": Answer("prove trap.py --k 2", 0, ("prove trap.py",), {"never_bad": "passed"}),
+    "a proof of nothing": Answer("prove idle.py", 10, ("prove idle.py",), {"fall possible": "failed"}, every=None),
     "within a depth": Answer(
         "prove two.py --depth 1 --property final", 0, ("prove two.py",), {"final (TP-11)": "passed"}
     ),
