@@ -102,7 +102,8 @@ class _Fitting:
                     yield action, new, args
 
     def _actions(self, index: int) -> Sequence[Action]:
-        """The actions that the step may be: the one that the file names, or any if the model has none such.
+        """The actions that the step may be: the one that the file names, or any if the model has none such and the
+        states tell them apart.
 
         Of several whose names differ in capitals alone, the one that is called exactly so, or else any of them.
         """
@@ -110,7 +111,8 @@ class _Fitting:
         found = self.by_name.get(_folded(name or UNKNOWN_ACTION))
         if found is not None:
             return [action for action in found if action.name == name] or found
-        if not self.fields:
+        # A file that names no action says all that there is to say of a model without state.
+        if not self.fields and (name is not None or not all(field.hidden for field in self.layout.fields)):
             raise UsageError(f"{self._at(index)}: {self._model()} has no action {name!r}")
         return self.replayer.system.actions
 

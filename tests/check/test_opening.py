@@ -20,6 +20,7 @@ from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf
 from holdfast.trace.line import replay_command, to_line
 from holdfast.trace.reading import read_file
 from holdfast.trace.trace import Trace
+from tests.check.conftest import Compiled
 from tests.check.replaying import PINNED, TABLE, counterexample, found, model, target, title
 
 FOREIGN = Path(__file__).parents[1] / "trace" / "foreign"
@@ -241,6 +242,22 @@ def test_a_model_that_does_not_fit(name: str, spec: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
         open_trace(str(FOREIGN / name), model=spec)
     assert problem in str(caught.value)
+
+
+def test_a_model_without_state_takes_no_other_action(compiled: Compiled, tmp_path: Path) -> None:
+    """Where no variable tells steps apart, a file has to name actions that there are, or none."""
+    body = "tiny = Scope({})\n@init\ndef begin(self) -> None:\n    pass\n@action\ndef stay(self) -> None:\n    pass"
+    still = compiled(body)
+    path = tmp_path / "run.itf.json"
+    for name, fits in (("stay", True), (None, True), ("leave", False)):
+        step = {} if name is None else {"mbt::actionTaken": name}
+        path.write_text(json.dumps({"vars": ["x", *step], "states": [{"x": 1, **step}, {"x": 2, **step}]}))
+        if fits:
+            trace = open_trace(str(path), model=f"{still.file} tiny").trace
+            assert [each.action for each in trace.steps] == ["init", "stay"]
+        else:
+            with pytest.raises(UsageError, match=r"state 2 \(leave\): Written in scope tiny has no action 'leave'"):
+                open_trace(str(path), model=f"{still.file} tiny")
 
 
 def test_a_state_that_does_not_fit(tmp_path: Path) -> None:

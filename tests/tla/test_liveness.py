@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from holdfast.check.live.engine import live
@@ -10,6 +12,8 @@ from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.answer import Finding, TlcError
 from holdfast.check.tlc.liveness import LiveAgreement, compare_liveness
 from holdfast.check.tlc.process import Tools
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
 from tests.tla.asking import opinion, system_of
 
 MAILBOX = "tests/tla/models/mailbox.py"
@@ -48,6 +52,34 @@ def test_what_a_bound_cuts_is_impossible_to_tlc(tools: Tools) -> None:
     assert (found.ours, found.only_if_cut, found.theirs) == ((), ("ages",), ("ages",))
     assert found.agrees
     assert [run.claim for run in found.runs] == [None]
+
+
+STILL = """\
+from holdfast.lang import *
+class Node(Sort): ...
+class Still(Model):
+    tiny = Scope({Node: 2}, budgets={"stay": 1})
+    @init
+    def begin(self) -> None:
+        pass
+    @action
+    def stay(self, n: Node) -> None:
+        pass
+    @action
+    def wait(self) -> None:
+        pass
+    @leads_to
+    def comes(self, n: Node) -> tuple[bool, bool]:
+        return True, n != n
+"""
+
+
+def test_a_run_of_a_model_without_state_is_taken_again(tools: Tools, tmp_path: Path) -> None:
+    """TLC names no action of the model in such a run, and no variable tells them apart: any action will do."""
+    path = tmp_path / "still.py"
+    path.write_text(STILL)
+    found = compared(opinion(tools, compile_model(load_model(str(path)))))
+    assert (found.ours, found.theirs, found.differences) == (("comes",), ("comes",), ())
 
 
 @pytest.mark.slow

@@ -223,13 +223,15 @@ class SecondOpinion:
     def fitted(self, run: ForeignRun) -> tuple[Replayer, Script]:
         """The actions and arguments of a run of TLC; raises UsageError if the model has no such run."""
         replayer = Replayer(self.system, self.scope, target=self.target, options=None)
-        actions = self.specification.scope.checked.actions
+        operators = self.specification.signature.actions
+        actions = {operator: name for name, operator in operators.items()} | self.specification.scope.checked.actions
         fields = {name: var for var, name in self.specification.signature.shared.variables.items()}
         states = tuple(
             attrs.evolve(
                 state,
                 values={fields.get(name, name): value for name, value in state.values.items()},
-                action=None if state.action is None else actions.get(state.action, state.action),
+                # A run of the module of debts names its own next step, which is none of the model's actions.
+                action=None if state.action is None else actions.get(state.action),
             )
             for state in run.states
         )
