@@ -73,13 +73,13 @@ def _most_names(system: System, kind: Key) -> int:
 
 
 def _distinct(params: Sequence[Param]) -> Iterator[Param]:
-    """The names, with more letters where two types begin alike."""
+    """The names, with more letters where two types begin alike, and with marks where one has no more letters."""
     taken: set[str] = set()
     for param in params:
-        name, length = param.name, 1
-        while name in taken:
-            length += 1
-            name = f"{str(param.type)[:length].lower()}{param.name[1:]}"
+        kind, rest = str(param.type).lower(), param.name[1:]
+        letters = (kind[:length] for length in range(1, len(kind) + 1))
+        marked = (kind + "_" * marks for marks in itertools.count(1))
+        name = next(name for stem in itertools.chain(letters, marked) if (name := stem + rest) not in taken)
         taken.add(name)
         yield Param(name, param.type)
 
