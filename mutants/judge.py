@@ -40,8 +40,8 @@ class Outcome:
     """What became of a fault.
 
     ``noticed_by``: the test that failed, or the file of tests that could not be imported, or None. ``how``: "failed",
-    "timed out", "crashed" or "not importable"; with None, what broke down, or nothing. ``ran`` of ``reaching`` tests
-    ran; ``left_out`` did not, although none of the others failed, for lack of time.
+    "timed out", "crashed", "crashed after" or "not importable"; with None, what broke down, or nothing. ``ran`` of
+    ``reaching`` tests ran; ``left_out`` did not, although none of the others failed, for lack of time.
     """
 
     fault: Fault
@@ -216,6 +216,9 @@ def _ending(code: int | None, log: str, output: str) -> _Ending:
     ended = {*passed, *of.get("collected", [])}
     if under_way := [about for about in (*of.get("begun", []), *of.get("collecting", [])) if about not in ended]:
         return _Ending(passed, under_way[0], "timed out" if code in (None, 1) else "crashed")
+    if code is not None and code < 0 and passed:
+        # The fault had damaged the memory of the process, which shows when it ends.
+        return _Ending(passed[:-1], passed[-1], "crashed after")
     # 2: no time was left for the rest; 5: the fault made tests vanish.
     broken = "" if code in (0, 5) or (code == 2 and passed) else f"pytest ended with {code}: {output.strip()[-200:]}"
     return _Ending(passed, broken=broken)

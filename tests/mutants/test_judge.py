@@ -84,6 +84,17 @@ def test_a_breakdown_of_pytest_notices_nothing(toy: Path, tmp_path: Path) -> Non
     assert "same.py:5 same: comparison negated: not judged: pytest ended with 4: " in text
 
 
+def test_a_process_that_crashes_at_its_end_notices_the_fault(toy: Path, tmp_path: Path) -> None:
+    """Where the tests pass and the process dies of what they did to its memory, the last one has noticed the fault."""
+    change = "left and right -> left or right"
+    (toy / "tests" / "conftest.py").write_text(
+        "import os\n\nfrom holdfast.check.both import both\n\n\ndef pytest_unconfigure():\n"
+        "    if both(True, False):\n        os.abort()\n"
+    )
+    outcome = judged(toy, change, tmp_path / "scratch")
+    assert (outcome.noticed_by, outcome.how, outcome.ran) == (BOTH, "crashed after", 1)
+
+
 def test_a_line_that_no_test_reaches(toy: Path, tmp_path: Path) -> None:
     """Nothing runs, and the report says so."""
     outcome = judged(toy, "left == 5 -> left != 5", tmp_path / "scratch")

@@ -79,5 +79,5 @@ class FairComponents:
         inside = (found[part.sources] == found[part.targets]) & (part.labels != FREE)
         labels = part.labels[inside].astype(np.int64)
         words = found[part.sources[inside]] * self.words + labels // FLAGS
-        np.bitwise_or.at(served.reshape(-1), words, np.int64(1) << labels % FLAGS)
+        np.bitwise_or.at(served.ravel(), words, np.int64(1) << labels % FLAGS)
         return served
