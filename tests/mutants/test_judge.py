@@ -8,14 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 
 from mutants.draw import draw
 from mutants.faults import Fault, faults_of
 from mutants.judge import Judge, Outcome
 from mutants.record import Record
-from mutants.recording import recorded
+from mutants.recording import Recorded, recorded
 from mutants.report import Report, lines
+from mutants.run import run
 
 ROOT = Path(__file__).parents[2]
 BOTH, SAME, TOTAL = (f"tests/test_toy.py::test_{name}" for name in ("both", "same", "total"))
@@ -101,6 +103,15 @@ def test_a_line_that_no_test_reaches(toy: Path, tmp_path: Path) -> None:
     assert (outcome.noticed_by, outcome.ran, outcome.reaching) == (None, 0, 0)
     text = "\n".join(lines(Report(1, 1, [outcome], {}, frozenset(), []), toy))
     assert "same.py:9 forgotten: comparison negated: no recorded test reaches it" in text
+
+
+def test_a_run_ends_with_faults_that_break_imports(toy: Path, tmp_path: Path) -> None:
+    """A file of tests that cannot be imported is no test to be tried on the sound tree."""
+    broken = attrs.evolve(fault(toy, "left == right -> left != right"), before="def same", after="def other")
+    broken = attrs.evolve(broken, start=(toy / broken.file).read_bytes().index(b"def same"))
+    found = run(Recorded(RECORD, toy, tmp_path), [broken], 1, 60, lambda done, outcome: None)
+    assert [(outcome.noticed_by, outcome.how) for outcome in found.ordered] == [("tests/test_toy.py", "not importable")]
+    assert found.unsound == frozenset()
 
 
 def test_a_test_that_fails_anyhow_notices_nothing(toy: Path, tmp_path: Path) -> None:
