@@ -14,6 +14,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.lower.kernel import store
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import SEARCHED, written
 
@@ -99,6 +100,17 @@ DIALS = """
 def test_an_initial_state_that_is_found_again_is_no_new_one(tmp_path: Path) -> None:
     """What begins the search lies where a step finds it."""
     assert equal_searches(written(tmp_path, DIALS), "tiny").figures.distinct == 144
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_level_that_fills_its_buffers_many_times(cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was expanded before a buffer was full is not expanded again, and is counted once."""
+    monkeypatch.setattr(store, "ROOM", 1)
+    body = DIALS.replace("left: N\n", "left: N\n    on: bool\n").replace("N: 11", "N: 30").replace("N(11)", "N(30)")
+    body = body.replace("self.left = a", "self.left = a\n        self.on = False")
+    body = body.replace("turn(self, n: N)", "turn(self, x: bool)").replace("self.left = n", "self.on = x")
+    assert equal_searches(written(tmp_path, body), "tiny", cores=cores).figures.waiting == 0
 
 
 @pytest.mark.usefixtures("uncompiled")

@@ -108,6 +108,7 @@ def test_the_model_that_extends_the_others_is_the_one(folder: Path) -> None:
     ("text", "message"),
     [
         ("lamb", "there is no model 'lamb'; did you mean lamp?"),
+        ("lam", "there is no model 'lam'; did you mean lam.py, lamp?"),
         ("zzz", "there is no model 'zzz'; `holdfast models` lists what there is"),
         ("", "there is no model ''; "),
         ("..", "there is no model '..'; "),
@@ -122,6 +123,7 @@ def test_what_is_not_there_is_a_usage_error(folder: Path, text: str, message: st
     """The message names what was asked for and what to do."""
     (folder / "models").mkdir()
     (folder / "models" / "lamp.py").write_text(LAMP)
+    (folder / "lam.py").write_text(LAMP)
     (folder / "empty.py").write_text("from holdfast.lang import Model\n")
 
     with pytest.raises(UsageError) as refused:

@@ -1,0 +1,86 @@
+"""What `holdfast verify` makes of a proof, whatever the search says of the same model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.check.agreement.opinions import Opinion, proved
+from holdfast.check.proof import prove as prover
+from holdfast.check.proof.result import ProofResult
+from holdfast.check.proof.second import SecondProver
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
+
+TWO = Path(__file__).parents[2] / "docs" / "examples" / "two_phase_commit.py"
+
+
+@pytest.fixture(scope="module")
+def two() -> System:
+    """A model that is proved."""
+    return compile_model(load_model(str(TWO)))
+
+
+@pytest.fixture(scope="module")
+def result(two: System) -> ProofResult:
+    """Its proof."""
+    return prover.prove(two, cores=0, searched=False, tried=False, suggest=False)
+
+
+def opinion(
+    two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch, *, violated: bool = False, **changes: object
+) -> Opinion:
+    """What is said where the prover answers so."""
+    monkeypatch.setattr(prover, "prove", lambda *_, **__: attrs.evolve(result, **changes))
+    return proved(two, target="two", lemmas_from=None, violated=violated, cores=0)
+
+
+def test_a_proof_of_what_a_search_violates_is_a_disagreement(
+    two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the two engines is wrong."""
+    found = opinion(two, result, monkeypatch, violated=True)
+    assert found.problems == ("two: a search finds a violation, and the proof goes through",)
+
+
+def test_a_violation_that_no_search_finds_is_a_disagreement(
+    two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same the other way round; where both find one, or the proof has no answer to it, they agree."""
+    found = opinion(two, result, monkeypatch, verdict="violated")
+    assert found.problems == ("two: a search finds nothing, and a proof shows a violation",)
+    assert opinion(two, result, monkeypatch, violated=True, verdict="violated") == attrs.evolve(found, problems=())
+    open_still = opinion(two, result, monkeypatch, verdict="unknown")
+    assert (open_still.problems, open_still.open) == ((), ("two: not all is proved; `holdfast prove`",))
+
+
+@pytest.mark.parametrize("violated", [True, False])
+def test_a_proof_that_another_engine_contradicts_is_a_disagreement(
+    two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch, violated: bool
+) -> None:
+    """Whatever the search says."""
+    found = opinion(two, result, monkeypatch, violated=violated, verdict="contradicted")
+    assert found.problems == ("two: another engine contradicts the proof; `holdfast prove two`",)
+
+
+def test_an_unstable_proof_leaves_something_open(
+    two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Z3 proves with some seeds only is not settled; what a second prover cannot answer is."""
+    second = SecondProver("cvc5", 3, ("final after hear",), ())
+    assert opinion(two, result, monkeypatch, second=second) == Opinion("5 proved; cvc5 agrees on 3 of 4 questions")
+    found = opinion(two, result, monkeypatch, unstable=("final",), second=None)
+    assert (found.found, found.open) == ("5 proved", ("two: not all is proved; `holdfast prove`",))
+
+
+def test_what_a_second_prover_says() -> None:
+    """To how much it agrees, what it contradicts, and what it has no answer to; nothing of what there is not."""
+    said = SecondProver("cvc5", 1_200, (), ())
+    assert (said.asked, said.text) == (1_200, "agrees on 1,200 of 1,200 questions")
+    told = attrs.evolve(said, unanswered=("a", "b"), contradicted=("c", "d"))
+    assert told.text == "agrees on 1,200 of 1,204 questions; contradicts Z3 on c, d; no answer to a, b"
+    assert attrs.evolve(said, unanswered=("a",)).text == "agrees on 1,200 of 1,201 questions; no answer to a"
+    assert attrs.evolve(said, contradicted=("c",)).text == "agrees on 1,200 of 1,201 questions; contradicts Z3 on c"

@@ -1,0 +1,100 @@
+"""Asking for obligations: who is asked again, what is counted, and what an answer says of a mutant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import pytest
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.mutate.proving import judged
+from holdfast.check.proof import asking
+from holdfast.check.proof.asking import Askers
+from holdfast.check.proof.prover import Limits, Prover, Standing
+from holdfast.ir.system import System
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.theory import obligations
+from tests.prove.conftest import Compiled
+from tests.prove.test_ablation import EMPTY
+from tests.prove.test_mutants import row_of
+from tests.prove.test_prove import LOCK
+
+
+@pytest.fixture
+def lock(compiled: Compiled) -> System:
+    """A lock with its lemma."""
+    return compiled(LOCK + EMPTY)
+
+
+def standings_of(system: System) -> list[Standing]:
+    """Its obligations, of which nothing is known yet."""
+    return [Standing(due) for due in obligations(system.actions, list(system.of_kind("invariant", "lemma")), [])]
+
+
+def prover_of(system: System, askers: Askers, limits: Limits) -> Prover:
+    """Somebody who asks for them."""
+    logic = Logic(system, frozenset(), tuple(system.of_kind("invariant", "lemma")))
+    return Prover(logic, askers, limits, lambda stage, done, whole: None)
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: Answer) -> list[float]:
+    """Let Z3 give these answers, one after the other; the list fills with the seconds that each question was given."""
+    left, allowed = list(answers), list[float]()
+
+    def ask(_: object, seconds: float, *__: object, **___: object) -> Answer:
+        allowed.append(seconds)
+        return left.pop(0)
+
+    monkeypatch.setattr(asking, "ask", ask)
+    return allowed
+
+
+def test_all_answers_are_counted(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many questions were answered, and how long all of them took."""
+    standings = standings_of(lock)[:3]
+    answering(monkeypatch, *(Answer("unsat", seconds=seconds) for seconds in (1.0, 2.0, 4.0)))
+    askers = Askers(0, Meter(Budget()))
+    prover_of(lock, askers, Limits()).begin(standings, [])
+    assert (askers.asked, askers.seconds) == (3, 7.0)
+    assert [standing.seconds for standing in standings] == [1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("quick", "long", "reason", "asked"),
+    [
+        (1.0, 9.0, "timeout", [9.0]),
+        (9.0, 9.0, "timeout", []),
+        (1.0, 9.0, "no formula says this: a minimum", []),
+    ],
+)
+def test_more_time_is_given_where_it_may_help(
+    lock: System, monkeypatch: pytest.MonkeyPatch, quick: float, long: float, reason: str, asked: Sequence[float]
+) -> None:
+    """A question that took too long is asked once more, if there is more time; one that no formula says is not."""
+    (standing, *_) = standings_of(lock)
+    standing.hear(Answer("unknown", reason=reason))
+    allowed = answering(monkeypatch, Answer("unsat"))
+    prover_of(lock, Askers(0, Meter(Budget())), Limits(quick=quick, long=long)).insist(standing, [])
+    assert (allowed, standing.met) == (list(asked), bool(asked))
+
+
+def test_no_answer_of_a_mutant_is_no_fault(lock: System) -> None:
+    """Where Z3 has no answer to any question, something is open; where it has a counterexample, the row is wrong."""
+    standings = standings_of(lock)
+    for standing in standings:
+        standing.hear(Answer("unsat"))
+    standings[1].hear(Answer("unknown", reason="timeout"))
+    row = row_of("LK-01", "equivalent")
+    found = judged(row, lock, standings, set())
+    assert (found.fault, found.open) == (None, "one_inside after enter: timeout")
+    assert judged(row_of("LK-01", "killed"), lock, standings, set()).open is None
+    standings[2].hear(Answer("sat"))
+    found = judged(row, lock, standings, set())
+    assert found.open is None
+    assert found.fault is not None
+    assert found.fault.startswith("equivalent, and yet one_inside (LK-10) is not proved (one_inside after enter fails)")
+    # What is lost with a lemma is not asked anew; the lemma's own answer counts.
+    standings[2] = attrs.evolve(standings[2], lost=("free_is_empty",))
+    assert judged(row, lock, standings, set()).open == "one_inside after enter: timeout"

@@ -1,0 +1,116 @@
+"""In which sizes Z3 looks for an instance, and what a scope needs to be one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import z3
+
+from holdfast.check.proof.prove import prove
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
+from holdfast.lower.smt import instance
+from holdfast.lower.smt.encoding import Encoding
+from holdfast.lower.smt.fragment import fragment
+from holdfast.lower.smt.instance import NotFound, Smallest
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.sized import Sized
+from holdfast.lower.smt.theory import Formulas, Theory
+from holdfast.lower.smt.unbounded import largest_key
+
+HEADER = """\
+from enum import Enum
+from holdfast.lang import *
+class Node(Sort): ...
+class Turn(Nat): ...
+class Step(Nat): ...
+class Gap(Int, lo=-1, hi=1): ...
+class Mode(Enum):
+    OFF = 1
+    ON = 2
+class Written(Model):
+"""
+BODY = """
+held: Rel[Turn]
+step: Step
+gap: Gap
+found: Node
+mode: Map[Node, Mode]
+tiny = Scope({Node: 1, Turn: 4, Step: 2}, given={"mode": ("ON",)})
+@init
+def begin(self, n: Node) -> None:
+    self.held.fill(False)
+    self.step = Step(0)
+    self.gap = Gap(0)
+    self.found = n
+@action
+def go(self, n: Node, t: Turn) -> None:
+    require(t < Turn(4) and self.mode[n] == Mode.ON, "SZ-01")
+    self.held[Turn(1)] = self.held[Turn(3)]
+    self.step += 1
+    self.found = n
+@invariant
+def never_on(self) -> bool:
+    return self.mode[self.found] == Mode.OFF
+"""
+
+Build = Callable[[str], System]
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Build:
+    """Compiles a model from the body of its class."""
+
+    def compile_body(body: str) -> System:
+        path = tmp_path / f"written{len(list(tmp_path.iterdir()))}.py"
+        path.write_text(HEADER + "".join(f"    {line}" for line in body.splitlines(keepends=True)), encoding="utf-8")
+        return compile_model(load_model(str(path)))
+
+    return compile_body
+
+
+def test_a_scope_has_the_cells_that_are_named(build: Build) -> None:
+    """The largest literal that is a key, read or written, is the least greatest value of a Nat."""
+    system = build(BODY)
+    turn, step = system.nats
+    assert (largest_key(system, turn), largest_key(system, step)) == (3, 0)
+    assert largest_key(build(BODY.replace("held[Turn(1)]", "held[Turn(4)]")), turn) == 4
+
+
+def test_what_is_counted_with_is_arithmetic(build: Build) -> None:
+    """A Nat that is computed, and an Int; a Nat that is only compared is an order."""
+    system = build(BODY)
+    assumed = tuple(system.of_kind("invariant"))
+    assert fragment(Logic(system, frozenset(), assumed)).arithmetic == ("Step", "Gap")
+
+
+def test_a_constant_of_an_enum_is_given_by_its_name(build: Build) -> None:
+    """The scope of a counterexample gives each constant a value that the language knows."""
+    result = prove(build(BODY), cores=0, suggest=False, searched=False)
+    (proof,) = result.properties
+    assert result.verdict == "not_inductive"
+    assert proof.counterexample is not None
+    assert proof.counterexample.scope.given["mode"] == ("ON",)
+
+
+def test_a_size_that_is_too_large_is_not_written_out(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be written out is told, and no formula of it is made."""
+    system = build(BODY)
+    made: list[int] = []
+
+    def make(universe: Sized) -> Theory:
+        made.append(universe.sizes["Node"])
+        return Theory(Encoding(universe, frozenset()), ())
+
+    monkeypatch.setattr(instance, "too_large", lambda _, sizes: "it is too large" if sizes["Node"] > 2 else None)
+    found = Smallest(system, make, lambda: 10.0).find(lambda theory: Formulas((false(theory),), {}))
+    assert found == NotFound(instance.LARGEST, ("3 and more: it is too large",))
+    assert made == [1, 2]
+
+
+def false(theory: Theory) -> z3.BoolRef:
+    """What is never true."""
+    return z3.BoolVal(False, theory.encoding.universe.ctx)
