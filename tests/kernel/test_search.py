@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.budget import Budget
+from holdfast.check.budget import Budget, Meter
 from holdfast.check.search import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
@@ -132,6 +132,22 @@ def test_a_search_that_runs_out_of_its_budget_says_so(gauges: System) -> None:
     assert [result.exit_code for result in results] == [20, 20]
     assert all(result.figures.distinct > 500 for result in results)
     assert all(result.figures.waiting > 0 for result in results)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_what_progress_is_told(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the last round the search has told its own figures, and nothing is left to expand."""
+    told: list[tuple[int, int, int, int]] = []
+
+    def look(_: Meter, depth: int, distinct: int, generated: int, queue: int) -> bool:
+        told.append((depth, distinct, generated, queue))
+        return False
+
+    monkeypatch.setattr(Meter, "look", look)
+    figures = search(locks, locks.scopes["tiny"], engine="kernel").figures
+    assert told[-1] == (figures.depth, figures.distinct, figures.generated, 0)
+    assert [each[1] for each in told] == sorted(each[1] for each in told)
+    assert all(each[3] >= 0 for each in told)
 
 
 # Compiled, on one core and two --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from holdfast.lower.smt.instance import NotFound, Smallest
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.sized import Sized
 from holdfast.lower.smt.theory import Formulas, Theory
-from holdfast.lower.smt.unbounded import largest_key
+from holdfast.lower.smt.unbounded import computed_nats, largest_key
 
 HEADER = """\
 from enum import Enum
@@ -85,6 +85,13 @@ def test_what_is_counted_with_is_arithmetic(build: Build) -> None:
     system = build(BODY)
     assumed = tuple(system.of_kind("invariant"))
     assert fragment(Logic(system, frozenset(), assumed)).arithmetic == ("Step", "Gap")
+
+
+def test_whoever_stands_beside_arithmetic_is_computed_with(build: Build) -> None:
+    """The numbers of a sum, and the cell that takes it; the others are only compared."""
+    body = BODY.replace("require(t < Turn(4)", "require(t < Turn(4) and t + 1 > 2")
+    assert computed_nats(build(BODY)) == {"Step"}
+    assert computed_nats(build(body)) == {"Turn", "Step"}
 
 
 def test_a_constant_of_an_enum_is_given_by_its_name(build: Build) -> None:
