@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from holdfast.check.agreement.jobs import Done, Job
 from holdfast.check.agreement.opinions import Opinion, proved
 from holdfast.check.proof import prove as prover
 from holdfast.check.proof.result import ProofResult
@@ -84,3 +85,10 @@ def test_what_a_second_prover_says() -> None:
     assert told.text == "agrees on 1,200 of 1,204 questions; contradicts Z3 on c, d; no answer to a, b"
     assert attrs.evolve(said, unanswered=("a",)).text == "agrees on 1,200 of 1,201 questions; no answer to a"
     assert attrs.evolve(said, contradicted=("c",)).text == "agrees on 1,200 of 1,201 questions; contradicts Z3 on c"
+
+
+def test_how_long_a_job_took_says_nothing_of_what_came_out() -> None:
+    """Two runs of a verification are equal if their answers are."""
+    job = Job("two", "prove", (), 0)
+    assert Done(job, Opinion("5 proved"), 1.0) == Done(job, Opinion("5 proved"), 2.0)
+    assert Done(job, Opinion("5 proved"), 1.0) != Done(job, Opinion("4 proved"), 1.0)

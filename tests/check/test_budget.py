@@ -90,6 +90,35 @@ def test_memory_is_watched() -> None:
     assert meter.spent == "memory: more than 5 MB"
 
 
+@pytest.mark.parametrize(("occupied", "spent"), [(5_000_000, None), (5_000_001, "memory: more than 5 MB")])
+def test_as_much_as_the_limit_is_no_more(occupied: int, spent: str | None) -> None:
+    """A limit may be reached; the same of time."""
+    meter = Meter(Budget(memory_bytes=5_000_000), clock=lambda: 0.0, memory=lambda: occupied)
+    ticks(meter, 64)
+    assert meter.spent == spent
+    assert not Meter(Budget(seconds=10), clock=clock_of(0, 10), memory=lambda: 0).look(1, 1, 1, 1)
+
+
+def test_a_slow_model_has_its_clock_looked_at_more_often() -> None:
+    """Where each state takes a second, the meter soon looks at every one; where none takes long, ever less often."""
+
+    def looks(pause: float, states: int) -> int:
+        """How often the clock is looked at, which goes on by so many seconds each time."""
+        times = [0.0]
+
+        def clock() -> float:
+            times.append(times[-1] + pause)
+            return times[-1]
+
+        ticks(Meter(Budget(), clock=clock, memory=lambda: 0), states)
+        return len(times) - 1
+
+    # At the start; after 64, 32, 16, 8, 4 and 2 states; then after each.
+    assert looks(1.0, 200) == 1 + 6 + (200 - 126)
+    # At the start; after 64, 128, 256, 512 and 1024 states.
+    assert looks(0.0, 2_000) == 1 + 5
+
+
 def test_progress_is_reported() -> None:
     """Progress comes at most four times a second, with the rate and what is left of the budget."""
     seen: list[Progress] = []

@@ -159,6 +159,8 @@ def test_what_is_too_much_to_try_is_said(session: Session, monkeypatch: pytest.M
     """An action with more instances than can be tried is named with their number, and nothing else is lost."""
     monkeypatch.setattr("holdfast.check.explorer.choices.MOST_TRIED", 5)
     assert session.refusals() == (Untried("open", 6), Untried("close", 6))
+    monkeypatch.setattr("holdfast.check.explorer.choices.MOST_TRIED", 6)
+    assert not any(isinstance(each, Untried) for each in session.refusals())
     assert session.choices()
 
 

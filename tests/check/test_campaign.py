@@ -1,0 +1,47 @@
+"""What a campaign of random runs may be, to the last number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.check.campaign import Campaign
+from holdfast.ir.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("option", "least", "most"),
+    [
+        ("seed", 0, 2**64 - 1),
+        ("traces", 1, None),
+        ("depth", 1, 1_000_000),
+        ("run", 0, None),
+        ("pct", 1, None),
+    ],
+)
+def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:
+    """The least and the greatest number are taken, and the next ones are refused."""
+
+    def refused(value: int) -> bool:
+        given: dict[str, Any] = {option: value}
+        try:
+            Campaign(**given)
+        except UsageError as error:
+            assert str(error).startswith(f"--{option} {value}: choose a number from {least} to ")  # noqa: PT017
+            return True
+        return False
+
+    assert (refused(least), refused(least - 1)) == (False, True)
+    assert refused(10**30)
+    if most is not None:
+        assert (refused(most), refused(most + 1)) == (False, True)
+
+
+def test_what_makes_the_same_runs() -> None:
+    """The options that a command needs, beside the seed and the number of the run."""
+    assert Campaign(depth=9).options == ("--depth", "9")
+    whole = Campaign(depth=9, pct=2, pct_sort="Node", swarm=False)
+    assert whole.options == ("--depth", "9", "--pct", "2", "--pct-sort", "Node", "--no-swarm")
+    with pytest.raises(UsageError, match="add --pct, such as --pct 3"):
+        Campaign(pct_sort="Node")
