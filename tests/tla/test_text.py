@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantified, Unwrap
 from holdfast.ir.types import BOOL, INT, NatType, OptionalType, SortType
+from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.expressions import Expressions, Globals
 from holdfast.lower.tla.names import Names, camel, identifier
 from holdfast.lower.tla.text import (
@@ -134,3 +135,13 @@ def test_names_are_free() -> None:
     assert [names.take(name) for name in ("s", "s", "Nat", "IF", "Next")] == ["s", "s_2", "Nat_2", "IF_2", "Next_2"]
     assert (identifier("é"), identifier("_"), identifier("WF_x")) == ("ue9", "x_", "xWF_x")
     assert (camel("send_close"), camel("_"), camel("openIt")) == ("SendClose", "_", "OpenIt")
+
+
+def test_a_function_with_new_values_stands_on_a_line_that_it_fills() -> None:
+    """Two new values share a line of just the room that there is; with one letter more each has its own."""
+    module = Globals(Names())
+    conjuncts = Conjuncts(Expressions(module), [])
+    changes = [((Name("n", NODE),), B), ((Name("m", NODE),), C)]
+    fits, beyond = (conjuncts.updated("f" * length, changes).lines for length in (37, 38))
+    assert fits == (f"[{'f' * 37} EXCEPT ![n] = b, ![m] = c]",)
+    assert beyond == (f"[{'f' * 38} EXCEPT ![n] = b,", f"{' ' * 47}![m] = c]")
