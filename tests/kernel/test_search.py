@@ -135,6 +135,26 @@ def test_a_search_that_runs_out_of_its_budget_says_so(gauges: System) -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("given", [(1, 4, 7), (7, 1, 4), (6, 6, 6), (0, 3, 2)])
+def test_constants_of_the_scope_are_looked_up(given: tuple[int, ...], tmp_path: Path) -> None:
+    """Numbers that lie together in one, far apart or all equal, at a place that is known when the step is taken."""
+    body = f"""
+    limit: Map[Node, N]
+    at_: Map[Node, N]
+    tiny = Scope({{Node: 3, N: 7}}, given={{"limit": {given}}})
+    @init
+    def zero(self) -> None:
+        self.at_.fill(N(0))
+    @action
+    def rise(self, n: Node) -> None:
+        require(self.at_[n] < self.limit[n], "LI-01")
+        self.at_[n] += 1
+    """
+    found = equal_searches(written(tmp_path, body), "tiny", symmetry=False)
+    assert found.figures.distinct == (given[0] + 1) * (given[1] + 1) * (given[2] + 1)
+
+
+@pytest.mark.usefixtures("uncompiled")
 def test_what_progress_is_told(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the last round the search has told its own figures, and nothing is left to expand."""
     told: list[tuple[int, int, int, int]] = []
