@@ -8,13 +8,16 @@ import attrs
 import pytest
 
 from holdfast.check.agreement.jobs import Done, Job
-from holdfast.check.agreement.opinions import Opinion, proved
+from holdfast.check.agreement.opinions import Opinion, drawn, proved
 from holdfast.check.proof import prove as prover
 from holdfast.check.proof.result import ProofResult
 from holdfast.check.proof.second import SecondProver
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
+from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.lower.kernel import graphs
+from tests.kernel.plain import plain_build
 
 TWO = Path(__file__).parents[2] / "docs" / "examples" / "two_phase_commit.py"
 
@@ -92,3 +95,12 @@ def test_how_long_a_job_took_says_nothing_of_what_came_out() -> None:
     job = Job("two", "prove", (), 0)
     assert Done(job, Opinion("5 proved"), 1.0) == Done(job, Opinion("5 proved"), 2.0)
     assert Done(job, Opinion("5 proved"), 1.0) != Done(job, Opinion("4 proved"), 1.0)
+
+
+def test_what_live_says_in_a_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The properties that are violated, or the verdict."""
+    monkeypatch.setattr(graphs, "build", plain_build)
+    lease = compile_model(load_model(str(TWO.parents[2] / "tests" / "live" / "models" / "lease.py")))
+    assert drawn(lease, lease.scopes["tiny"]) == Opinion("tiny: exhausted")
+    kept = remove_rules(lease, ["LS-08"])
+    assert drawn(kept, kept.scopes["tiny"]) == Opinion("tiny: violated: served, freed")

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from holdfast.check.explorer.cell_expression import CellExpressions
-from holdfast.check.explorer.expression import Expression, ExpressionCompiler
+from holdfast.check.explorer.expression import Expression, ExpressionCompiler, short
 from holdfast.check.replay import Replayer, Script
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
@@ -192,3 +192,10 @@ def test_wrong_cells(trace: Trace, text: str, said: str) -> None:
         CellExpressions(trace).compile(text)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_long_expression_is_shown_in_part() -> None:
+    """Up to sixty letters on one line; of a longer text the beginning, and marks that something is missing."""
+    assert short("x" * 60) == "x" * 60
+    assert short("x" * 61) == "x" * 57 + "..."
+    assert short("a\n  b\t\x1b[0m") == "a b ?[0m"

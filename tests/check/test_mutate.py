@@ -17,10 +17,10 @@ from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.mutation import fingerprint, mutants
 from holdfast.check.mutate.operators import operators, try_operators
-from holdfast.check.mutate.result import Facts, OperatorRow, to_json
-from holdfast.ir.errors import UsageError
+from holdfast.check.mutate.result import Facts, Kill, Mutant, OperatorRow, Pair, Row, to_json
+from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import System
+from holdfast.ir.system import Declaration, System
 from tests.check.conftest import Compiled
 from tests.check.mutating import faults, lock, mutation, ways, without_liveness
 
@@ -71,6 +71,58 @@ def test_a_pair_is_killed_where_neither_rule_is_enough(compiled: Compiled) -> No
         assert rows[name].facts.kill is None
         assert pair is not None
         assert (pair.partner, str(pair.kill)) == (partner, "alone (LS-10) in 4 steps")
+
+
+STAIRS = """
+step: N
+tiny = Scope({N: 1})
+default = Scope({N: 2})
+mutants = outcomes({
+    "ST-01": redundant(with_="ST-02", reason="both say that there are two steps"),
+    "ST-02": redundant(with_="ST-01", reason="both say that there are two steps"),
+})
+@init
+def below(self) -> None:
+    self.step = N(0)
+@action
+def up(self) -> None:
+    require(self.step != N(1), "ST-01")
+    require(self.step < N(1), "ST-02")
+    self.step += 1
+@invariant
+def ends(self) -> bool:
+    return self.step <= N(1)
+"""
+
+
+def test_a_declared_pair_is_tried_in_every_scope(compiled: Compiled) -> None:
+    """In the smallest scope a bound cuts what the two rules refuse; a larger one shows that they cover one another."""
+    report = mutation(compiled(STAIRS)).report()
+    assert (ways(report), faults(report)) == ({"ST-01": "redundant", "ST-02": "redundant"}, {})
+    assert [str(row.kill) for row in report.rows] == ["ends in 2 steps", "ends in 2 steps"]
+
+
+def test_why_a_mutant_ends_so() -> None:
+    """What kills it, alone, with the rule that covers it or by starving; else what was tried, or what is declared."""
+    kill, starved = Kill("p", "p (P-1)", "tiny", 2, None), Kill("l", "l (L-1)", "tiny", 3, None)
+    facts = Facts(Mutant("A-1", "rule", ()))
+    paired = attrs.evolve(facts, pairs=(Pair("B-1", None), Pair("C-1", kill)))
+    at = Place("m.py", 1, 1)
+    equivalent, missing = Declaration("equivalent", "it is", None, at), Declaration("missing", "a state", None, at)
+    liveness = Declaration("liveness", "it waits", "L-1", at)
+    expected = {
+        (attrs.evolve(paired, kill=kill), None, "killed"): "p (P-1) in 2 steps",
+        (paired, None, "redundant"): "without C-1 too: p (P-1) in 2 steps",
+        (paired, None, "survived"): "in pairs with B-1, C-1: nothing",
+        (attrs.evolve(facts, starves=(starved,)), liveness, "liveness"): "l (L-1) in 3 steps",
+        (facts, liveness, "survived"): "L-1: it waits",
+        (facts, equivalent, "equivalent"): "it is",
+        (facts, missing, "missing"): "a state",
+        (facts, missing, "equivalent"): "",
+        (facts, None, "survived"): "",
+    }
+    for (of, declared, way), text in expected.items():
+        assert Row(of, declared, way, None).because == text  # type: ignore[arg-type]
 
 
 def test_a_pair_must_break_more_than_either_rule_alone(compiled: Compiled) -> None:

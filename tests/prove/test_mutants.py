@@ -21,6 +21,7 @@ from holdfast.ir.system import System
 from tests.prove.conftest import Compiled
 from tests.prove.test_ablation import EMPTY
 from tests.prove.test_prove import LOCK
+from tests.prove.test_rests import CHAIN
 
 MODELS = Path(__file__).parents[2] / "models"
 
@@ -65,6 +66,27 @@ def test_what_is_killed_is_not_provable(compiled: Compiled) -> None:
     assert found == ProofRow("LK-02", ("free_is_empty",), ("free_is_empty after leave",))
     found = asked(system, row_of("LK-02", "killed", "one_inside (LK-10)"))
     assert (found.unproved, found.fails, found.fault) == (("one_inside (LK-10)",), ("free_is_empty after leave",), None)
+
+
+LADDER = (
+    CHAIN
+    + """
+@action
+def lift(self, n: Node) -> None:
+    require(self.high, "CH-02")
+    self.low = True
+@lemma
+def never_low(self) -> bool:
+    return not self.low
+"""
+)
+"""What CHAIN lacks, and the action that would break it: ``never_high`` rests on it by two steps."""
+
+
+def test_what_rests_on_what_is_lost_is_lost(compiled: Compiled) -> None:
+    """The killer is unproved although its own steps, and those of the lemma that it needs, are as before."""
+    found = asked(compiled(LADDER), row_of("CH-02", "killed", "never_high"))
+    assert found == ProofRow("CH-02", ("never_high",), ("never_low after lift",))
 
 
 def test_what_is_equivalent_is_provable(compiled: Compiled) -> None:
