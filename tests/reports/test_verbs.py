@@ -52,6 +52,25 @@ TRAP = HEADER + "class Trap(Model):\n" + indent(STAYING, "    ")
 IDLE = TRAP.replace('Mode.TRAP, "TR-02"', 'Mode.BAD, "TR-02"')
 """The trap, into which nobody can fall but from its bottom: what is proved of that step says nothing."""
 
+ALONE = """\
+from holdfast.lang import *
+class Node(Sort): ...
+class Alone(Model):
+    up: Rel[Node]
+    tiny = Scope({Node: 1})
+    @init
+    def begin(self, n: Node) -> None:
+        self.up.fill(False)
+        self.up[n] = True
+    @action
+    def stay(self, n: Node) -> None:
+        self.up[n] = self.up[n]
+    @invariant
+    def all_up(self) -> bool:
+        return all(self.up[n] for n in Node)
+"""
+"""What holds of one node alone."""
+
 FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
 
 
@@ -67,6 +86,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "declared": DECLARED,
         "trap": TRAP,
         "idle": IDLE,
+        "alone": ALONE,
     }
     for name, text in models.items():
         Path(f"{name}.py").write_text(text)
@@ -114,6 +134,7 @@ ANSWERS = {
     ),
     "proved by 2-induction": Answer("prove trap.py --k 2", 0, ("prove trap.py",), {"never_bad": "passed"}),
     "a proof of nothing": Answer("prove idle.py", 10, ("prove idle.py",), {"fall possible": "failed"}, every=None),
+    "false at a start": Answer("prove alone.py --no-suggest", 20, ("prove alone.py",), {"all_up": "failed"}),
     "within a depth": Answer(
         "prove two.py --depth 1 --property final", 0, ("prove two.py",), {"final (TP-11)": "passed"}
     ),
