@@ -421,6 +421,63 @@ def test_k_induction_needs_its_base(compiled: Compiled) -> None:
     assert prove(system, cores=0, searched=False, suggest=False, length=3).verdict == "not_inductive"
 
 
+GHOSTLY = """
+free: bool
+entered: Ghost[bool]
+left: Ghost[bool]
+@init
+def nobody(self) -> None:
+    self.free = True
+    self.entered = False
+    self.left = False
+@action
+def enter(self, n: Node) -> None:
+    require(self.free, "GH-01")
+    self.free = False
+    self.entered = True
+@action
+def leave(self, n: Node) -> None:
+    require(not self.free, "GH-02")
+    self.free = True
+    self.left = True
+@lemma
+def taken_was_entered(self) -> bool:
+    return self.free or self.entered
+@invariant
+def none_leaves_unentered(self) -> bool:
+    return not self.left or self.entered
+@invariant
+def any_way(self) -> bool:
+    return self.free or not self.free
+"""
+
+
+def test_a_proof_names_the_ghosts_that_it_needs(compiled: Compiled) -> None:
+    """Those that the property reads, or a lemma that it needs; and no others."""
+    result = prove(compiled(GHOSTLY), cores=0, searched=False)
+    ghosts = {proof.claim.name: (proof.needs, proof.ghosts) for proof in result.properties}
+    assert ghosts == {
+        "none_leaves_unentered": (("taken_was_entered",), ("entered", "left")),
+        "any_way": ((), ()),
+        "taken_was_entered": ((), ("entered",)),
+    }
+
+
+def test_a_proof_that_some_seed_does_not_repeat_is_unstable(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each such property is named once, however many seeds have no answer; and nothing is called proved for good."""
+    real = asking.ask
+
+    def ask(question: object, seconds: float, seed: int = 0, **options: object) -> Answer:
+        return Answer("unknown", reason="timeout") if seed else real(question, seconds, seed, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(asking, "ask", ask)
+    result = prove(compiled(GHOSTLY), cores=0, searched=False, sane=False, seeds=3)
+    assert sorted(result.unstable) == ["any_way", "none_leaves_unentered", "taken_was_entered"]
+    assert result.exit_code == 20
+
+
 def test_a_bounded_search_finds_the_shortest_run(compiled: Compiled) -> None:
     """A run of two steps is found at depth two, replayed by the interpreter, and at no smaller depth."""
     system = compiled(LOCK.replace('    require(self.free, "LK-01")\n', ""))

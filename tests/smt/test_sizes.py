@@ -12,8 +12,10 @@ from holdfast.check.proof.prove import prove
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
+from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt import instance
 from holdfast.lower.smt.encoding import Encoding
+from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.instance import NotFound, Smallest
 from holdfast.lower.smt.logic import Logic
@@ -121,3 +123,15 @@ def test_a_size_that_is_too_large_is_not_written_out(build: Build, monkeypatch: 
 def false(theory: Theory) -> z3.BoolRef:
     """What is never true."""
     return z3.BoolVal(False, theory.encoding.universe.ctx)
+
+
+def test_a_cell_has_room_for_so_many_values(build: Build) -> None:
+    """As many as a byte has; a Nat has one more than its greatest value."""
+    plain = build(BODY)
+    room = {"Node": 1, "Turn": 1, "Step": MOST_CODES - 1}
+    assert too_large(plain, room) is None
+    assert too_large(plain, room | {"Step": MOST_CODES}) == (
+        f"step would have {MOST_CODES + 1:,} values, and a cell has room for {MOST_CODES}"
+    )
+    assert too_large(plain, room | {"Node": MOST_CODES}) is None
+    assert too_large(plain, room | {"Node": MOST_CODES + 1}) is not None
