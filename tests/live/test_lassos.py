@@ -9,10 +9,13 @@ import attrs
 import itf_py
 import pytest
 
+from holdfast.check.live.shown import Judge
 from holdfast.check.opening import ImpossibleError, open_trace
+from holdfast.check.replay import Replayer
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.lower.outcome import Taken
 from holdfast.trace.itf import write_itf
 from holdfast.trace.line import parse_line, to_line
 from holdfast.trace.text import render
@@ -137,3 +140,31 @@ def test_history_does_not_keep_a_run_from_going_round(compiled: Compiled) -> Non
     assert run(trace) == ([], ["turn()", "turn()"])
     assert [cell.name for cell in trace.cells] == ["n", "paid"]
     assert open_trace(to_line(trace)).trace == attrs.evolve(trace, options=None)
+
+
+STAIRS = """
+n: N
+tiny = Scope({N: 2})
+@init
+def below(self) -> None:
+    self.n = N(0)
+@action
+def climb(self) -> None:
+    self.n += 1
+@leads_to
+def arrives(self) -> tuple[bool, bool]:
+    return self.n == N(0), self.n == N(2)
+"""
+
+
+def test_states_that_do_not_lead_back_are_no_lasso(compiled: Compiled) -> None:
+    """A way of which the last state is another one than that of its loop shows nothing."""
+    system = compiled(STAIRS)
+    (prop,) = system.of_kind("leads_to")
+    machine = Replayer(system, system.scopes["tiny"], leads_to=(prop,)).machine
+    (start,) = machine.initial()
+    outcome = machine.step(start, "climb", ())
+    assert isinstance(outcome, Taken)
+    judge, calls = Judge(machine), [("climb", ())]
+    assert judge.violated(prop, [start, outcome.state], calls, 1) == ()
+    assert judge.violated(prop, [start, outcome.state], calls, 0) is None

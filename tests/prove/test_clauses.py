@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from holdfast.check.proof.clauses import literals, pool
+from holdfast.ir.expr import Compare, walk
+from holdfast.ir.types import OptionalType
 from holdfast.ir.writing import written
 from tests.prove.conftest import Compiled
 
@@ -98,6 +100,19 @@ def test_each_atom_comes_with_its_opposite(compiled: Compiled) -> None:
         "self.turn[n1] == N(0)",
         "self.turn[n2] == N(0)",
     ]
+
+
+def test_what_is_compared_is_there(compiled: Compiled) -> None:
+    """Both sides of a comparison have one type, and neither may be None: that is asked for before."""
+    system = compiled(PLAIN + PAIR)
+    compared = [
+        (part.left.type, part.right.type)
+        for literal in literals(system, pool(system), frozenset())
+        for part in walk(literal.expr)
+        if isinstance(part, Compare)
+    ]
+    assert len(compared) == 2 * 8
+    assert all(one == other and not isinstance(one, OptionalType) for one, other in compared)
 
 
 def test_a_constant_leads_to_elements(compiled: Compiled) -> None:

@@ -9,8 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from holdfast.check.budget import Budget, Meter
 from holdfast.check.proof import suggest
-from holdfast.check.proof.suggest import exclusive
+from holdfast.check.proof.asking import Askers
+from holdfast.check.proof.suggest import Suggester, exclusive
+from holdfast.ir.writing import written
+from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.theory import obligations
+from tests.prove.conftest import Compiled
 
 
 def by_hand(
@@ -45,3 +51,37 @@ def test_exclusive_sets_are_those_found_by_hand(seed: int) -> None:
     found = exclusive(true, grid, relevant)
     assert len(found) == len(set(found))
     assert set(found) == by_hand(true, pictures, relevant, suggest.LONGEST)
+
+
+def test_literals_that_read_only_what_the_question_reads(compiled: Compiled) -> None:
+    """Relevant is what the property and the rules of the action read, and nothing but."""
+    system = compiled(PAIRED)
+    assumed = tuple(system.of_kind("invariant"))
+    askers = Askers(0, Meter(Budget()))
+    suggester = Suggester(system, Logic(system, frozenset(), assumed), assumed, askers)
+    (due,) = (each for each in obligations(system.actions, assumed, ()) if each.kind == "kept")
+    texts = [written(literal.expr) for literal in suggester.literals]
+    relevant = {texts[index] for index in suggester._relevant(due)}
+    assert relevant == {text for text in texts if "second" not in text and "third" not in text}
+    assert "self.first" in relevant
+    assert any("self.second[n]" in text for text in texts)
+
+
+PAIRED = """
+first: bool
+second: Map[Node, N]
+third: N
+@init
+def begin(self) -> None:
+    self.first = False
+    self.second.fill(N(0))
+    self.third = N(0)
+@action
+def go(self, n: Node) -> None:
+    require(not self.first, "EX-01")
+    self.first = True
+    self.second[n] = self.third
+@invariant
+def fine(self) -> bool:
+    return self.first or not self.first
+"""

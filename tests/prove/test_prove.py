@@ -478,6 +478,19 @@ def test_a_proof_that_some_seed_does_not_repeat_is_unstable(
     assert result.exit_code == 20
 
 
+@pytest.mark.parametrize(("mode", "steps"), [("BAD", 0), ("TRAP", 1), ("OK", None)])
+def test_a_bounded_search_shows_a_run_of_that_length(compiled: Compiled, mode: str, steps: int | None) -> None:
+    """None where the start violates the property, one where it is a trap; its figures say at which depth."""
+    found = unroll(
+        compiled(TRAP.replace("self.mode = Mode.OK\n@action\ndef stay", f"self.mode = Mode.{mode}\n@action\ndef stay")),
+        3,
+        cores=0,
+    )
+    assert found.verdict == ("none_within" if steps is None else "violated")
+    assert (None if found.trace is None else found.trace.length) == steps
+    assert found.depth == (3 if steps is None else steps)
+
+
 def test_a_bounded_search_finds_the_shortest_run(compiled: Compiled) -> None:
     """A run of two steps is found at depth two, replayed by the interpreter, and at no smaller depth."""
     system = compiled(LOCK.replace('    require(self.free, "LK-01")\n', ""))
