@@ -7,11 +7,14 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.agreement.jobs import Done, Job
+from holdfast.check.agreement import opinions
+from holdfast.check.agreement.jobs import SHORT, Done, Job, make
 from holdfast.check.agreement.opinions import Opinion, drawn, proved
+from holdfast.check.manifest import read_manifest
 from holdfast.check.proof import prove as prover
 from holdfast.check.proof.result import ProofResult
 from holdfast.check.proof.second import SecondProver
+from holdfast.check.records.verification import _case
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
@@ -19,6 +22,7 @@ from holdfast.ir.system import System
 from holdfast.lower.kernel import graphs
 from tests.kernel.plain import plain_build
 
+MODELS = Path(__file__).parents[2] / "models"
 TWO = Path(__file__).parents[2] / "docs" / "examples" / "two_phase_commit.py"
 
 
@@ -104,3 +108,50 @@ def test_what_live_says_in_a_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(lease, lease.scopes["tiny"]) == Opinion("tiny: exhausted")
     kept = remove_rules(lease, ["LS-08"])
     assert drawn(kept, kept.scopes["tiny"]) == Opinion("tiny: violated: served, freed")
+
+
+@pytest.mark.parametrize("engine", ["unroll", "walk"])
+def test_pinned_mutants_are_asked_about(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of any size and random runs must find what is pinned of a mutant, and the answer says of how many."""
+    entries = tuple(
+        entry
+        for entry in read_manifest(MODELS)
+        if entry.configuration.model == "ownership"
+        and entry.configuration.engine == "check"
+        and entry.expected is not None
+        and entry.expected.steps is not None
+        and entry.expected.steps <= SHORT
+        and entry.configuration.without
+    )[:2]
+    assert len(entries) == 2
+    asked: list[str] = []
+
+    def answer(system: System, *_: object, **__: object) -> Opinion:
+        asked.append(",".join(system.removed))
+        return Opinion("asked")
+
+    monkeypatch.setattr(opinions, "unrolled", answer)
+    monkeypatch.setattr(opinions, "walked", answer)
+    found, _ = make(MODELS, Job("ownership", engine, entries, 1), slow=False)  # type: ignore[arg-type]
+    assert "2 mutants found" in found.found
+    assert [each for each in asked if each] == [",".join(entry.configuration.without) for entry in entries]
+
+
+def test_a_failed_job_is_reported_with_what_it_left_open() -> None:
+    """What contradicts, and then what has no answer; what ran out of time is no success."""
+    job = Job("two", "prove", (), 0)
+    done = Done(job, Opinion("5 proved", ("two: they differ", "two: and again"), ("two: open",)), 1.0)
+    failed, silent, passed, unasked = (
+        _case(MODELS / "manifest.json", job, each)
+        for each in (
+            done,
+            attrs.evolve(done, opinion=Opinion("5 proved", (), ("two: open", "more"))),
+            attrs.evolve(done, opinion=Opinion("")),
+            None,
+        )
+    )
+    assert (failed.status, failed.message) == ("failed", "two: they differ")
+    assert failed.text == "two: they differ\ntwo: and again\nno answer: two: open"
+    assert (silent.status, silent.message) == ("unanswered", "no answer: two: open; more")
+    assert (passed.status, passed.message) == ("passed", "as expected")
+    assert (unasked.status, unasked.message) == ("unanswered", "not asked: interrupted, or out of time")

@@ -64,6 +64,7 @@ COMMANDS = (
     "mutate counter.py --json",
     "mutate two_phase_commit.py --prove",
     "diff table.py table.py-ST-14 --scope tiny",
+    "diff table.py-ST-14 table.py --scope tiny",
     "diff lease.py lease.py-LS-08 --json",
     "diff counter.py counter.py",
 )

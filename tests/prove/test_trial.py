@@ -10,7 +10,7 @@ import z3
 from holdfast.check.proof.prove import prove
 from holdfast.check.proof.result import proof_to_json
 from holdfast.check.proof.text import render_proof
-from holdfast.check.proof.trial import MOST_SIZES, trial_sizes
+from holdfast.check.proof.trial import MOST_SIZES, _every_size, trial_sizes
 from holdfast.ir.stmt import Assign
 from holdfast.lower.smt.bodies import Bodies, Run
 from holdfast.lower.smt.encoding import Encoding
@@ -125,7 +125,9 @@ def test_sizes_go_beyond_the_scopes(compiled: Compiled) -> None:
     assert [dict(sizes) for sizes in trial_sizes(system, {})] == [{"Node": size} for size in (1, 2, 3)]
     lock = example("lock_with_leases")
     sizes = trial_sizes(lock, {nat.name: 0 for nat in lock.nats})
-    assert len(sizes) == MOST_SIZES
+    assert len({tuple(each.items()) for each in sizes}) == len(sizes) == MOST_SIZES
+    every = sorted(_every_size(lock, {nat.name: 0 for nat in lock.nats}), key=lambda each: sum(each.values()))
+    assert (sum(sizes[0].values()), sum(sizes[-1].values())) == (sum(every[0].values()), sum(every[-1].values()))
     for nat in lock.nats:
         assert max(each[nat.name] for each in sizes) > max(scope.sizes[nat.name] for scope in lock.scopes.values())
 
