@@ -107,16 +107,16 @@ def test_many_generated_models_agree(name: str) -> None:
 
 
 def test_hardly_a_generated_model_is_refused() -> None:
-    """Of two hundred models the compiler refuses two at most, for a known reason: what is compared is no remnant."""
+    """Of sixty models the compiler refuses one at most, for a known reason: what is compared is no remnant."""
     refused: list[str] = []
-    for seed in range(200):
+    for seed in range(60):
         with loaded(model_of(seed)) as model:
             try:
                 compile_model(model)
             except ModelError as error:
                 refused.append(error.problem)
     assert all(problem.endswith(REFUSED) for problem in refused), refused
-    assert len(refused) <= 2
+    assert len(refused) <= 1
 
 
 SHOWS = """\

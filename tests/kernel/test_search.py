@@ -188,6 +188,7 @@ def test_compiled_searches_find_the_same(name: str, tmp_path: Path) -> None:
         equal_searches(written(tmp_path, SEARCHED[name]), "tiny", cores=cores, keep_going=True)
 
 
+@pytest.mark.slow
 def test_searches_of_ownership_are_equal() -> None:
     """The protocol in its smallest scope: the pinned figures, on one core and on two."""
     [entry] = [entry for entry in PINNED if title(entry) == "ownership tiny"]

@@ -19,6 +19,7 @@ def route_epoch() -> System:
     return compile_with_lemmas(found)
 
 
+@pytest.mark.slow
 def test_a_skipped_main_has_nothing_left(route_epoch: System) -> None:
     """I-12. A main without opening streams has uploaded all its links."""
     result = prove(route_epoch, properties=["I-12"], cores=0, searched=False, tried=False)

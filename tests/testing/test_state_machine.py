@@ -21,9 +21,9 @@ from holdfast.trace.line import Line, parse_line
 TABLE = Path(__file__).parents[1] / "check" / "models" / "table.py"
 SAMPLER = TABLE.with_name("sampler.py")
 
-SLOWLY = ["ST-12", "ST-14", "ST-41"]
+SLOWLY = ["CK-01.flag", "ST-12", "ST-14", "ST-41"]
 """Rules whose absence takes more than a few seconds to be found and shrunk."""
-OWNERSHIP = ["ST-11", "CK-01.flag", *(pytest.param(rule, marks=pytest.mark.slow) for rule in SLOWLY)]
+OWNERSHIP = ["ST-11", *(pytest.param(rule, marks=pytest.mark.slow) for rule in SLOWLY)]
 
 
 @pytest.fixture(autouse=True)
