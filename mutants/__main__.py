@@ -30,7 +30,7 @@ def mutants(
     seed: Annotated[int, Parameter(help="what the faults are drawn by")] = 1,
     faults: Annotated[int, Parameter(help="how many faults, an equal share in each folder")] = 150,
     jobs: Annotated[int | None, Parameter(help="how many faults to judge side by side; default: one a core")] = None,
-    minutes: Annotated[float, Parameter(help="begin no further fault after so many minutes")] = 75,
+    minutes: Annotated[float, Parameter(help="begin no further fault after N minutes")] = 75,
     out: Annotated[Path | None, Parameter(name="--json", help="write every fault and what became of it")] = None,
     folder: Annotated[Sequence[Folder], Parameter(help="plant only there; may be repeated", negative=())] = FOLDERS,
     drawn: Annotated[bool, Parameter(name="--list", help="show the faults, and plant none", negative=())] = False,

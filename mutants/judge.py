@@ -24,11 +24,11 @@ from mutants.trial import PLAN, Plan
 TOOL = Path(__file__).parents[1]
 
 FIRST, SECONDS = 5.0, 120.0
-"""Tests that take so many seconds together run first, and tests of so many seconds at most run in all."""
+"""Seconds that the tests take together which run first, and that all tests of a fault take at most."""
 WALL = 240.0
-"""No test of a fault begins later than so many seconds after the first, however slow the fault makes the engine."""
+"""Seconds after the first test of a fault; from then on no other test begins, however slow the engine has become."""
 SLOWER, LEAST = 10.0, 30.0
-"""A test may take so many times longer than without the fault, or so many seconds."""
+"""A test may take SLOWER times as long as without the fault, and LEAST seconds in any case."""
 CONFTEST = "ImportError while loading conftest"
 """What pytest says before any plugin is asked, if the fault breaks the import of a conftest."""
 STARTING = 120.0

@@ -116,7 +116,7 @@ def _moved(masks: Mapping[Key, int], kept: Sequence[int]) -> dict[Key, int]:
 
 
 def _joined(masks: Mapping[Key, int], more: Mapping[Key, int], shift: int) -> dict[Key, int]:
-    """The bit masks of both, those of ``more`` moved by so many places."""
+    """The bit masks of both. The tests of ``more`` come after ``shift`` others."""
     found = dict(masks)
     for key, mask in more.items():
         found[key] = found.get(key, 0) | mask << shift

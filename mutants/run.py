@@ -32,7 +32,7 @@ class Run:
 def run(
     recorded: Recorded, faults: Sequence[Fault], jobs: int, seconds: float, progress: Callable[[int, Outcome], None]
 ) -> Run:
-    """Judge the faults, so many at a time, and begin none after so many seconds.
+    """Judge the faults, ``jobs`` at a time, and begin none after ``seconds``.
 
     Tests that noticed something then run on the sound tree. Ctrl-C (KeyboardInterrupt) ends the run with what is
     found so far.

@@ -103,7 +103,7 @@ def test_a_slow_model_has_its_clock_looked_at_more_often() -> None:
     """Where each state takes a second, the meter soon looks at every one; where none takes long, ever less often."""
 
     def looks(pause: float, states: int) -> int:
-        """How often the clock is looked at, which goes on by so many seconds each time."""
+        """How often the meter reads a clock that goes on by ``pause`` seconds at each reading."""
         times = [0.0]
 
         def clock() -> float:
