@@ -111,6 +111,11 @@ def _is_test(file: str) -> bool:
     return file.startswith("tests/") and PurePosixPath(file).match("test_*.py")
 
 
+def _is_ignored(file: str) -> bool:
+    """Whether a file of tests is one of those that are not recorded, or lies in one of their folders."""
+    return any(PurePosixPath(file).is_relative_to(path) for path in IGNORED)
+
+
 def _folder(file: str) -> str | None:
     """The folder in ``tests/`` that a file is in, wherever below it."""
     parts = file.split("/")
@@ -123,7 +128,7 @@ def _make(root: Path, draft: Path, jobs: int, files: Sequence[str]) -> Record:
     copy_tree(root, tree)
     for folder in (kernels, lines, temporary):
         folder.mkdir()
-    there = [file for file in files if (tree / file).exists() and not file.startswith(IGNORED)]
+    there = [file for file in files if (tree / file).exists() and not _is_ignored(file)]
     if there:
         _run(tree, lines, temporary, jobs, there)
     record = gather(lines, tree)

@@ -188,18 +188,20 @@ def test_a_record_is_brought_up_to_date() -> None:
 
 
 def test_only_changed_tests_are_recorded_again(toy: Path) -> None:
-    """A test that is written notices what no test did; where an engine's file changes, all tests are recorded."""
+    """Tests that are written anew are recorded, in a folder that begins like an ignored one (``repo``) too; where a file
+    of the engine changes, all tests are.
+    """
     said: list[str] = []
     first = recorded(toy, 1, said.append).record
     assert recorded(toy, 1, said.append).record == first
     assert len(said) == 1
     file = toy / "tests" / "test_toy.py"
-    more = toy / "tests" / "more" / "test_more.py"
+    more = toy / "tests" / "reports" / "test_more.py"
     more.parent.mkdir()
     more.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     file.unlink()
     again = recorded(toy, 1, said.append).record
-    assert [test.replace("test_toy", "more/test_more") for test in first.tests] == again.tests
+    assert [test.replace("test_toy", "reports/test_more") for test in first.tests] == again.tests
     assert again.lines == first.lines
     (more.parent / "golden.txt").write_text("", encoding="utf-8")
     assert recorded(toy, 1, said.append).record.tests == again.tests
