@@ -188,8 +188,8 @@ def test_a_record_is_brought_up_to_date() -> None:
 
 
 def test_only_changed_tests_are_recorded_again(toy: Path) -> None:
-    """Tests that are written anew are recorded, in a folder that begins like an ignored one (``repo``) too; where a file
-    of the engine changes, all tests are.
+    """New tests are recorded, also in a folder whose name begins like that of an ignored one (``repo``); where a file of
+    the engine changes, all tests are.
     """
     said: list[str] = []
     first = recorded(toy, 1, said.append).record
