@@ -188,7 +188,7 @@ def test_a_record_is_brought_up_to_date() -> None:
 
 
 def test_only_changed_tests_are_recorded_again(toy: Path) -> None:
-    """New tests are recorded, also in a folder whose name begins like that of an ignored one (``repo``); where a file of
+    """New tests are recorded, also in a folder whose name begins like that of an ignored one (``repo``); if a file of
     the engine changes, all tests are.
     """
     said: list[str] = []
