@@ -54,6 +54,9 @@ OFFERING = 120
 _NOTICING = 2
 """Seconds until a process that was killed is known to be gone: its sockets close first."""
 
+_LOOKING = 0.5
+"""Seconds that Ctrl-C may have to wait for whoever waits for a result."""
+
 _JOBS = 8
 """How many jobs may be under way at once; more of them wait."""
 
@@ -86,6 +89,9 @@ class Job:
 
     def result(self) -> pa.Table:
         """The table, once it is there; raises what went wrong, and CancelledError if the job was cancelled."""
+        # A wait without end would not let Ctrl-C through if another thread received it.
+        while not self.wait(_LOOKING):
+            pass
         try:
             return self._future.result()
         except HoldfastError as error:

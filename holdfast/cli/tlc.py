@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ from holdfast.check.records.second_opinion import (
 from holdfast.check.result import HOLDS, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, Claimed, SecondOpinion, Side
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
-from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools
+from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools, result_of
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -134,14 +135,16 @@ def _agrees(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iter
     """Search in this thread, which Ctrl-C reaches, while TLC runs beside it."""
     asked = [pool.submit(opinion.ask) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
-        found = opinion.compared(future.result)
+        found = opinion.compared(partial(result_of, future))
         record = agreement_record(opinion, found)
         yield Answered(_text(found), _to_json(found), record, [] if found.run is None else [found.run])
 
 
 def _implements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:
     """Let TLC check each module that a model says it implements."""
-    for opinion, claims in zip(opinions, pool.map(_claims, opinions), strict=True):
+    asked = [pool.submit(_claims, opinion) for opinion in opinions]
+    for opinion, future in zip(opinions, asked, strict=True):
+        claims = result_of(future)
         record = claims_record(opinion, claims)
         found = {"implements": [_claim_json(claim) for claim in claims]}
         runs = [claim.run for claim in claims if claim.run is not None]
@@ -156,7 +159,7 @@ def _owes(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterat
     """Decide liveness in this thread, while TLC runs beside it."""
     asked = [pool.submit(ask_liveness, opinion) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
-        owed = compare_liveness(opinion, future.result)
+        owed = compare_liveness(opinion, partial(result_of, future))
         record = owed_record(opinion, owed)
         found = {"liveness": None if owed is None else _owed_json(owed)}
         runs = () if owed is None else owed.runs

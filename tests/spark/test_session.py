@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import CancelledError
+import threading
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -15,7 +16,7 @@ import pytest
 
 from holdfast.ir.errors import ModelError, Place, UsageError
 from spark.jvm import telling_line
-from spark.session import Cluster, start_cluster
+from spark.session import Cluster, Job, start_cluster
 from spark.settings import SparkOptions, read_master
 from spark.task import TaskError
 from tests.spark import tasks
@@ -79,6 +80,25 @@ def test_ctrl_c_is_not_sparks(cluster: Cluster) -> None:
     del cluster
     handler = signal.getsignal(signal.SIGINT)
     assert "pyspark" not in getattr(handler, "__module__", "")
+
+
+def test_ctrl_c_is_heard_while_a_job_is_under_way() -> None:
+    """Also where another thread receives it, so that nothing breaks the wait for the result off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupted = threading.Event()
+
+    def work() -> pa.Table:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupted.wait(PATIENCE)
+        return UNITS
+
+    with ThreadPoolExecutor(1) as pool:
+        job = Job(pool.submit(work), lambda: None)
+        with pytest.raises(KeyboardInterrupt):
+            job.result()
+        interrupted.set()
+        assert job.result() is UNITS
+    signal.signal(signal.SIGINT, before)
 
 
 def test_another_error_is_one_line(cluster: Cluster, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from holdfast.check.tlc import process
 from holdfast.check.tlc.agreement import Side
-from holdfast.check.tlc.process import NoAnswerError, Tools, ended_together, find_tools, run_tlc
+from holdfast.check.tlc.process import NoAnswerError, Tools, ended_together, find_tools, result_of, run_tlc
 from holdfast.ir.errors import UsageError
 from tests.tla.asking import LIMIT, ROOT, opinion, system_of
 
@@ -166,6 +166,31 @@ def test_no_java_starts_after_the_others_ended(tmp_path: Path, monkeypatch: pyte
     assert not started.exists()
     assert run() == 0
     assert started.read_text() == "begun\n"
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Python's own answer to Ctrl-C. A shell that runs the tests in the background has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_is_heard_while_a_thread_waits_for_java() -> None:
+    """Also where it came just before the wait began, or reached another thread: then nothing breaks the wait off."""
+    interrupted = threading.Event()
+
+    def run() -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return interrupted.wait(LIMIT)
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(run)
+        with pytest.raises(KeyboardInterrupt):
+            result_of(future)
+        interrupted.set()
+        assert future.result()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

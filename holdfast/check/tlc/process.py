@@ -10,10 +10,11 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 
@@ -91,6 +92,11 @@ BY_SIGNAL = 128
 
 _ASKING = 60
 """Seconds for the question which options there are."""
+
+PIECE = 0.5
+"""Seconds that Ctrl-C may have to wait."""
+
+T = TypeVar("T")
 
 
 class NoAnswerError(HoldfastError):
@@ -192,6 +198,17 @@ def ended_together(threads: ThreadPoolExecutor) -> Iterator[None]:
     finally:
         threads.shutdown()
         _runs.ended = False
+
+
+def result_of(future: Future[T]) -> T:
+    """The result of a future, once it is there; raises what the future raises.
+
+    Python answers a signal after the main thread's wait for a lock if the signal came just before the wait began, or if
+    another thread received it. So the wait is cut into pieces.
+    """
+    while not wait([future], PIECE).done:
+        pass
+    return future.result()
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
