@@ -46,9 +46,10 @@ CHECKS: dict[str, Check] = {
 }
 
 
-REFUSED = ("may be None here",)
+REFUSED = ("may be None here", "never None", "a key is not computed", "and a ghost must not cut a step")
 """How the problems end for which the compiler may refuse a generated model. After a branch that goes on without a
-return it knows of Optionals what the text alone does not show, and then tells a plain value from an Optional."""
+return it knows of Optionals what the text alone does not show, and then tells a plain value from an Optional. And it
+follows computed numbers through Optional locals, which whoever writes these models does not."""
 
 
 def disagreement(source: str, seed: int, check: Check) -> str | None:

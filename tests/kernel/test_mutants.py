@@ -20,7 +20,8 @@ from tests.kernel.searching import equal_searches
 
 MANIFEST = Path(__file__).parents[2] / "models" / "manifest.json"
 PINNED: list[dict[str, Any]] = json.loads(MANIFEST.read_text(encoding="utf-8"))
-MUTANTS = [entry for entry in PINNED if entry["scope"] == "tiny" and "without" in entry]
+OF_OWNERSHIP = [entry for entry in PINNED if (entry["model"], entry["scope"]) == ("ownership", "tiny")]
+MUTANTS = [entry for entry in OF_OWNERSHIP if "without" in entry and "engine" not in entry]
 
 
 def compare_mutants(system: System, scope: str, states: int) -> None:
