@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from textwrap import indent
 
@@ -346,21 +347,21 @@ def test_no_answer_from_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.Mon
 
 
 class _AtOnce:
-    """Asks one after the other, when the answer is wanted."""
+    """Threads that are none: each question is answered where it is asked."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def submit(self, ask: object) -> _Later:
-        return _Later(ask)
+    def submit(self, ask: Callable[[], object]) -> Future[object]:
+        answered: Future[object] = Future()
+        try:
+            answered.set_result(ask())
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C too is for whoever waits for the answer
+            answered.set_exception(error)
+        return answered
 
     def shutdown(self, **_: object) -> None:
         pass
-
-
-@attrs.frozen
-class _Later:
-    result: object
 
 
 def test_every_question_of_a_verification(holdfast: Run) -> None:
