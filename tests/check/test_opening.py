@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +12,7 @@ import attrs
 import itf_py
 import pytest
 
-from holdfast.check.opening import ImpossibleError, Opened, open_trace
+from holdfast.check.opening import ImpossibleError, Opened, Source, open_trace
 from holdfast.check.replay import Replayer, Script
 from holdfast.check.search import search
 from holdfast.ir.errors import UsageError
@@ -32,6 +33,15 @@ def reopened(trace: Trace, folder: Path, optionals: Optionals = "set") -> Opened
     path = folder / "run.itf.json"
     write_itf(trace, path, optionals=optionals)
     return open_trace(str(path))
+
+
+@pytest.mark.parametrize("word", ["loud", "+", "-"])
+def test_a_model_is_named_with_variants_and_labels(word: str) -> None:
+    """Anything else behind the scope is refused; nothing is left out of what was asked."""
+    named = Source.parse("ownership tiny +loud -ST-14 +late")
+    assert named == Source("ownership", "tiny", ("loud", "late"), ("ST-14",))
+    with pytest.raises(UsageError, match=rf"'{re.escape(word)}' is neither"):
+        Source.parse(f"ownership tiny -ST-14 {word}")
 
 
 # Round trips -----------------------------------------------------------------------------------------------------

@@ -51,6 +51,18 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: Answer) -> list[float]:
     return allowed
 
 
+def test_what_no_quick_question_decides_is_asked_for_longer(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that is unknown at first may come with more time; without that too, it stays unknown."""
+    names = [prop.name for prop in lock.of_kind("invariant", "lemma")]
+    first, second = standings_of(lock)[:2]
+    allowed = answering(monkeypatch, Answer("unknown"), Answer("unsat"), Answer("unknown"), Answer("unknown"))
+    prover = prover_of(lock, Askers(0, Meter(Budget())), Limits(3.0, 7.0))
+    prover.decide(first, names)
+    prover.decide(second, names)
+    assert allowed == [3.0, 7.0, 3.0, 7.0]
+    assert (first.answer.verdict, second.answer.verdict) == ("unsat", "unknown")
+
+
 def test_all_answers_are_counted(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many questions were answered, and how long all of them took."""
     standings = standings_of(lock)[:3]

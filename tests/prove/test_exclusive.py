@@ -1,4 +1,4 @@
-"""Which literals never hold together in what was explored: against all sets of them."""
+"""Which literals never hold together in what was explored, against all sets of them; which clauses are suggested."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Sequence
 
+import attrs
 import numpy as np
 import pytest
 
@@ -13,9 +14,10 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.check.proof import suggest
 from holdfast.check.proof.asking import Askers
 from holdfast.check.proof.suggest import Suggester, exclusive
+from holdfast.ir.system import Property
 from holdfast.ir.writing import written
 from holdfast.lower.smt.logic import Logic
-from holdfast.lower.smt.theory import obligations
+from holdfast.lower.smt.theory import Obligation, obligations
 from tests.prove.conftest import Compiled
 
 
@@ -65,6 +67,24 @@ def test_literals_that_read_only_what_the_question_reads(compiled: Compiled) -> 
     assert relevant == {text for text in texts if "second" not in text}
     assert "self.first" in relevant
     assert any("self.second[n]" in text and "self.third" in text for text in texts)
+
+
+def test_only_the_clauses_that_are_needed_together_are_suggested(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where two of three suffice, and no single one, the third is left out, wherever it stands."""
+    system = compiled(PAIRED)
+    assumed = tuple(system.of_kind("invariant"))
+    suggester = Suggester(system, Logic(system, frozenset(), assumed), assumed, Askers(0, Meter(Budget())))
+    (due,) = (each for each in obligations(system.actions, assumed, ()) if each.kind == "kept")
+    clauses = [attrs.evolve(assumed[0], name=name) for name in ("one", "spare", "two")]
+
+    def suffices(_: Suggester, __: Obligation, some: Sequence[Property]) -> bool:
+        return {"one", "two"} <= {prop.name for prop in some}
+
+    monkeypatch.setattr(Suggester, "_suffices", suffices)
+    assert [prop.name for prop in suggester._needed(due, clauses)] == ["one", "two"]
+    assert suggester._needed(due, clauses[:2]) == []
 
 
 PAIRED = """

@@ -11,9 +11,10 @@ import z3
 from holdfast.check.budget import Budget
 from holdfast.check.proof import asking
 from holdfast.check.proof.prove import prove
-from holdfast.check.proof.result import ProofResult, PropertyProof, proof_to_json
+from holdfast.check.proof.result import Checked, ProofResult, PropertyProof, proof_to_json
 from holdfast.check.proof.text import render_proof
 from holdfast.check.proof.unroll import unroll
+from holdfast.check.records.proof import _possible
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
@@ -220,6 +221,15 @@ def test_an_invariant_that_says_nothing_fails(compiled: Compiled) -> None:
     idle = "@invariant\ndef idle(self) -> bool:\n    return self.free or not self.free\n"
     result = prove(compiled(LOCK + idle), cores=0, searched=False, suggest=False)
     assert [checked.what for checked in result.failed_sanity] == ["idle can be false"]
+
+
+def test_what_must_be_possible_is_reported_at_its_line(compiled: Compiled) -> None:
+    """An action at the action, an invariant at the invariant, and a start at the initial condition."""
+    system = compiled(LOCK)
+    claims = ["enter possible", "one_inside can be false", "start possible"]
+    places = [_possible(system, Checked(claim, None, "it is not")).at for claim in claims]
+    one_inside = next(prop for prop in system.properties if prop.name == "one_inside")
+    assert places == [system.action("enter").at, one_inside.at, system.init.at]
 
 
 def test_a_property_whose_premise_is_impossible_says_nothing(compiled: Compiled) -> None:

@@ -80,6 +80,7 @@ def test_a_proof_that_a_run_contradicts_is_a_disagreement(compiled: Compiled) ->
     text = render_proof(result)
     assert "proved" not in text
     assert "--scope tried" in text
+    assert "The commands above need this scope in the class:\n" in text
     assert "tried = Scope({Node: 2})" in text
     assert proof_to_json(result)["trial"]["scope"] == "tried = Scope({Node: 2})"
 

@@ -13,7 +13,9 @@ from holdfast.check.tlc.answer import Finding, TlcError
 from holdfast.check.tlc.liveness import LiveAgreement, compare_liveness
 from holdfast.check.tlc.process import Tools
 from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
+from holdfast.trace.foreign import ForeignRun
 from tests.tla.asking import opinion, system_of
 
 MAILBOX = "tests/tla/models/mailbox.py"
@@ -132,3 +134,16 @@ def test_tlc_agrees_on_what_starves(tools: Tools, model: str, removed: str, star
     found = compared(asked)
     assert found.differences == ()
     assert starved in found.theirs
+
+
+def test_a_run_of_tlc_that_is_none_of_the_model_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said of which property, and why the run does not fit. TLC is not asked: what it found is made up."""
+    asked = opinion(Tools("java", Path("no.jar"), frozenset()), system_of(MAILBOX), target=MAILBOX)
+
+    def refuse(*_: object) -> None:
+        raise UsageError("step 2 is not possible")
+
+    monkeypatch.setattr(SecondOpinion, "fitted", refuse)
+    unpaid = liveness.Unpaid("arrives", Finding("liveness", run=ForeignRun(Path("tlc"), "mailbox", {}, ())))
+    trace, problem = liveness._taken_again(asked, unpaid)
+    assert (trace, problem) == (None, "arrives: TLC's run is none of the model: step 2 is not possible")

@@ -1,0 +1,50 @@
+"""Where runs end: a state without a step is a deadlock, unless a final state was declared that it is."""
+
+from __future__ import annotations
+
+from holdfast.check.search import search
+from tests.check.conftest import Compiled
+
+FORK = """
+left: bool
+right: bool
+tiny = Scope({})
+@init
+def begin(self) -> None:
+    self.left = False
+    self.right = False
+@action
+def go_left(self) -> None:
+    require(not self.left and not self.right, "FK-01")
+    self.left = True
+@action
+def go_right(self) -> None:
+    require(not self.left and not self.right, "FK-02")
+    self.right = True
+@final
+def went_left(self) -> bool:
+    return self.left
+"""
+
+BOTH = """
+@final
+def went_right(self) -> bool:
+    return self.right
+"""
+
+
+def ends(compiled: Compiled, source: str) -> list[tuple[str, int]]:
+    """What an interpreted search finds, and after how many steps."""
+    system = compiled(source)
+    found = search(system, system.scopes["tiny"], engine="interpreter", keep_going=True)
+    return [(trace.shown.name, trace.length) for trace in found.findings]
+
+
+def test_an_end_that_is_no_final_state_is_a_deadlock(compiled: Compiled) -> None:
+    """The right end, where no step is possible."""
+    assert ends(compiled, FORK) == [("deadlock", 1)]
+
+
+def test_one_final_state_of_several_is_enough(compiled: Compiled) -> None:
+    """Each end satisfies one of the two."""
+    assert ends(compiled, FORK + BOTH) == []
