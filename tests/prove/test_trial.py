@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 import z3
 
@@ -12,6 +13,7 @@ from holdfast.check.proof.result import proof_to_json
 from holdfast.check.proof.text import render_proof
 from holdfast.check.proof.trial import MOST_SIZES, _every_size, trial_sizes
 from holdfast.ir.stmt import Assign
+from holdfast.ir.types import NatType
 from holdfast.lower.smt.bodies import Bodies, Run
 from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.logic import Logic
@@ -137,6 +139,15 @@ def test_a_literal_exists_in_every_size_that_is_tried(compiled: Compiled) -> Non
     """A smaller scope is not what the proof speaks of."""
     body = PAIR.replace("n: Node, m: Node", "n: Node, m: Node, e: N").replace("Scope({", "Scope({N: 5, ")
     assert min(each["N"] for each in trial_sizes(compiled(body), {"N": 4})) == 4
+
+
+def test_each_number_goes_as_far_as_its_scopes_and_one_further(compiled: Compiled) -> None:
+    """Beside a number that has fewer values to go through: both are tried at their greatest."""
+    system = compiled(PAIR)
+    scope = attrs.evolve(system.scopes["tiny"], sizes={"Node": 1, "N": 1, "M": 5})
+    two = attrs.evolve(system, nats=(NatType("N"), NatType("M")), scopes={"tiny": scope})
+    every = list(_every_size(two, {"N": 0, "M": 0}))
+    assert [max(each[name] for each in every) for name in ("N", "M")] == [3, 6]
 
 
 def test_a_proof_that_nothing_contradicts_says_what_was_tried() -> None:

@@ -1,0 +1,34 @@
+"""What reports say of TLC's opinion: passed where both agree, failed with the differences where they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.records.second_opinion import agreement_record
+from holdfast.check.tlc.agreement import Agreement, Side
+from holdfast.check.tlc.process import Tools
+from tests.tla.asking import opinion, system_of
+
+MAILBOX = "tests/tla/models/mailbox.py"
+NINE, TEN = Side("exhausted", 9, 2), Side("exhausted", 10, 2)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "differences", "status", "verdict", "code", "message"),
+    [
+        (NINE, (), "passed", "agrees", 0, "both agree: exhausted, 9 states, depth 2"),
+        (TEN, ("states: 9 and 10",), "failed", "disagrees", 1, "they disagree: states: 9 and 10"),
+    ],
+)
+def test_a_record_of_what_both_found(
+    theirs: Side, differences: tuple[str, ...], status: str, verdict: str, code: int, message: str
+) -> None:
+    """The case, its message and its text, and the verdict and exit code of the whole."""
+    asked = opinion(Tools("java", Path("no.jar"), frozenset()), system_of(MAILBOX), target=MAILBOX)
+    record = agreement_record(asked, Agreement("Mailbox", "tiny", (), (), NINE, theirs, differences))
+    (case,) = record.cases
+    assert (case.status, case.message) == (status, message)
+    assert (record.verdict, record.exit_code) == (verdict, code)
+    assert case.text.splitlines() == [f"search  {NINE}", f"TLC     {theirs}", *differences]
