@@ -15,8 +15,8 @@ always one that no start has added.
 What was found, all of it with `kraft`: a cancel does not restore the order; after a second start it does not even
 restore the set; it leaves fewer in sync than producers need; and where unclean elections are allowed it elects or
 expects a broker that lacks what was acked, without a word of it. The profile does none of this. CA-26 alone does not
-close the last hole: it says nothing of an ISR that is too small already. That takes the mark of CA-25, which the sheet
-misses in KRaft and does not ask of the profile.
+close the last hole: it says nothing of an ISR that is too small already. That takes the mark of CA-25, which KRaft
+lacks and the profile does not ask for.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ uploaded and trimmed in any order; any proxy may be on the broker of a main that
 
 Left out: the mapping, readers (`snapshot_read`), clients and their retries (ZR-27), the order of one connection (I-9),
 proxies that crash (which only delays a trim: ZR-65), the size of channel objects (the newest is never trimmed: V-1),
-time. An epoch is by one greater than in the sheet, and those below 0 are 0: they tag nothing.
+time. An epoch is by one greater than in zone-routing.md 4, and those below 0 are 0: they tag nothing.
 
 Where this differs from zone-routing.md. I-2 needs an exception: a main that has uploaded, closed its streams and
 crashed before its WAL was trimmed is skipped, and the channel is trimmed below links that its WAL still holds. That is

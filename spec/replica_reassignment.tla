@@ -19,7 +19,7 @@
 \* not even restore the set; it leaves fewer in sync than producers need; and where unclean elections are
 \* allowed it elects or expects a broker that lacks what was acked, without a word of it. The profile does
 \* none of this. CA-26 alone does not close the last hole: it says nothing of an ISR that is too small
-\* already. That takes the mark of CA-25, which the sheet misses in KRaft and does not ask of the profile.
+\* already. That takes the mark of CA-25, which KRaft lacks and the profile does not ask for.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS

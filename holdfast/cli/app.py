@@ -23,6 +23,7 @@ from holdfast.cli.new import new
 from holdfast.cli.output import note
 from holdfast.cli.prove import prove
 from holdfast.cli.replay import replay
+from holdfast.cli.rule import rule
 from holdfast.cli.show import show
 from holdfast.cli.shrink import shrink
 from holdfast.cli.tla import tla
@@ -64,7 +65,24 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-for verb in (models, check, live, walk, prove, mutate, tla, tlc, new, replay, show, explore, shrink, diff, verify):
+for verb in (
+    models,
+    check,
+    live,
+    walk,
+    prove,
+    mutate,
+    tla,
+    tlc,
+    new,
+    replay,
+    show,
+    explore,
+    shrink,
+    diff,
+    rule,
+    verify,
+):
     app.command(verb)
 for found in entry_points(group="holdfast.verbs"):
     # Other packages bring verbs of their own, which are loaded when they are called.

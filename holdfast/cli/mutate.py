@@ -24,6 +24,8 @@ from holdfast.check.record import Record, record_of
 from holdfast.check.records.mutation import mutation_record
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result
 from holdfast.check.result import to_json as result_to_json
+from holdfast.check.rules.book import book_beside
+from holdfast.check.rules.page import PAGES, link_ids
 from holdfast.check.summary import render_result
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -293,7 +295,8 @@ def _store(folder: Path | None, reports: list[Report], code: int) -> int:
 
 def _write_guards(folder: Path | None, path: Path) -> int:
     assert folder is not None
-    write(path, guards_page(read_guards(folder / GUARDS), read_results(folder / RESULTS)))
+    link = partial(link_ids, book=book_beside(folder), folder=PAGES)
+    write(path, guards_page(read_guards(folder / GUARDS), read_results(folder / RESULTS), link))
     note(f"holdfast: {path} is written")
     return HOLDS
 

@@ -17,7 +17,7 @@ def remove_rules(system: System, wanted: Sequence[str]) -> System:
     """The system without the rules ``LABEL`` (everywhere) and ``LABEL@action`` (in one action).
 
     A require is dropped; a labelled condition or effect becomes False. A label may be written without its dash, as some
-    fact sheets write their rules (M11 for M-11). Raises UsageError for a rule that is not there.
+    papers write their rules (M11 for M-11). Raises UsageError for a rule that is not there.
     """
     wanted = [_named(system, text) for text in wanted]
     changed = {action.name: _without(action, wanted) for action in (system.init, *system.actions)}

@@ -12,26 +12,26 @@ from holdfast.ir.errors import UsageError
 from tests.check.conftest import Compiled
 from tests.check.mutating import lock, mutation
 
-SHEET = """
-[[sheet]]
+TABLE = """
+[[table]]
 name = "locks.md 3"
 title = "Locks"
 
-[[sheet.guard]]
+[[table.guard]]
 id = "G-01"
 guard = "one enters | at a time"
 protects = "LS-10"
 home = "lock"
 mutants = ["lock:LS-01", "lock:LS-02"]
 
-[[sheet.guard]]
+[[table.guard]]
 id = "G-02"
 guard = "crashed nodes"
 protects = "LS-10"
 home = "crash"
 missing = "nodes that crash"
 
-[[sheet.guard]]
+[[table.guard]]
 id = "G-03"
 guard = "later"
 protects = "LS-11"
@@ -50,8 +50,8 @@ def stored(compiled: Compiled, tmp_path: Path) -> dict[str, Any]:
 
 def test_a_row_says_what_was_found(tmp_path: Path, stored: dict[str, Any]) -> None:
     """Killed, redundant, not tried and not modelled rows, each with the command that shows it; and the counts."""
-    (tmp_path / "guards.toml").write_text(SHEET)
-    page = guards_page(read_guards(tmp_path / "guards.toml"), stored).splitlines()
+    (tmp_path / "guards.toml").write_text(TABLE)
+    page = guards_page(read_guards(tmp_path / "guards.toml"), stored, str).splitlines()
     rows = [line for line in page if line.startswith("| G-")]
 
     assert rows == [
@@ -70,9 +70,10 @@ def test_a_row_says_what_was_found(tmp_path: Path, stored: dict[str, Any]) -> No
 def test_each_way_has_its_words(tmp_path: Path, stored: dict[str, Any]) -> None:
     """A lost witness, an equal graph, liveness, missing state and a sound variant."""
     names = ["LS-08", "LS-05", "LS-06", "LS-07", "kept", "greedy"]
-    text = SHEET.replace('["lock:LS-01", "lock:LS-02"]', str([f"lock:{name}" for name in names]))
+    text = TABLE.replace('["lock:LS-01", "lock:LS-02"]', str([f"lock:{name}" for name in names]))
     (tmp_path / "guards.toml").write_text(text)
-    [row] = [line for line in guards_page(read_guards(tmp_path / "guards.toml"), stored).splitlines() if "G-01" in line]
+    page = guards_page(read_guards(tmp_path / "guards.toml"), stored, str)
+    [row] = [line for line in page.splitlines() if "G-01" in line]
 
     assert row.split(" | ")[3].split("<br>") == [
         "`lock` LS-08: **killed**: busy is not reached",
@@ -99,20 +100,20 @@ def test_results_of_other_models_stay(compiled: Compiled, stored: dict[str, Any]
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("[[sheet]]", "[[sheets]]", "is no list of guards"),
+        ("[[table]]", "[[tables]]", "is no list of guards"),
         ('id = "G-01"\n', "", "is no list of guards"),
         ('id = "G-01"', "id = 1", "is no list of guards"),
         ('id = "G-02"', 'id = "G-01"', "G-01 stands there twice"),
         ('missing = "nodes that crash"', "", "G-02 wants either mutants or a text that says what is missing"),
         ('mutants = ["later:LS-01"]', 'mutants = ["LS-01"]', "G-03: 'LS-01' names no mutant; write MODEL:MUTANT"),
         ('protects = "LS-11"', 'protects = "LS-11"\ncolour = "red"', "is no list of guards"),
-        ("[[sheet]]", "][", "is no list of guards"),
+        ("[[table]]", "][", "is no list of guards"),
     ],
 )
 def test_a_list_of_guards_that_is_wrong(tmp_path: Path, old: str, new: str, said: str) -> None:
     """One line names the file, the row and what is wrong."""
     path = tmp_path / "guards.toml"
-    path.write_text(SHEET.replace(old, new))
+    path.write_text(TABLE.replace(old, new))
     with pytest.raises(UsageError) as refused:
         read_guards(path)
 
@@ -122,9 +123,9 @@ def test_a_list_of_guards_that_is_wrong(tmp_path: Path, old: str, new: str, said
 
 def test_a_mutant_that_the_model_lacks(tmp_path: Path, stored: dict[str, Any]) -> None:
     """A row that names a rule which is no more is an error, and not an empty cell."""
-    (tmp_path / "guards.toml").write_text(SHEET.replace("lock:LS-01", "lock:LS-77"))
+    (tmp_path / "guards.toml").write_text(TABLE.replace("lock:LS-01", "lock:LS-77"))
     with pytest.raises(UsageError, match="G-01: lock has no mutant 'LS-77' among its results"):
-        guards_page(read_guards(tmp_path / "guards.toml"), stored)
+        guards_page(read_guards(tmp_path / "guards.toml"), stored, str)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", '{"lock": 3}', '{"lock": {"fingerprint": "f", "mutants": [{}]}}'])

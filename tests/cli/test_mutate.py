@@ -216,7 +216,7 @@ def test_results_are_stored_and_make_the_page(holdfast: Run) -> None:
     Path("models").mkdir()
     write_lock("models/lock.py")
     Path("models/guards.toml").write_text(
-        '[[sheet]]\nname = "locks.md 3"\ntitle = "Locks"\n\n[[sheet.guard]]\nid = "G-01"\nguard = "one"\n'
+        '[[table]]\nname = "locks.md 3"\ntitle = "Locks"\n\n[[table.guard]]\nid = "G-01"\nguard = "one"\n'
         'protects = "LS-10"\nhome = "lock"\nmutants = ["lock:LS-01"]\n'
     )
     before = holdfast("mutate", "--guards", "guards.md")

@@ -103,7 +103,7 @@ def test_removing_twice_is_removing_once(build: Build) -> None:
 
 @pytest.mark.parametrize("written", ["ST14", "ST14@open"])
 def test_a_label_may_lack_its_dash(build: Build, written: str) -> None:
-    """Some fact sheets write their rules so; the system says the label as the model does."""
+    """Some papers write their rules so; the system says the label as the model does."""
     system = build(MODEL)
     wanted = written.replace("ST14", "ST-14")
     assert remove_rules(system, (written,)) == remove_rules(system, (wanted,))

@@ -1,8 +1,9 @@
-"""The page of guards: it has every row of the fact sheets, and says what mutation finds now."""
+"""The page of guards: it has every guard of the protocols, and says what mutation finds now."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,14 @@ from holdfast.check.budget import Budget
 from holdfast.check.mutate.bench import Limits
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
 from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
+from holdfast.check.rules.book import anchor, read_book
+from holdfast.check.rules.page import PAGES, link_ids
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models"
-SHEETS = ROOT.parent / "shared" / "protocol"
 STORED = read_results(MODELS / RESULTS)
 CITED = re.compile(r'"([A-Z]+-\w+(?:\.\w+)?)".*# ((?:G-\d+(?:, )?)+)$', re.MULTILINE)
 """A rule of a model with the guards that a comment names beside it."""
@@ -28,23 +30,10 @@ def system_of(model: str) -> System:
     return compile_model(load_model(str(MODELS / f"{model}.py")))
 
 
-def sheet_rows(name: str) -> list[list[str]]:
-    """The rows of a sheet's table of guards; the name is that of the sheet and its section, ``streams.md 19``."""
-    file, section = name.split()
-    text = (SHEETS / file).read_text(encoding="utf-8")
-    body = text.split(f"\n## {section}. ", 1)[1].partition("\n## ")[0].partition("\n### ")[0]
-    lines = [line for line in body.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def plain(text: str) -> str:
-    """A text of Markdown without its marks."""
-    return re.sub(r"[*`]", "", text)
-
-
 def test_the_page_is_what_is_generated() -> None:
     """The rows and the stored results make the page as it is."""
-    page = guards_page(read_guards(MODELS / GUARDS), STORED)
+    link = partial(link_ids, book=read_book(MODELS), folder=PAGES)
+    page = guards_page(read_guards(MODELS / GUARDS), STORED, link)
 
     assert (ROOT / "docs" / "guards.md").read_text(encoding="utf-8") == page, (
         "write it anew: holdfast mutate --guards docs/guards.md"
@@ -62,7 +51,7 @@ def test_results_are_of_the_models_as_they_are(model: str) -> None:
 
 def test_guards_are_of_models_that_are_there_or_to_come() -> None:
     """A row's mutants are of models that have a file, and one of these is its home."""
-    guards = [guard for sheet in read_guards(MODELS / GUARDS) for guard in sheet.guards]
+    guards = [guard for table in read_guards(MODELS / GUARDS) for guard in table.guards]
     named = {name.partition(":")[0] for guard in guards for name in guard.mutants}
 
     assert {name for name in named if not (MODELS / f"{name}.py").exists()} == set()
@@ -73,8 +62,8 @@ def test_rows_that_a_model_cites_are_its_rows() -> None:
     """Where a rule stands beside the id of a guard (``# G-01``), its removal is among that guard's mutants."""
     of_guard = {
         guard.id: {name.partition(":")[2].partition("@")[0] for name in guard.mutants}
-        for sheet in read_guards(MODELS / GUARDS)
-        for guard in sheet.guards
+        for table in read_guards(MODELS / GUARDS)
+        for guard in table.guards
     }
     cited = [
         (label, guard)
@@ -87,22 +76,17 @@ def test_rows_that_a_model_cites_are_its_rows() -> None:
     assert len(cited) > 10
 
 
-@pytest.mark.skipif(not SHEETS.is_dir(), reason="the fact sheets are not here")
-def test_no_row_of_the_sheets_is_left_out() -> None:
-    """Each table of guards has its rows on the page, in their order and in the sheet's words."""
-    for sheet in read_guards(MODELS / GUARDS):
-        rows = sheet_rows(sheet.name)
-        guards = [row[-2] if len(row) < 4 else row[1] for row in rows]
-        assert [guard.guard for guard in sheet.guards] == [plain(text) for text in guards], sheet.name
-        if sheet.name == "streams.md 19":
-            assert [guard.id for guard in sheet.guards] == [row[0] for row in rows]
-    heading = re.compile(r"^## (\d+)\. Guards and what they protect", re.MULTILINE)
-    tables = {
-        f"{path.name} {section}"
-        for path in SHEETS.glob("*.md")
-        for section in heading.findall(path.read_text(encoding="utf-8"))
-    }
-    assert tables == {sheet.name for sheet in read_guards(MODELS / GUARDS)}
+def test_no_guard_is_left_out() -> None:
+    """The guards of a table are numbered without a gap, and each stands on its protocol's page, with its text."""
+    book = read_book(MODELS)
+    for table in read_guards(MODELS / GUARDS):
+        family = table.guards[0].id.partition("-")[0]
+        numbers = range(1, len(table.guards) + 1)
+        assert [guard.id for guard in table.guards] == [f"{family}-{number:02}" for number in numbers]
+        page = (ROOT / "docs" / "protocol" / table.name.split()[0]).read_text(encoding="utf-8")
+        for guard in table.guards:
+            assert guard.guard in book.entries[guard.id].row.text
+            assert f'<a id="{anchor(guard.id)}"></a>{guard.id} |' in page
 
 
 @pytest.mark.slow

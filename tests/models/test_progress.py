@@ -32,7 +32,7 @@ def entry(command: str) -> Entry:
 
 
 def test_every_guard_of_progress_is_in_the_table() -> None:
-    """By its id, or in the words of the sheet."""
+    """By its id, or in its words."""
     assert {name for name in NAMED if any(name in guard for guard, _, _, _ in ROWS)} == NAMED
 
 

@@ -1,4 +1,4 @@
-"""Reassignment: the sheet's shortest counterexamples, and its findings step by step."""
+"""Reassignment: the shortest counterexamples of reassignment.md 10.1, and its findings step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Route epochs: the sheet's counterexamples step by step, and what each fault breaks first."""
+"""Route epochs: the counterexamples of zone-routing.md step by step, and what each fault breaks first."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_dead_main_counts_until_its_streams_are_closed() -> None:
 
 
 def test_a_wal_may_hold_links_into_trimmed_data() -> None:
-    """I-2 as the sheet has it does not hold: uploaded, closed, crashed before the WAL is trimmed, skipped."""
+    """I-2 for every main does not hold: uploaded, closed, crashed before the WAL is trimmed, skipped."""
     state = linked(begun()).take("answer", r=R).take("upload", r=R, m=FIRST).take("close_streams", m=FIRST)
     state = fenced(state, SECOND).take("publish", m=SECOND, v=OLD).take("crash", m=FIRST)
     state = state.take("commit", c=OLD).take("apply", p=P)

@@ -1,4 +1,4 @@
-"""Which guards of the fact sheets are shown to matter: a page made of their rows and of what mutation has found.
+"""Which guards of the protocols are shown to matter: a page made of their rows and of what mutation has found.
 
 ``guards.toml`` beside the models holds the rows, and which mutants stand for each; ``mutants.json`` what became of
 every mutant when ``holdfast mutate --update`` last tried them.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
-from attrs.validators import deep_iterable, instance_of
+from attrs.validators import deep_iterable, deep_mapping, instance_of
 
 from holdfast.check.mutate.result import Report, Row
 from holdfast.ir.errors import UsageError
@@ -24,11 +24,11 @@ RESULTS = "mutants.json"
 HEAD = """\
 # Guards and what they protect
 
-Every row of the fact sheets' tables of guards, with the mutant that stands for it: the model without that rule. A
-mutant is *killed* if a property is violated or a witness is no longer reached, after so many steps at least;
-*redundant* if it takes a second rule to be removed as well; *equivalent* if it changes no step; *liveness* if a run
-goes on for ever without what is owed; *missing* if it needs state that the model leaves out. How these are established:
-[mutants](language.md#mutants).
+Every guard of the [protocols](protocol/streams.md), what it protects, and the mutant that stands for it: the model
+without that rule. A mutant is *killed* if a property is violated or a witness is no longer reached, after N steps at
+least; *redundant* if it takes a second rule to be removed as well; *equivalent* if it changes no step; *liveness* if a
+run goes on for ever without what is owed; *missing* if it needs state that the model leaves out. How these are
+established: [mutants](language.md#mutants).
 
 This page is generated: `holdfast mutate --update` tries all mutants and stores what becomes of them, and
 `holdfast mutate --guards docs/guards.md` writes it.
@@ -37,7 +37,10 @@ This page is generated: `holdfast mutate --update` tries all mutants and stores 
 
 @attrs.frozen
 class Guard:
-    """A row of a fact sheet: what it says, and the mutants (``MODEL:MUTANT``) that stand for it, or what is missing."""
+    """A row: what it says, and the mutants (``MODEL:MUTANT``) that stand for it, or what is missing.
+
+    ``parts`` says what each part of the guard is, where a model splits it (``M-11.active``).
+    """
 
     id: str = attrs.field(validator=instance_of(str))
     guard: str = attrs.field(validator=instance_of(str))
@@ -45,11 +48,12 @@ class Guard:
     home: str = attrs.field(validator=instance_of(str))
     mutants: tuple[str, ...] = attrs.field(default=(), validator=deep_iterable(instance_of(str)), converter=tuple)
     missing: str = attrs.field(default="", validator=instance_of(str))
+    parts: Mapping[str, str] = attrs.field(factory=dict, validator=deep_mapping(instance_of(str), instance_of(str)))
 
 
 @attrs.frozen
-class Sheet:
-    """A fact sheet's table of guards."""
+class GuardTable:
+    """A table of guards: ``name`` is that of its page and section, ``streams.md 19``."""
 
     name: str
     title: str
@@ -65,20 +69,20 @@ class Found:
     command: str
 
 
-def read_guards(path: Path) -> list[Sheet]:
-    """The sheets of the file. Raises UsageError for a file that is no such list, or that contradicts itself."""
+def read_guards(path: Path) -> list[GuardTable]:
+    """The tables of the file. Raises UsageError for a file that is no such list, or that contradicts itself."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["sheet"]
-        sheets = [
-            Sheet(str(table["name"]), str(table["title"]), tuple(Guard(**row) for row in table["guard"]))
-            for table in tables
+        found = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
+        tables = [
+            GuardTable(str(table["name"]), str(table["title"]), tuple(Guard(**row) for row in table["guard"]))
+            for table in found
         ]
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: is no list of guards ({error}); mend it") from error
     seen: set[str] = set()
-    for guard in (guard for sheet in sheets for guard in sheet.guards):
+    for guard in (guard for table in tables for guard in table.guards):
         if guard.id in seen:
             raise UsageError(f"{path}: {guard.id} stands there twice; keep one")
         seen.add(guard.id)
@@ -87,7 +91,7 @@ def read_guards(path: Path) -> list[Sheet]:
         for name in guard.mutants:
             if ":" not in name:
                 raise UsageError(f"{path}: {guard.id}: {name!r} names no mutant; write MODEL:MUTANT")
-    return sheets
+    return tables
 
 
 # Results on file ------------------------------------------------------------------------------------------------
@@ -151,26 +155,28 @@ def read_results(path: Path) -> dict[str, Any]:
 # The page -------------------------------------------------------------------------------------------------------
 
 
-def guards_page(sheets: Sequence[Sheet], results: Mapping[str, Any]) -> str:
-    """The page, in Markdown. Raises UsageError for a row that names a mutant which its model does not have."""
-    parts = [HEAD]
+def guards_page(tables: Sequence[GuardTable], results: Mapping[str, Any], link: Callable[[str], str]) -> str:
+    """The page, in Markdown. ``link`` gives the rule ids in a text their links.
+
+    Raises UsageError for a row that names a mutant which its model does not have.
+    """
     counts: dict[str, int] = {}
-    tables: list[str] = []
-    for sheet in sheets:
-        lines = [f"## {sheet.title}: {sheet.name}", "", "| id | guard | the sheet expects | found | command |"]
+    sections: list[str] = []
+    for table in tables:
+        lines = [f"## {table.title}: {table.name}", "", "| id | guard | what it protects | found | command |"]
         lines.append("|---|---|---|---|---|")
-        for guard in sheet.guards:
+        for guard in table.guards:
             found = list(_found(guard, results))
             kind = found[0].way if found else "not modelled yet"
             counts[kind] = counts.get(kind, 0) + 1
             said = "<br>".join(each.because for each in found) or f"not modelled yet ({guard.home}): {guard.missing}"
             commands = "<br>".join(each.command for each in found)
-            cells = (guard.id, guard.guard, guard.protects, said, commands)
+            cells = (link(guard.id), link(guard.guard), guard.protects, said, commands)
             lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-        tables.append("\n".join(lines) + "\n")
-    total = sum(len(sheet.guards) for sheet in sheets)
-    parts.append(f"{total} guards: {', '.join(f'{number} {kind}' for kind, number in counts.items())}.\n")
-    return "\n".join([*parts, *tables])
+        sections.append("\n".join(lines) + "\n")
+    total = sum(len(table.guards) for table in tables)
+    counted = f"{total} guards: {', '.join(f'{number} {kind}' for kind, number in counts.items())}.\n"
+    return "\n".join([HEAD, counted, *sections])
 
 
 def _found(guard: Guard, results: Mapping[str, Any]) -> Iterator[Found]:
@@ -185,10 +191,11 @@ def _found(guard: Guard, results: Mapping[str, Any]) -> Iterator[Found]:
                 f"{GUARDS}: {guard.id}: {model} has no mutant {mutant!r} among its results; correct the row, or run "
                 f"`holdfast mutate --update {model}`"
             )
-        yield Found(row["way"], f"`{model}` {mutant}: {_because(row)}", _command(model, row))
+        yield Found(row["way"], f"`{model}` {mutant}: {because(row)}", command(model, row))
 
 
-def _because(row: Mapping[str, Any]) -> str:
+def because(row: Mapping[str, Any]) -> str:
+    """What became of a mutant and why, in Markdown; ``row`` is a stored result."""
     way = f"**{row['way']}**"
     if "property" in row:
         steps = row["steps"]
@@ -198,7 +205,7 @@ def _because(row: Mapping[str, Any]) -> str:
     return f"{way}: {row['reason']}" if "reason" in row else way
 
 
-def _command(model: str, row: Mapping[str, Any]) -> str:
+def command(model: str, row: Mapping[str, Any]) -> str:
     """What shows it: the check of the mutant in the scope that kills it, or the trial."""
     mutant = row["mutant"]
     if "property" not in row:

@@ -70,22 +70,22 @@ class Alternating(Model):
 
     @action
     def snd_new_value(self, d: Data, k: Len) -> None:
-        require(self.s_ack == self.s_bit, "AB-01")
-        require(k == self.msg_len, "AB-10")
+        require(self.s_ack == self.s_bit, "BIT-01")
+        require(k == self.msg_len, "BIT-10")
         self.sent = d
         self.s_bit = not self.s_bit
         self.push_msg(k)
 
     @action(fair="weak")
     def resnd_msg(self, k: Len) -> None:
-        require(self.s_ack != self.s_bit, "AB-11")
-        require(k == self.msg_len, "AB-12")
+        require(self.s_ack != self.s_bit, "BIT-11")
+        require(k == self.msg_len, "BIT-12")
         self.push_msg(k)
 
     @action(fair="strong")
     def rcv_msg(self) -> None:
         data = self.msg_data[Len(0)]
-        require(data is not None, "AB-13")
+        require(data is not None, "BIT-13")
         self.r_bit = self.msg_bit[Len(0)]
         if data is not None:
             self.rcvd = data
@@ -93,32 +93,32 @@ class Alternating(Model):
 
     @action(fair="weak")
     def snd_ack(self, k: Len) -> None:
-        require(k == self.ack_len, "AB-14")
+        require(k == self.ack_len, "BIT-14")
         self.ack_bit[k] = self.r_bit
         self.ack_len = self.ack_len + 1
 
     @action(fair="strong")
     def rcv_ack(self) -> None:
-        require(self.ack_len > 0, "AB-15")
+        require(self.ack_len > 0, "BIT-15")
         self.s_ack = self.ack_bit[Len(0)]
         self.drop_ack(Len(0))
 
     @action
     def lose_msg(self, i: Len) -> None:
-        require(i < self.msg_len, "AB-16")
+        require(i < self.msg_len, "BIT-16")
         self.drop_msg(i)
 
     @action
     def lose_ack(self, i: Len) -> None:
-        require(i < self.ack_len, "AB-17")
+        require(i < self.ack_len, "BIT-17")
         self.drop_ack(i)
 
     @step(of="rcv_ack")
     def delivered(self, old: Self) -> bool:
-        """AB-20. What is acknowledged has been received."""
+        """BIT-20. What is acknowledged has been received."""
         return old.s_ack == old.s_bit or self.s_ack != self.s_bit or self.rcvd == self.sent
 
     @leads_to
     def arrives(self, d: Data) -> tuple[bool, bool]:
-        """AB-21. What is sent is received."""
+        """BIT-21. What is sent is received."""
         return self.sent == d and self.s_bit != self.s_ack, self.rcvd == d

@@ -1,0 +1,177 @@
+"""The rows of the protocols' rules, read from ``rules/*.toml`` and ``guards.toml`` beside the models.
+
+A rule id has a family and a number (``ST-14``). A model may split a rule into parts: ``CK-01.flag`` is the part
+``flag`` of CK-01. The rows of one file make one page of ``docs/protocol``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from holdfast.check.mutate.guards import GUARDS, GuardTable, read_guards
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import model_folders, names_in
+
+RULES = "rules"
+"""The folder of the rows, beside the models."""
+
+ID = re.compile(r"\b(?P<rule>[A-Z]{1,4}-\d+[a-z]?)(?:\.(?P<part>[a-z_]+))?\b")
+"""A rule id in a text, perhaps with a part."""
+
+
+@attrs.frozen
+class Row:
+    """A rule: its id, what it says, and what each of the parts says into which models split it."""
+
+    id: str
+    text: str
+    parts: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Section:
+    """A section of a page. Models cite it by the page's name and its number: ``streams.md 9.1``."""
+
+    number: str
+    title: str
+    text: str
+    rows: tuple[Row, ...]
+
+
+@attrs.frozen
+class Page:
+    """A protocol's page; ``name`` is its file's, without the suffix."""
+
+    name: str
+    sections: tuple[Section, ...]
+
+
+@attrs.frozen
+class Entry:
+    """A row with the page and the section where it stands."""
+
+    row: Row
+    page: str
+    section: Section
+
+    @property
+    def link(self) -> str:
+        """The row's address, from the folder of the pages."""
+        return f"{self.page}.md#{anchor(self.row.id)}"
+
+
+@attrs.frozen
+class Book:
+    """All pages, and the tables of guards that they end with."""
+
+    pages: tuple[Page, ...]
+    tables: tuple[GuardTable, ...]
+    entries: Mapping[str, Entry]
+
+    def entry(self, text: str) -> Entry:
+        """The row of ``ST-14`` or ``CK-01.flag``. Raises UsageError, with the nearest ids, if there is none."""
+        rule, _, part = text.partition(".")
+        if rule not in self.entries:
+            near = difflib.get_close_matches(rule.upper(), self.entries, n=3, cutoff=0.3)
+            hint = f"the nearest are {', '.join(near)}" if near else "`holdfast rule` lists all"
+            raise UsageError(f"no rule is called {text!r}; {hint}")
+        entry = self.entries[rule]
+        if part and part not in entry.row.parts:
+            has = ", ".join(f"{rule}.{name}" for name in entry.row.parts) or "none"
+            raise UsageError(f"{rule} has no part {part!r}; its parts: {has}")
+        return entry
+
+    def ids_in(self, text: str) -> list[str]:
+        """The rule ids in a text that have a row, each once, in the order of the text."""
+        found = (match["rule"] for match in ID.finditer(text))
+        return list(dict.fromkeys(rule for rule in found if rule in self.entries))
+
+
+def anchor(rule: str) -> str:
+    """The name of a row's place on its page: ``st-14``, for a part ``ck-01-flag``."""
+    return rule.lower().replace(".", "-")
+
+
+def book_beside(folder: Path) -> Book:
+    """The book that stands beside the models of ``folder``; an empty one where there is none.
+
+    The ids of a model are explained by the rows beside it and by no others: another project may use the same ids.
+    """
+    return read_book(folder) if (folder / RULES).is_dir() else Book((), (), {})
+
+
+def book_of(target: str) -> Book:
+    """The book beside the model that a command line names: by its name, or by its path. The model is not imported."""
+    name = target.partition(":")[0]
+    named = (folder for folder in model_folders() if name in names_in(folder))
+    return book_beside(next(named, Path(name).parent))
+
+
+def read_book(folder: Path) -> Book:
+    """The book of the rows in ``folder``.
+
+    Raises UsageError for a file that is no list of rules, for an unknown key, and for an id with two rows.
+    """
+    tables = tuple(read_guards(folder / GUARDS)) if (folder / GUARDS).exists() else ()
+    pages = tuple(_page(path, tables) for path in sorted((folder / RULES).glob("*.toml")))
+    entries: dict[str, Entry] = {}
+    for page in pages:
+        for section in page.sections:
+            for row in section.rows:
+                if row.id in entries:
+                    raise UsageError(f"{folder / RULES}: {row.id} has two rows; keep one")
+                entries[row.id] = Entry(row, page.name, section)
+    return Book(pages, tables, entries)
+
+
+def _page(path: Path, tables: Sequence[GuardTable]) -> Page:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        _know(found, {"section"})
+        sections = tuple(_section(path.stem, section, tables) for section in found["section"])
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path}: is no list of rules ({error}); mend it") from error
+    return Page(path.stem, sections)
+
+
+def _section(page: str, found: Mapping[str, Any], tables: Sequence[GuardTable]) -> Section:
+    _know(found, {"number", "title", "text", "rule"})
+    number, title, text = _line(found["number"]), _line(found["title"]), _line(found.get("text", ""))
+    rows = [_row(row) for row in found.get("rule", ())]
+    return Section(number, title, text, (*rows, *_guards(f"{page}.md {number}", tables)))
+
+
+def _row(found: Mapping[str, Any]) -> Row:
+    _know(found, {"id", "text", "parts"})
+    if ID.fullmatch(found["id"]) is None or "." in found["id"]:
+        raise ValueError(f"{found['id']!r} is no rule id")
+    return Row(found["id"], _line(found["text"]), {name: _line(text) for name, text in found.get("parts", {}).items()})
+
+
+def _guards(section: str, tables: Sequence[GuardTable]) -> Iterator[Row]:
+    """The rows of a section that shows a table of guards."""
+    for table in tables:
+        if table.name == section:
+            for guard in table.guards:
+                yield Row(guard.id, f"{guard.guard}. Without it: {guard.protects}.", guard.parts)
+
+
+def _know(found: Mapping[str, Any], keys: set[str]) -> None:
+    for key in found:
+        if key not in keys:
+            raise ValueError(f"unknown key {key!r}")
+
+
+def _line(text: str) -> str:
+    if "\n" in text or "|" in text:
+        raise ValueError(f"{text!r} is to be one line without |")
+    return text

@@ -1,0 +1,96 @@
+"""What shows that a rule is needed: its removal, the guards that stand for it, and the findings that speak of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from holdfast.check.mutate.guards import Guard, GuardTable, because, command
+from holdfast.check.rules.book import ID
+
+FINDINGS = "docs/findings"
+"""The folder of the findings' pages, beside that of the models. An installed package has none."""
+
+
+@attrs.frozen
+class Removal:
+    """What becomes of a model without the rule or a part of it, and the command that shows it; both in Markdown.
+
+    ``of`` is the rule's id; empty for the mutants that are variants, or lack a rule in one action. ``steps`` is the
+    length of the run that kills it, 0 if no run does.
+    """
+
+    of: str
+    model: str
+    mutant: str
+    way: str
+    steps: int
+    because: str
+    command: str
+
+
+@attrs.frozen
+class Finding:
+    """A page of a finding: its file's name and its heading."""
+
+    file: str
+    title: str
+
+
+@attrs.frozen
+class Evidence:
+    """All that stands for one rule."""
+
+    removals: tuple[Removal, ...]
+    guards: tuple[Guard, ...]
+    findings: tuple[Finding, ...]
+
+
+def evidence_of(
+    rule: str, results: Mapping[str, Any], tables: Sequence[GuardTable], findings: Mapping[str, str]
+) -> Evidence:
+    """The evidence for a rule, or for a guard.
+
+    ``results`` are the stored results of mutants, ``findings`` the text of each finding's page by its file's name.
+    """
+    guards = [guard for table in tables for guard in table.guards]
+    standing = {name for guard in guards if guard.id == rule for name in guard.mutants}
+    return Evidence(
+        tuple(each for each in _all_removals(results) if each.of == rule or f"{each.model}:{each.mutant}" in standing),
+        tuple(guard for guard in guards if guard.id != rule and rule in _rules_of(guard)),
+        tuple(Finding(file, _title(text)) for file, text in findings.items() if rule in _cited(text)),
+    )
+
+
+def read_findings(folder: Path) -> dict[str, str]:
+    """The text of each finding's page by its file's name; none where there is no such folder."""
+    paths = sorted(path for path in folder.glob("*.md") if path.stem != "README")
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}
+
+
+def _all_removals(results: Mapping[str, Any]) -> Iterator[Removal]:
+    for model in sorted(results):
+        for row in results[model]["mutants"]:
+            match = ID.fullmatch(row["mutant"])
+            rule = "" if match is None else match["rule"]
+            yield Removal(
+                rule, model, row["mutant"], row["way"], row.get("steps") or 0, because(row), command(model, row)
+            )
+
+
+def _rules_of(guard: Guard) -> set[str]:
+    """The rules that a guard names, and those whose removal stands for it."""
+    return _cited(guard.guard) | {rule for name in guard.mutants for rule in _cited(name.partition(":")[2])}
+
+
+def _cited(text: str) -> set[str]:
+    return {match["rule"] for match in ID.finditer(text)}
+
+
+def _title(text: str) -> str:
+    heading = re.match(r"# (.*)", text)
+    return heading[1] if heading else ""

@@ -1,0 +1,128 @@
+"""What ``holdfast rule`` prints of a rule, and the legend of the rules that a text names."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from holdfast.check.rules.book import Book, Entry
+from holdfast.check.rules.evidence import Evidence
+from holdfast.check.rules.holders import Holders
+
+WIDTH = 120
+
+
+@attrs.frozen
+class Answer:
+    """What is known of a rule, or of the part of it that was asked for."""
+
+    asked: str
+    entry: Entry
+    holders: Holders
+    evidence: Evidence
+
+    def of_its_part(self) -> Answer:
+        """The same, without what belongs to other parts; the whole answer where a whole rule was asked for."""
+        if "." not in self.asked:
+            return self
+        sites = tuple(site for site in self.holders.sites if site.label == self.asked)
+        removals = tuple(each for each in self.evidence.removals if each.mutant == self.asked)
+        return attrs.evolve(
+            self,
+            holders=attrs.evolve(self.holders, sites=sites),
+            evidence=attrs.evolve(self.evidence, removals=removals),
+        )
+
+
+def render_rule(answer: Answer) -> str:
+    """The row of a rule, who holds it, what its removal shows, its guards and its findings."""
+    row, section, evidence = answer.entry.row, answer.entry.section, answer.evidence
+    part = answer.asked.partition(".")[2]
+    lines = [f"{answer.asked}  ({answer.entry.page} {section.number}, {section.title})", *_wrap(row.text)]
+    for name, text in row.parts.items():
+        if part in ("", name):
+            lines += _wrap(f".{name}  {text}")
+    lines += _block("in the models", _holders(answer.holders))
+    lines += _block("without it", _removals(evidence))
+    lines += _block("guards", (f"{guard.id}  {guard.guard}: {guard.protects}" for guard in evidence.guards))
+    lines += _block("findings", (f"docs/findings/{each.file}  {each.title}" for each in evidence.findings))
+    return "\n".join(lines)
+
+
+def legend(text: str, book: Book, width: int = WIDTH) -> str:
+    """A line for each rule that the text names and the book explains, wrapped; empty if there is none."""
+    rows = [book.entries[rule].row for rule in book.ids_in(text)]
+    if not rows:
+        return ""
+    column = max(len(row.id) for row in rows) + 2
+    hang = " " * (column + 2)
+    texts = [
+        textwrap.fill(f"  {row.id:{column}}{row.text}", width, subsequent_indent=hang, break_long_words=False)
+        for row in rows
+    ]
+    return "\n".join(["rules", *texts])
+
+
+def to_json(answer: Answer) -> dict[str, Any]:
+    """The same, for ``--json``."""
+    entry, holders, evidence = answer.entry, answer.holders, answer.evidence
+    return {
+        "rule": answer.asked,
+        "page": f"{entry.page}.md",
+        "section": {"number": entry.section.number, "title": entry.section.title},
+        "text": entry.row.text,
+        "parts": dict(entry.row.parts),
+        "rules": [
+            {"label": site.label, "file": site.file, "line": site.line, "actions": dict(site.actions)}
+            for site in holders.sites
+        ],
+        "properties": [attrs.asdict(claim) for claim in holders.claims],
+        "removals": [
+            {"model": each.model, "mutant": each.mutant, "way": each.way, "command": plain(each.command)}
+            for each in evidence.removals
+        ],
+        "guards": [guard.id for guard in evidence.guards],
+        "findings": [finding.file for finding in evidence.findings],
+    }
+
+
+def plain(text: str) -> str:
+    """Markdown without its marks."""
+    return re.sub(r"\*\*|`", "", text)
+
+
+def actions_text(actions: Mapping[str, tuple[str, ...]]) -> str:
+    """The actions of each model; models with the same actions share one mention."""
+    models: dict[tuple[str, ...], list[str]] = {}
+    for model, names in actions.items():
+        models.setdefault(names, []).append(model)
+    return "; ".join(f"{', '.join(names)} ({', '.join(found)})" for names, found in models.items())
+
+
+def _holders(holders: Holders) -> Iterator[str]:
+    for site in holders.sites:
+        yield f"{site.label}  {site.file}:{site.line}  {actions_text(site.actions)}"
+    for claim in holders.claims:
+        kind = claim.kind.replace("_", " ")
+        yield f"{kind} {claim.name}  {claim.file}:{claim.line}  ({', '.join(claim.models)})"
+
+
+def _removals(evidence: Evidence) -> Iterator[str]:
+    for each in evidence.removals:
+        yield f"{each.model} {each.mutant}: {plain(each.because)}"
+        yield f"  {plain(each.command)}"
+
+
+def _block(heading: str, lines: Iterator[str]) -> list[str]:
+    found = [f"  {line}" for line in lines]
+    return ["", heading, *found] if found else []
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,107 @@
+"""``holdfast rule``: what a rule id means, who holds it, and what shows that it is needed."""
+
+from __future__ import annotations
+
+import json as json_format
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+from cyclopts import Parameter
+
+from holdfast.check.mutate.guards import RESULTS, read_results
+from holdfast.check.rules.book import RULES, Book, read_book
+from holdfast.check.rules.evidence import FINDINGS, Evidence, evidence_of, read_findings
+from holdfast.check.rules.holders import Holders, holders_of
+from holdfast.check.rules.page import page_text
+from holdfast.check.rules.text import Answer, legend, render_rule, to_json
+from holdfast.cli.output import check_writable, note, say, write
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model, model_folders, names_in
+
+Switch = Annotated[bool, Parameter(negative="")]
+
+
+def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
+    """Say what a rule id means, which models and actions hold it, and what shows that it is needed.
+
+    Parameters
+    ----------
+    rules
+        Ids such as ST-14, or a part of one, such as CK-01.flag; without any, all ids with their texts.
+    json
+        Print one line of JSON for each rule, and nothing else.
+    pages
+        Write the tables of rules anew into the pages of this folder, below what they say by hand.
+    """
+    folder = rules_folder()
+    if folder is None:
+        raise UsageError(f"there is no folder {RULES} beside the models here, so no rule is explained")
+    book = read_book(folder)
+    if pages is not None:
+        if rules or json:
+            raise UsageError("--pages writes all pages and prints no rule; leave the ids and --json out")
+        return _write_pages(Facts(folder, book), pages)
+    entries = {asked: book.entry(asked) for asked in dict.fromkeys(rules)}
+    if not entries:
+        if json:
+            raise UsageError("--json wants the id of a rule, such as ST-14")
+        say(legend(" ".join(book.entries), book))
+        return 0
+    facts = Facts(folder, book)
+    answers = [Answer(asked, entry, *facts.of(entry.row.id)).of_its_part() for asked, entry in entries.items()]
+    if json:
+        for answer in answers:
+            say(json_format.dumps(to_json(answer)))
+    else:
+        say("\n\n".join(render_rule(answer) for answer in answers))
+    return 0
+
+
+def rules_folder() -> Path | None:
+    """The folder of models that has rules beside it, if there is one."""
+    return next((folder for folder in model_folders() if (folder / RULES).is_dir()), None)
+
+
+@attrs.define
+class Facts:
+    """Who holds each rule of a folder of models, and what shows that it is needed."""
+
+    folder: Path
+    book: Book
+
+    def of(self, rule: str) -> tuple[Holders, Evidence]:
+        """The facts of one rule."""
+        return self._holders.get(rule, Holders()), evidence_of(rule, self._results, self.book.tables, self._findings)
+
+    @cached_property
+    def _holders(self) -> dict[str, Holders]:
+        systems = {name: compile_model(load_model(str(self.folder / f"{name}.py"))) for name in names_in(self.folder)}
+        return holders_of(systems, self.folder.resolve().parent)
+
+    @cached_property
+    def _results(self) -> dict[str, Any]:
+        return read_results(self.folder / RESULTS)
+
+    @cached_property
+    def _findings(self) -> dict[str, str]:
+        return read_findings(self.folder.resolve().parent / FINDINGS)
+
+
+def _write_pages(facts: Facts, folder: Path) -> int:
+    texts = {}
+    known = {entry: facts.of(entry) for entry in facts.book.entries}
+    for page in facts.book.pages:
+        path = folder / f"{page.name}.md"
+        check_writable(path)
+        try:
+            by_hand = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read: {error.strerror}; write the page's own part first") from error
+        texts[path] = page_text(page, by_hand, facts.book, known)
+    for path, text in texts.items():
+        write(path, text)
+        note(f"holdfast: wrote {path}")
+    return 0

@@ -1,0 +1,165 @@
+"""``holdfast rule``: what rule ids mean, who holds them, and which files of rules are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+from tests.cli.samples import COUNTER
+
+ROWS = """
+[[section]]
+number = "1"
+title = "Counting"
+
+[[section.rule]]
+id = "CT-01"
+text = "Nobody counts beyond the limit."
+parts = { soft = "Unless asked to." }
+
+[[section.rule]]
+id = "CT-10"
+text = "The count never exceeds the limit (CT-01)."
+"""
+
+
+@pytest.fixture
+def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a model of its own and rows for two rules."""
+    (tmp_path / "models" / "rules").mkdir(parents=True)
+    (tmp_path / "models" / "counter.py").write_text(COUNTER)
+    (tmp_path / "models" / "rules" / "counting.toml").write_text(ROWS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_rule_with_all_that_is_known(holdfast: Run) -> None:
+    """The row, the lines that state it with their actions, the removals, the guards; findings where one cites it."""
+    ran = holdfast("rule", "ST-14", "ST-24")
+    assert ran.code == 0
+    first, second = ran.out.split("\n\nST-24  ")
+    assert first.startswith(
+        "ST-14  (streams 3, Stream operations)\n  The controller refuses an open with a newer epoch"
+    )
+    assert "models/parts/streams.py:" in first
+    assert "open (ownership, stream_log)" in first
+    assert "  ownership ST-14: killed by one_owner (INV-01) in 2 steps\n" in first
+    assert "    holdfast check ownership --scope tiny --without ST-14\n" in first
+    assert "\nguards\n  G-02  ST-14 OPENED blocks open: two owners at once" in first
+    assert "\nfindings\n  docs/findings/AM-02.md  AM-02: a snapshot forgets who was taken over\n" in second
+
+
+def test_the_command_that_is_shown_ends_as_it_says(holdfast: Run) -> None:
+    """The removal of ST-14 is found, in the number of steps that the row tells."""
+    shown = next(
+        line for line in holdfast("rule", "ST-14").out.splitlines() if "--without ST-14" in line and "owner" in line
+    )
+    ran = holdfast(*shown.split()[1:])
+    assert ran.code == 12
+    assert "violated after 2 steps: one_owner (INV-01)" in ran.out
+
+
+def test_a_part_shows_what_is_its_own(holdfast: Run) -> None:
+    """The sentence of the part, its lines and its removals, and nothing of the other parts."""
+    whole, part = holdfast("rule", "CK-01").out, holdfast("rule", "CK-01.flag").out
+    assert ".expired  " in whole
+    assert ".flag  With checkFailover" in part
+    assert "expired" not in part
+    assert "CK-01.flag  models/parts/nodes.py:" in part
+
+
+def test_a_guard_shows_the_mutants_that_stand_for_it(holdfast: Run) -> None:
+    """It is no rule of a model; what becomes of the models without it is known all the same."""
+    out = holdfast("rule", "G-02").out
+    assert out.startswith("G-02  (streams 19, ")
+    assert "holdfast check ownership --scope tiny --without ST-14" in out
+
+
+def test_a_property_is_a_holder(holdfast: Run) -> None:
+    """An invariant that cites a rule stands there with its models."""
+    assert "  invariant one_owner  models/ownership.py:" in holdfast("rule", "INV-01").out
+
+
+def test_json_has_the_same(holdfast: Run) -> None:
+    """One line for each rule."""
+    ran = holdfast("rule", "ST-14", "CK-01.flag", "--json")
+    st14, flag = [json.loads(line) for line in ran.out.splitlines()]
+    assert (st14["rule"], st14["page"], st14["section"]["number"]) == ("ST-14", "streams.md", "3")
+    assert {"model": "ownership", "mutant": "ST-14", "way": "killed",
+            "command": "holdfast check ownership --scope tiny --without ST-14"} in st14["removals"]  # fmt: skip
+    assert {each["label"] for each in flag["rules"]} == {each["mutant"] for each in flag["removals"]} == {"CK-01.flag"}
+    assert st14["guards"] == ["G-02", "RG-01"]
+
+
+def test_without_an_id_all_are_listed(counting: Path, holdfast: Run) -> None:
+    """A line for each row."""
+    del counting
+    assert holdfast("rule").out == (
+        "rules\n  CT-01  Nobody counts beyond the limit.\n  CT-10  The count never exceeds the limit (CT-01).\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["NO-99"], "no rule is called 'NO-99'; the nearest are "),
+        (["st-14"], "no rule is called 'st-14'; the nearest are ST-14"),
+        (["CK-01.flog"], "CK-01 has no part 'flog'; its parts: CK-01.unknown, CK-01.expired, CK-01.flag"),
+        (["ST-14.x"], "ST-14 has no part 'x'; its parts: none"),
+        (["--json"], "--json wants the id of a rule"),
+        (["ST-14", "--pages", "docs"], "--pages writes all pages and prints no rule"),
+        (["--pages", "no/such"], "no/such/autobalancer.md"),
+    ],
+)
+def test_what_cannot_be_answered_is_one_line(holdfast: Run, arguments: list[str], said: str) -> None:
+    """With the nearest ids, and exit code 2."""
+    ran = holdfast("rule", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"holdfast: {said}")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[[section]]", "[[part]]", "is no list of rules (unknown key 'part')"),
+        ('title = "Counting"', 'titel = "Counting"', "is no list of rules (unknown key 'titel')"),
+        ('title = "Counting"\n', "", "is no list of rules ('title')"),
+        ('id = "CT-10"', 'id = "CT-01"', "CT-01 has two rows; keep one"),
+        ('id = "CT-10"', 'id = "count"', "'count' is no rule id"),
+        ('id = "CT-10"', 'id = "CT-01.soft"', "'CT-01.soft' is no rule id"),
+        ('id = "CT-10"', "id = 10", "is no list of rules"),
+        ("beyond the limit", "beyond | the limit", "is to be one line without |"),
+        ("[[section]]", "][", "is no list of rules"),
+    ],
+)
+def test_a_list_of_rules_that_is_wrong(counting: Path, holdfast: Run, old: str, new: str, said: str) -> None:
+    """One line names the file and what is wrong."""
+    path = counting / "models" / "rules" / "counting.toml"
+    path.write_text(ROWS.replace(old, new, 1))
+    ran = holdfast("rule", "CT-01")
+    assert ran.code == 2
+    assert "rules" in ran.err
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_pages_are_written_below_what_they_say(counting: Path, holdfast: Run) -> None:
+    """What stands above the mark stays, what stands below is replaced; a page without a mark is refused, and left."""
+    page = counting / "counting.md"
+    page.write_text("# Mine\n\nSee CT-01.\n")
+    refused = holdfast("rule", "--pages", counting)
+    assert (refused.code, page.read_text()) == (2, "# Mine\n\nSee CT-01.\n")
+    mark = "<!-- Below this line the page is generated: so. -->"
+    page.write_text(f"# Mine\n\nSee CT-01.\n\n{mark}\nold\n")
+    assert holdfast("rule", "--pages", counting).code == 0
+    written = page.read_text()
+    assert written.startswith(f"# Mine\n\nSee CT-01.\n\n{mark}\n\n### 1. Counting\n")
+    assert "old" not in written
+    assert '| <a id="ct-01-soft"></a>CT-01.soft | Unless asked to. |' in written
+    assert "The count never exceeds the limit ([CT-01](#ct-01))." in written
+    assert holdfast("rule", "--pages", counting).code == 0
+    assert page.read_text() == written

@@ -1,0 +1,156 @@
+"""The pages of the protocols: every rule id that the repository uses has a row there, and every row is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.rules.book import ID, Book, read_book
+from holdfast.check.rules.evidence import Evidence
+from holdfast.check.rules.holders import Holders
+from holdfast.check.rules.page import page_text
+from holdfast.cli.rule import Facts
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "models"
+PAGES = ROOT / "docs" / "protocol"
+FINDINGS = ROOT / "docs" / "findings"
+
+NO_RULES = {"KIP-101", "KIP-236", "KIP-279", "KIP-455", "UTF-8", "I-02"}
+"""What looks like a rule id: documents, an encoding, the file of the finding on I-2."""
+
+OF_EXAMPLES = {"LA", "TN"}
+"""Families of the small models that pages show."""
+
+INVENTED = {"CK-09", "CK-10", "ID-1", "INV-99", "LV-1", "LV-09", "LV-9", "ST-14b", "ST-99"} | {
+    *("CS-2005", "CS-95", "ND-1", "ND-2", "ND-3", "ND-4", "PL-2", "PT-6"),
+}
+"""Ids in tests that ask for what is not there, and places in tables of what no run shows."""
+
+UNUSED = {
+    "CS-31": "stands in a range, CS-30 to CS-35",
+    "F-01": "route_epoch and its tests write F1",
+    "F-04": "they write F4",
+    "F-06": "they write F6",
+    "F-10": "they write F10",
+    "F-12": "they write F12",
+    "ST-22": "stands in a range, ST-20 to ST-24",
+    "ST-43": "stands in a range, ST-41 to ST-44",
+}
+"""Rows whose ids nothing spells out, each with the reason."""
+
+IN_A_VARIANT = {"CA-44.undo"}
+"""Labels that stand in an action of a variant only."""
+
+SECTION = re.compile(
+    r"\b(streams|reassignment|zone-routing|autobalancer)\.md (\d+(?:\.\d+)?(?:(?:, | and )\d+(?:\.\d+)?)*)"
+)
+"""A citation of sections: ``streams.md 7, 9.1``."""
+
+
+@cache
+def book() -> Book:
+    """The rows of this repository."""
+    return read_book(MODELS)
+
+
+@cache
+def known_facts() -> dict[str, tuple[Holders, Evidence]]:
+    """Who holds each rule, and what shows that it is needed."""
+    facts = Facts(MODELS, book())
+    return {entry: facts.of(entry) for entry in book().entries}
+
+
+def texts(*places: str) -> Iterator[tuple[str, str]]:
+    """The files below these places, or these files, by name; but for the pages and rows themselves, and this file."""
+    for place in places:
+        path = ROOT / place
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            own = file == Path(__file__) or PAGES in file.parents or MODELS / "rules" in file.parents
+            if file.suffix in (".py", ".md", ".toml") and not own:
+                yield file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")
+
+
+def unexplained(found: Mapping[str, str], explained: Book, *, known_families: bool) -> list[str]:
+    """The rule ids of these texts that no row explains; of families that no row has too, if that is asked for."""
+    families = {entry.partition("-")[0] for entry in explained.entries}
+    missing: dict[str, str] = {}
+    for name, text in found.items():
+        for match in ID.finditer(text):
+            cited = match["rule"]
+            family = cited.partition("-")[0]
+            if cited not in explained.entries and cited not in NO_RULES and (family in families or not known_families):
+                missing.setdefault(cited, name)
+    return [f"{cited} in {name}" for cited, name in missing.items()]
+
+
+def test_every_id_of_a_model_or_a_finding_has_a_row() -> None:
+    """Also those that stand in a comment or a docstring only."""
+    found = dict(texts("models", "docs/findings", "docs/guards.md", "docs/live.md", "docs/prove.md", "docs/tlc.md"))
+    lacking = unexplained(found, book(), known_families=False)
+    assert [line for line in lacking if line.partition("-")[0] not in OF_EXAMPLES] == []
+
+
+def test_every_id_of_a_test_or_a_message_has_a_row() -> None:
+    """Ids of other families are the tests' own models'; ids that are invented on purpose are listed."""
+    found = dict(texts("tests", "holdfast", "spark", "reports", "benchmarks", "stateful_tests", "docs", "README.md"))
+    lacking = [line for line in unexplained(found, book(), known_families=True) if line.split()[0] not in INVENTED]
+    assert lacking == []
+
+
+def test_an_id_without_a_row_is_seen() -> None:
+    """The test itself names it, with the file; it knows what is no rule."""
+    found = {"a.py": 'require(x, "ST-14")  # ST-98, KIP-236', "b.md": "QQ-01"}
+    assert unexplained(found, book(), known_families=False) == ["ST-98 in a.py", "QQ-01 in b.md"]
+    assert unexplained(found, book(), known_families=True) == ["ST-98 in a.py"]
+
+
+def test_every_row_is_used() -> None:
+    """By a model, a test, a page outside the protocols', or a message."""
+    places = ("models", "tests", "holdfast", "benchmarks", "stateful_tests", "docs", "README.md")
+    used = {match["rule"] for _, text in texts(*places) for match in ID.finditer(text)}
+    assert set(book().entries) - used == set(UNUSED)
+
+
+def test_every_part_of_a_rule_is_explained_and_used() -> None:
+    """A label ``CK-01.flag`` of a model has its sentence, and each sentence its label."""
+    labels = {site.label for holders, _ in known_facts().values() for site in holders.sites}
+    used = {label for label in labels if "." in label} | IN_A_VARIANT
+    assert {f"{entry.row.id}.{part}" for entry in book().entries.values() for part in entry.row.parts} == used
+
+
+@pytest.mark.parametrize("page", [page.name for page in read_book(MODELS).pages])
+def test_the_tables_are_what_is_generated(page: str) -> None:
+    """The rows, the models and the stored results make the tables as they are."""
+    path = PAGES / f"{page}.md"
+    found = next(each for each in book().pages if each.name == page)
+    written = page_text(found, path.read_text(encoding="utf-8"), book(), known_facts())
+    assert path.read_text(encoding="utf-8") == written, "write it anew: holdfast rule --pages docs/protocol"
+
+
+def sections_cited(found: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """The sections that texts cite: file, page and number."""
+    for name, text in found.items():
+        for match in SECTION.finditer(text):
+            for number in re.findall(r"\d+(?:\.\d+)?", match[2]):
+                yield name, match[1], number
+
+
+def test_every_section_that_is_cited_stands_on_its_page() -> None:
+    """``streams.md 9.1`` is a heading of that page's rules."""
+    there = {(page.name, section.number) for page in book().pages for section in page.sections}
+    cited = list(sections_cited(dict(texts("models", "tests", "holdfast", "docs", "README.md"))))
+    assert [line for line in cited if line[1:] not in there] == []
+    assert len(cited) > 30
+
+
+@pytest.mark.parametrize("path", sorted(FINDINGS.glob("*-*.md")), ids=lambda path: path.stem)
+def test_a_finding_links_the_rules_that_it_cites(path: Path) -> None:
+    """Each of them, somewhere on its page."""
+    text = path.read_text(encoding="utf-8")
+    lacking = [cited for cited in book().ids_in(text) if f"(../protocol/{book().entries[cited].link})" not in text]
+    assert lacking == []
