@@ -20,6 +20,7 @@ import attrs
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from holdfast.check.rules.book import Row, book_of
 from holdfast.check.walk_result import WHY, StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.itf_read import itf_run
@@ -28,7 +29,7 @@ from holdfast.trace.views.svg import STYLE, render_svg
 from reports.plot import compact, growth_plot
 from spark.estimate import size, span
 from spark.saturation import Point, Saturation, sentence
-from spark.summary import Finding, Summary
+from spark.summary import Finding, RuleSum, Summary
 from spark.summary_text import answer
 
 MOST_FINDINGS = 25
@@ -62,6 +63,9 @@ def render(summary: Summary) -> str:
     """The page."""
     css, js = _part("campaign.css"), _part("campaign.js")
     word, _, said = answer(summary).partition(": ") if summary.verdict == "violated" else (answer(summary), "", "")
+    findings = [_finding(finding) for finding in summary.findings[:MOST_FINDINGS]]
+    rules = summary.rules[:MOST_RULES]
+    explained = _explained(summary, findings, rules)
     most_taken = max((action.taken for action in summary.actions), default=0)
     most_decisive = max((rule.decisive for rule in summary.rules), default=0)
     return _environment().get_template("campaign.html.jinja").render(
@@ -69,21 +73,22 @@ def render(summary: Summary) -> str:
         policy=_policy(css, js),
         css=Markup(css),  # noqa: S704 - a file of this package
         js=Markup(js),  # noqa: S704 - as above
-        sections=SECTIONS,
+        sections=[*SECTIONS, *([("rules", "Rules")] if explained else [])],
         answer=answer(summary),
         word=word,
         said=said,
         facts=list(_facts(summary)),
         stops=[_Stop(stop, WHY.get(stop.reason, stop.reason), 100 * stop.runs / summary.runs)
                for stop in summary.stops if stop.runs],
-        findings=[_finding(finding) for finding in summary.findings[:MOST_FINDINGS]],
+        findings=findings,
         more_findings=max(0, len(summary.findings) - MOST_FINDINGS),
         growths=[_growth(title, each) for title, each in _kinds(summary)],
         actions=[(action, _share(action.taken, most_taken)) for action in summary.actions],
-        rules=[(rule, _share(rule.decisive, most_decisive)) for rule in summary.rules[:MOST_RULES]],
+        rules=[(rule, _share(rule.decisive, most_decisive)) for rule in rules],
         more_rules=max(0, len(summary.rules) - MOST_RULES),
         matrix=_matrix(summary),
         more_actions=max(0, len(summary.actions) - MOST_ACTIONS),
+        explained=explained,
     )  # fmt: skip
 
 
@@ -205,6 +210,17 @@ def _diagram(itf: str, steps: int) -> Markup | None:
     except (UsageError, ValueError, TypeError, AttributeError, RecursionError):
         return None
     return Markup(render_svg(trace).replace(f"<style>\n{STYLE}</style>\n", ""))  # noqa: S704 - it escapes all texts
+
+
+# Rules -------------------------------------------------------------------------------------------------------------
+
+
+def _explained(summary: Summary, findings: Sequence[_Shown], rules: Sequence[RuleSum]) -> list[Row]:
+    """The rules that stand on the page and have a row beside the model, sorted by id."""
+    texts = [*summary.asked.removed, *(rule.label for rule in rules)]
+    texts += [f"{each.finding.property} {each.sentence} {each.text}" for each in findings]
+    book = book_of(summary.asked.target)
+    return [book.entries[rule].row for rule in sorted(book.ids_in(" ".join(texts)))]
 
 
 # Saturation --------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLA
 from holdfast.check.search import search
 from holdfast.check.summary import render_result
 from holdfast.cli.elsewhere import NOWHERE, SPARK, Elsewhere
+from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.compile import compile_model
@@ -55,6 +56,7 @@ def check(
     checkpoint: str | None = None,
     resume: str | None = None,
     json: Switch = False,
+    rules: WithRules = False,
     itf: Path | None = None,
     graph: Path | None = None,
     elsewhere: Elsewhere = NOWHERE,
@@ -92,6 +94,8 @@ def check(
         Go on from what --checkpoint wrote; needs --scope, and the other options of the command that wrote it.
     json
         Print the result as JSON, one line for each scope, and nothing else.
+    rules
+        Say below what each rule id means that is printed.
     itf
         Write the first violating run to this file, in the Informal Trace Format.
     graph
@@ -101,6 +105,7 @@ def check(
     reports
         Reports for other tools.
     """
+    refuse_json(rules=rules, json=json)
     limits = Budget() if budget is None else Budget.parse(budget)
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
     scopes = usual_scopes(system, scope)
@@ -140,6 +145,8 @@ def check(
                 if len(results) < len(scopes) and not json:
                     say(f"Not searched: scope {', '.join(left.name for left in scopes[len(results) :])}.")
                 break
+    if rules:
+        say_legend(map(render_result, results), system)
     if itf is not None:
         _write_itf(results, itf)
     reports.give([record_of(system, result, "check", expected=expect == "violated") for result in results])

@@ -27,6 +27,7 @@ from holdfast.check.result import to_json as result_to_json
 from holdfast.check.rules.book import book_beside
 from holdfast.check.rules.page import PAGES, link_ids
 from holdfast.check.summary import render_result
+from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.compile import compile_model
@@ -60,6 +61,7 @@ def mutate(
     budget: str | None = None,
     cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
     json: Switch = False,
+    rules: WithRules = False,
     itf: Path | None = None,
     resume: Path | None = None,
     update: Switch = False,
@@ -93,6 +95,8 @@ def mutate(
         How many cores the kernel may use; otherwise all.
     json
         Print the report as JSON, one line for each model, and nothing else.
+    rules
+        Say below what each rule id means that is printed.
     itf
         Write the run that kills each mutant to this folder, in the Informal Trace Format.
     resume
@@ -104,6 +108,7 @@ def mutate(
     reports
         Reports for other tools.
     """
+    refuse_json(rules=rules, json=json)
     folder = _folder() if update or guards is not None else None
     if guards is not None:
         check_writable(guards)
@@ -143,6 +148,8 @@ def mutate(
         rows = Rows(partial(log.operator, target, stamp), partial(log.keep_operator, target, stamp))
         proving = _proving(target, stamp, log, limits) if prove else None
         answers.append(_mutate(mutation, limits, rows if operators else None, proving, as_json=json))
+        if rules:
+            say_legend(_texts(answers[-1]), system)
         if answers[-1].exit_code == OUT_OF_BUDGET and len(answers) < len(systems):
             note(f"holdfast: not tried: {', '.join(list(systems)[len(answers) :])}")
             break
@@ -153,6 +160,13 @@ def mutate(
         code = _write_guards(folder, guards)
     reports.give([_record(system, answer) for system, answer in zip(systems.values(), answers, strict=False)])
     return code
+
+
+def _texts(answer: Answer) -> list[str]:
+    """What was printed of an answer, as far as rules are named there."""
+    if isinstance(answer, Result):
+        return [render_result(answer)]
+    return [f"{row.facts.mutant.name} {row.because}" for row in answer.rows]
 
 
 def _record(system: System, answer: Answer) -> Record:

@@ -15,6 +15,7 @@ from holdfast.check.refused import refusals
 from holdfast.check.replay import Replayer
 from holdfast.check.why import why as explain
 from holdfast.cli.check import Names, Switch
+from holdfast.cli.legend import WithRules, legend_for
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
 from holdfast.trace.views.columns import WIDTH, View, render_columns
@@ -35,6 +36,7 @@ def show(
     only: Names = (),
     why: Annotated[tuple[str, ...] | None, Parameter(negative="", consume_multiple=True)] = None,
     refused: Switch = False,
+    rules: WithRules = False,
     diagram: Switch = False,
     svg: Path | None = None,
     model: str | None = None,
@@ -54,6 +56,8 @@ def show(
         what the run shows at its end.
     refused
         Say for each state which rules refuse which actions, first of all actions and then where it changes.
+    rules
+        Say below what each rule id means that is printed.
     diagram
         Draw the run with a line for each process, time running downwards.
     svg
@@ -80,6 +84,8 @@ def show(
         notes = {} if replayer is None else {n: [f"! {text}"] for n, text in missing_rules(replayer, trace).items()}
         meets = refusals(replayer, trace) if refused and replayer is not None else {}
         texts.append(render_columns(trace, View(full=full, only=cells, width=width, notes=notes, refused=meets)))
+    if rules:
+        texts.append(legend_for(texts, _replayer(opened, run, "--rules").system))
     if texts:
         say("\n\n".join(texts))
     if opened.changed is not None:

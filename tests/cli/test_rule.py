@@ -1,4 +1,4 @@
-"""``holdfast rule``: what rule ids mean, who holds them, and which files of rules are refused."""
+"""``holdfast rule`` and ``--rules``: what rule ids mean, who holds them, and which files of rules are refused."""
 
 from __future__ import annotations
 
@@ -122,6 +122,16 @@ def test_what_cannot_be_answered_is_one_line(holdfast: Run, arguments: list[str]
     assert ran.err.count("\n") == 1
 
 
+def test_without_rules_there_is_nothing_to_explain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast: Run
+) -> None:
+    """A folder of models without rows does not borrow those of the models that come along."""
+    (tmp_path / "counter.py").write_text(COUNTER)
+    monkeypatch.chdir(tmp_path)
+    ran = holdfast("check", "counter.py", "--scope", "tiny", "--rules")
+    assert ran.out.endswith("\nNo rule id that stands here is explained in rules.\n")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -163,3 +173,38 @@ def test_pages_are_written_below_what_they_say(counting: Path, holdfast: Run) ->
     assert "The count never exceeds the limit ([CT-01](#ct-01))." in written
     assert holdfast("rule", "--pages", counting).code == 0
     assert page.read_text() == written
+
+
+# --rules ----------------------------------------------------------------------------------------------------------
+
+
+def test_check_explains_what_it_prints(holdfast: Run) -> None:
+    """Below the run stand the rules that it names, the removed one and that of the property, and no others."""
+    out = holdfast("check", "ownership", "--scope", "tiny", "--without", "ST-14", "--rules").out
+    legend = out.partition("\nrules\n")[2]
+    assert [line.split()[0] for line in legend.splitlines() if line[2:3].isupper()] == ["INV-01", "ST-14"]
+
+
+def test_mutate_explains_what_it_prints(holdfast: Run) -> None:
+    """The mutant, and the property that kills it."""
+    out = holdfast("mutate", "ownership", "--only", "ST-14", "--rules").out
+    legend = out.partition("\nrules\n")[2]
+    assert [line.split()[0] for line in legend.splitlines() if line[2:3].isupper()] == ["ST-14", "INV-01"]
+
+
+def test_show_explains_what_it_prints(holdfast: Run) -> None:
+    """With --refused also the rules that refuse a step."""
+    found = holdfast("check", "ownership", "--scope", "tiny", "--without", "ST-14").out
+    line = next(line for line in found.splitlines() if "holdfast replay" in line).partition("'")[2].rstrip("'")
+    plain, refused = holdfast("show", line, "--rules").out, holdfast("show", line, "--rules", "--refused").out
+    assert "\n  ST-14  " in plain
+    assert "ST-51" not in plain
+    assert "\n  ST-51  " in refused
+
+
+@pytest.mark.parametrize("verb", ["check", "mutate"])
+def test_rules_are_for_people(holdfast: Run, verb: str) -> None:
+    """Not for --json, which prints nothing else."""
+    ran = holdfast(verb, "ownership", "--rules", "--json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--rules explains what a command prints for people" in ran.err

@@ -92,6 +92,21 @@ def test_a_saved_line_is_opened_again(session: Session, tmp_path: Path) -> None:
     pilot(session, drive)
 
 
+def test_the_rules_on_the_screen_are_explained(session: Session) -> None:
+    """The removed rule, what is violated, and the rules that refuse a step here; no others, and within 80 columns."""
+
+    async def drive(screen: Screen) -> None:
+        await screen.press("v", "m")
+        text = str(screen.app.screen.query_one("#paper Static", Static).content)
+        assert "\n  ST-14" in text
+        assert "\n  INV-01" in text
+        assert "\n  ST-51" in text
+        assert "AB-13" not in text
+        assert max(map(len, text.splitlines())) <= SMALL[0] - 10
+
+    pilot(session, drive)
+
+
 def test_an_existing_file_is_replaced_only_if_asked_twice(session: Session, tmp_path: Path) -> None:
     """A name that is taken is said; a second Enter replaces the file, and a name that cannot be written is an error."""
     taken = tmp_path / "mine.txt"
@@ -314,6 +329,8 @@ def test_a_run_without_a_model(foreign: Session) -> None:
         assert screen.status == "this run has no model, so that it can be read only; open it with --model MODEL"
         await screen.press("escape", "y")
         assert screen.status == "a run without a model has no line"
+        await screen.press("m")
+        assert screen.status.startswith("this run has no model")
 
     pilot(foreign, drive)
 

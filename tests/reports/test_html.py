@@ -193,6 +193,15 @@ def test_a_finding_has_its_run_its_replay_line_and_its_place(made: Callable[[str
     assert "replay-1" not in running
 
 
+def test_the_rules_of_the_page_are_explained(made: Callable[[str], Summary]) -> None:
+    """The removed rule stands below with its row; a model without rows beside it borrows no other's."""
+    page = render(made("found"))
+    assert page.count('<a href="#rules">Rules</a>') == 1
+    assert "<dt>ST-14</dt><dd>The controller refuses an open with a newer epoch" in page
+    elsewhere = attrs.evolve(made("found").asked, target="elsewhere/ownership.py")
+    assert "ST-14</dt>" not in render(attrs.evolve(made("found"), asked=elsewhere))
+
+
 @pytest.mark.parametrize(
     "itf", ["", "{", "[]", '{"states": []}', '{"vars": ["x"], "states": [{"x": {"#map": 7}}]}', "[" * 9_999]
 )

@@ -23,6 +23,7 @@ from holdfast.cli.explorer import wording
 from holdfast.cli.explorer.help import HELP
 from holdfast.cli.explorer.panes import ChoicePane, RunPane, StatePane, WatchPane
 from holdfast.cli.explorer.prompt import Prompt, Question, Sheet
+from holdfast.cli.legend import legend_for
 from holdfast.cli.output import write
 from holdfast.ir.errors import HoldfastError
 from holdfast.trace.itf import itf_text
@@ -31,6 +32,9 @@ from holdfast.trace.text import count
 
 THEMES = ("textual-dark", "textual-light")
 """What the theme key goes through. Both paint their own ground, so that a terminal's own colours do not matter."""
+
+PAPER = 90
+"""The columns of a sheet at most, as the style has them."""
 
 Opener = Callable[[str], tuple[Session, str | None]]
 """Opens a file, a line or a model; with what there is to say about it."""
@@ -87,6 +91,7 @@ class Explorer(App[None]):
         Binding("G", "last", show=False),
         Binding("f", "full", show=False),
         Binding("y", "line", show=False),
+        Binding("m", "rules", show=False),
         Binding("t", "theme", show=False),
         Binding("o", "ask('open')", show=False),
         Binding("ctrl+s", "ask('save')", "save", key_display="^s"),
@@ -378,6 +383,15 @@ class Explorer(App[None]):
     def action_theme(self) -> None:
         """The other theme."""
         self.theme = THEMES[self.theme == THEMES[0]]
+
+    def action_rules(self) -> None:
+        """Show what the rules mean that stand on the screen."""
+        try:
+            texts, system = wording.rules(self.session), self.session.require_model().system
+        except HoldfastError as error:
+            self.tell(str(error), error=True)
+            return
+        self.push_screen(Sheet("what these rules mean", legend_for(texts, system, min(PAPER, self.size.width) - 10)))
 
     def action_help(self) -> None:
         """Show the keys."""

@@ -22,5 +22,5 @@ f           every cell of the state, or only those that say something
 ^s          save the run: as ITF if the name ends in .json, or as a line
 y           the line that repeats the run; it is copied, too
 o           open another file, line or model
-t           dark or light
-q           quit"""
+m           what the rules mean that stand on the screen
+t q         dark or light; quit"""

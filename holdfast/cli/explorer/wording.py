@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from holdfast.check.explorer.beliefs import Belief
-from holdfast.check.explorer.choices import Named
+from holdfast.check.explorer.choices import Named, Refusal
 from holdfast.check.explorer.expression import Expression
 from holdfast.check.explorer.session import Session
 from holdfast.lower.layout import Value
@@ -27,6 +27,17 @@ def place(session: Session) -> str:
     """Where in it."""
     last = len(session.run) - 1
     return f"step {session.at} of {last}" if session.at else f"start, then {count(last, 'step')}"
+
+
+def rules(session: Session) -> list[str]:
+    """The texts on the screen that name rules: the heading, what is violated, and what refuses a step here.
+
+    Raises UsageError for a run without a model.
+    """
+    system, violated = session.require_model().system, session.violated()
+    titles = [prop.title for prop in system.properties if prop.name == violated]
+    labels = [refusal.label for refusal in session.refusals() if isinstance(refusal, Refusal)]
+    return [heading(session), *titles, *labels]
 
 
 def entry(number: int, step: Step, *, violates: bool = False) -> str:
