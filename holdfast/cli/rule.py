@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json as json_format
-from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import attrs
 from cyclopts import Parameter
 
-from holdfast.check.mutate.guards import RESULTS, read_results
-from holdfast.check.rules.book import RULES, Book, read_book
-from holdfast.check.rules.evidence import FINDINGS, Evidence, evidence_of, read_findings
-from holdfast.check.rules.holders import Holders, holders_of
+from holdfast.check.rules.book import RULES, read_book
+from holdfast.check.rules.facts import Facts
 from holdfast.check.rules.page import page_text
 from holdfast.check.rules.text import Answer, legend, render_rule, to_json
 from holdfast.cli.output import check_writable, note, say, write
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model, model_folders, names_in
+from holdfast.ir.load import model_folders
 
 Switch = Annotated[bool, Parameter(negative="")]
 
@@ -65,34 +60,8 @@ def rules_folder() -> Path | None:
     return next((folder for folder in model_folders() if (folder / RULES).is_dir()), None)
 
 
-@attrs.define
-class Facts:
-    """Who holds each rule of a folder of models, and what shows that it is needed."""
-
-    folder: Path
-    book: Book
-
-    def of(self, rule: str) -> tuple[Holders, Evidence]:
-        """The facts of one rule."""
-        return self._holders.get(rule, Holders()), evidence_of(rule, self._results, self.book.tables, self._findings)
-
-    @cached_property
-    def _holders(self) -> dict[str, Holders]:
-        systems = {name: compile_model(load_model(str(self.folder / f"{name}.py"))) for name in names_in(self.folder)}
-        return holders_of(systems, self.folder.resolve().parent)
-
-    @cached_property
-    def _results(self) -> dict[str, Any]:
-        return read_results(self.folder / RESULTS)
-
-    @cached_property
-    def _findings(self) -> dict[str, str]:
-        return read_findings(self.folder.resolve().parent / FINDINGS)
-
-
 def _write_pages(facts: Facts, folder: Path) -> int:
     texts = {}
-    known = {entry: facts.of(entry) for entry in facts.book.entries}
     for page in facts.book.pages:
         path = folder / f"{page.name}.md"
         check_writable(path)
@@ -100,7 +69,7 @@ def _write_pages(facts: Facts, folder: Path) -> int:
             by_hand = path.read_text(encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{path}: cannot be read: {error.strerror}; write the page's own part first") from error
-        texts[path] = page_text(page, by_hand, facts.book, known)
+        texts[path] = page_text(page, by_hand, facts)
     for path, text in texts.items():
         write(path, text)
         note(f"holdfast: wrote {path}")

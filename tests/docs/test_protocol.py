@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.rules.book import ID, Book, read_book
-from holdfast.check.rules.evidence import Evidence
-from holdfast.check.rules.holders import Holders
+from holdfast.check.rules.facts import Facts
 from holdfast.check.rules.page import page_text
-from holdfast.cli.rule import Facts
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models"
@@ -59,10 +57,9 @@ def book() -> Book:
 
 
 @cache
-def known_facts() -> dict[str, tuple[Holders, Evidence]]:
+def facts() -> Facts:
     """Who holds each rule, and what shows that it is needed."""
-    facts = Facts(MODELS, book())
-    return {entry: facts.of(entry) for entry in book().entries}
+    return Facts(MODELS, book())
 
 
 def texts(*places: str) -> Iterator[tuple[str, str]]:
@@ -118,7 +115,7 @@ def test_every_row_is_used() -> None:
 
 def test_every_part_of_a_rule_is_explained_and_used() -> None:
     """A label ``CK-01.flag`` of a model has its sentence, and each sentence its label."""
-    labels = {site.label for holders, _ in known_facts().values() for site in holders.sites}
+    labels = {site.label for entry in book().entries for site in facts().of(entry)[0].sites}
     used = {label for label in labels if "." in label} | IN_A_VARIANT
     assert {f"{entry.row.id}.{part}" for entry in book().entries.values() for part in entry.row.parts} == used
 
@@ -128,7 +125,7 @@ def test_the_tables_are_what_is_generated(page: str) -> None:
     """The rows, the models and the stored results make the tables as they are."""
     path = PAGES / f"{page}.md"
     found = next(each for each in book().pages if each.name == page)
-    written = page_text(found, path.read_text(encoding="utf-8"), book(), known_facts())
+    written = page_text(found, path.read_text(encoding="utf-8"), facts())
     assert path.read_text(encoding="utf-8") == written, "write it anew: holdfast rule --pages docs/protocol"
 
 

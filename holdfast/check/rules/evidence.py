@@ -35,10 +35,11 @@ class Removal:
 
 @attrs.frozen
 class Finding:
-    """A page of a finding: its file's name and its heading."""
+    """A page of a finding: its file's name, its heading, and the rules that it cites."""
 
     file: str
     title: str
+    cites: frozenset[str]
 
 
 @attrs.frozen
@@ -51,35 +52,35 @@ class Evidence:
 
 
 def evidence_of(
-    rule: str, results: Mapping[str, Any], tables: Sequence[GuardTable], findings: Mapping[str, str]
+    rule: str, removals: Sequence[Removal], tables: Sequence[GuardTable], findings: Sequence[Finding]
 ) -> Evidence:
-    """The evidence for a rule, or for a guard.
-
-    ``results`` are the stored results of mutants, ``findings`` the text of each finding's page by its file's name.
-    """
+    """The evidence for a rule, or for a guard: of a guard, the removals that stand for it."""
     guards = [guard for table in tables for guard in table.guards]
     standing = {name for guard in guards if guard.id == rule for name in guard.mutants}
     return Evidence(
-        tuple(each for each in _all_removals(results) if each.of == rule or f"{each.model}:{each.mutant}" in standing),
+        tuple(each for each in removals if each.of == rule or f"{each.model}:{each.mutant}" in standing),
         tuple(guard for guard in guards if guard.id != rule and rule in _rules_of(guard)),
-        tuple(Finding(file, _title(text)) for file, text in findings.items() if rule in _cited(text)),
+        tuple(finding for finding in findings if rule in finding.cites),
     )
 
 
-def read_findings(folder: Path) -> dict[str, str]:
-    """The text of each finding's page by its file's name; none where there is no such folder."""
-    paths = sorted(path for path in folder.glob("*.md") if path.stem != "README")
-    return {path.name: path.read_text(encoding="utf-8") for path in paths}
-
-
-def _all_removals(results: Mapping[str, Any]) -> Iterator[Removal]:
+def removals_in(results: Mapping[str, Any]) -> Iterator[Removal]:
+    """The removals among the stored results of mutants, model by model."""
     for model in sorted(results):
         for row in results[model]["mutants"]:
             match = ID.fullmatch(row["mutant"])
             rule = "" if match is None else match["rule"]
-            yield Removal(
-                rule, model, row["mutant"], row["way"], row.get("steps") or 0, because(row), command(model, row)
-            )
+            steps = row.get("steps") or 0
+            yield Removal(rule, model, row["mutant"], row["way"], steps, because(row), command(model, row))
+
+
+def read_findings(folder: Path) -> Iterator[Finding]:
+    """The findings whose pages lie in the folder; none where there is no such folder."""
+    for path in sorted(folder.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        heading = re.match(r"# (.*)", text)
+        if path.stem != "README" and heading is not None:
+            yield Finding(path.name, heading[1], frozenset(_cited(text)))
 
 
 def _rules_of(guard: Guard) -> set[str]:
@@ -89,8 +90,3 @@ def _rules_of(guard: Guard) -> set[str]:
 
 def _cited(text: str) -> set[str]:
     return {match["rule"] for match in ID.finditer(text)}
-
-
-def _title(text: str) -> str:
-    heading = re.match(r"# (.*)", text)
-    return heading[1] if heading else ""

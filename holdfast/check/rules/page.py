@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
 
 from holdfast.check.rules.book import ID, Book, Page, Row, Section, anchor
 from holdfast.check.rules.evidence import Evidence
-from holdfast.check.rules.holders import Claim, Holders, Site
-from holdfast.check.rules.text import WIDTH
+from holdfast.check.rules.facts import Facts
+from holdfast.check.rules.holders import Claim, Site
+from holdfast.check.rules.text import WIDTH, actions_text
 from holdfast.ir.errors import UsageError
 
 PAGES = "protocol/"
@@ -23,17 +24,14 @@ MARK = "<!-- Below this line the page is generated"
 WAYS = ("killed", "redundant", "liveness", "missing", "equivalent", "sound", "survived", "undecided")
 """What may become of a mutant, the most telling first."""
 
-Facts = Mapping[str, tuple[Holders, Evidence]]
-"""Who holds each rule, and what shows that it is needed."""
 
-
-def page_text(page: Page, by_hand: str, book: Book, facts: Facts) -> str:
+def page_text(page: Page, by_hand: str, facts: Facts) -> str:
     """A page: what ``by_hand`` says up to the mark, then the tables. Raises UsageError for a page without the mark."""
     if MARK not in by_hand:
         raise UsageError(f"{page.name}.md has no line that begins with {MARK!r}; put it where the tables are to begin")
     head, _, rest = by_hand.partition(MARK)
     line = rest.partition("\n")[0]
-    sections = "\n".join(_section(section, page, book, facts) for section in page.sections)
+    sections = "\n".join(_section(section, page, facts) for section in page.sections)
     return f"{head}{MARK}{line}\n\n{sections}"
 
 
@@ -55,21 +53,22 @@ def link_ids(text: str, book: Book, *, page: str | None = None, folder: str = ""
     return ID.sub(link, text)
 
 
-def _section(section: Section, page: Page, book: Book, facts: Facts) -> str:
+def _section(section: Section, page: Page, facts: Facts) -> str:
     lines = [f"### {section.number}. {section.title}", ""]
     if section.text:
-        text = link_ids(section.text, book, page=page.name)
+        text = link_ids(section.text, facts.book, page=page.name)
         lines += [textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), ""]
     if section.rows:
         lines += ["| id | rule | in the models | what shows it |", "|---|---|---|---|"]
-        lines += [line for row in section.rows for line in _row(row, page, book, facts)]
+        lines += [line for row in section.rows for line in _row(row, page, facts)]
         lines.append("")
     return "\n".join(lines)
 
 
-def _row(row: Row, page: Page, book: Book, facts: Facts) -> Iterator[str]:
+def _row(row: Row, page: Page, facts: Facts) -> Iterator[str]:
     """The line of a rule, and one for each of its parts."""
-    holders, evidence = facts[row.id]
+    book = facts.book
+    holders, evidence = facts.of(row.id)
     others = attrs.evolve(book, entries={rule: entry for rule, entry in book.entries.items() if rule != row.id})
 
     def line(name: str, text: str, *links: str) -> str:
@@ -89,8 +88,7 @@ def _row(row: Row, page: Page, book: Book, facts: Facts) -> Iterator[str]:
 
 
 def _site(site: Site) -> str:
-    actions = dict.fromkeys(action for actions in site.actions.values() for action in actions)
-    return f"[{Path(site.file).name}:{site.line}]({_source(site)}): {', '.join(actions)} ({', '.join(site.actions)})"
+    return f"[{Path(site.file).name}:{site.line}]({_source(site)}): {actions_text(site.actions)}"
 
 
 def _claim(claim: Claim) -> str:

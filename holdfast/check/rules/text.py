@@ -96,11 +96,11 @@ def plain(text: str) -> str:
 
 
 def actions_text(actions: Mapping[str, tuple[str, ...]]) -> str:
-    """The actions of each model; models with the same actions share one mention."""
-    models: dict[tuple[str, ...], list[str]] = {}
+    """The actions of each model: ``open, close (ownership); open (fast_close, stream_log)``."""
+    groups: dict[frozenset[str], tuple[tuple[str, ...], list[str]]] = {}
     for model, names in actions.items():
-        models.setdefault(names, []).append(model)
-    return "; ".join(f"{', '.join(names)} ({', '.join(found)})" for names, found in models.items())
+        groups.setdefault(frozenset(names), (names, []))[1].append(model)
+    return "; ".join(f"{', '.join(names)} ({', '.join(models)})" for names, models in groups.values())
 
 
 def _holders(holders: Holders) -> Iterator[str]:

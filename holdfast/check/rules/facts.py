@@ -1,0 +1,49 @@
+"""What a folder of models shows of its rules: who holds each of them, and what shows that it is needed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import attrs
+
+from holdfast.check.mutate.guards import RESULTS, read_results
+from holdfast.check.rules.book import Book
+from holdfast.check.rules.evidence import (
+    FINDINGS,
+    Evidence,
+    Finding,
+    Removal,
+    evidence_of,
+    read_findings,
+    removals_in,
+)
+from holdfast.check.rules.holders import Holders, holders_of
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model, names_in
+
+
+@attrs.define
+class Facts:
+    """The facts of the rules in ``book``, whose models lie in ``folder``. All models are compiled when first asked."""
+
+    folder: Path
+    book: Book
+
+    def of(self, rule: str) -> tuple[Holders, Evidence]:
+        """Who holds a rule, and what shows that it is needed."""
+        evidence = evidence_of(rule, self._removals, self.book.tables, self._findings)
+        return self._holders.get(rule, Holders()), evidence
+
+    @cached_property
+    def _holders(self) -> dict[str, Holders]:
+        systems = {name: compile_model(load_model(str(self.folder / f"{name}.py"))) for name in names_in(self.folder)}
+        return holders_of(systems, self.folder.resolve().parent)
+
+    @cached_property
+    def _removals(self) -> tuple[Removal, ...]:
+        return tuple(removals_in(read_results(self.folder / RESULTS)))
+
+    @cached_property
+    def _findings(self) -> tuple[Finding, ...]:
+        return tuple(read_findings(self.folder.resolve().parent / FINDINGS))
