@@ -1,4 +1,4 @@
-# Everything here sets itself up: Python 3.11 or newer and make are all that a machine needs.
+# Everything here sets itself up: Python 3.11 or newer and make are all that a machine needs. PYTHON chooses one.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,13 +12,23 @@ READY := $(VENV)/.ready
 # stand for a version that is not there.
 SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help verify test test-slow mutants bench guards spec format lock clean
+.PHONY: help verify quick test test-slow mutants bench guards spec changelog format lock clean
 
 help: ## say what there is to run
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 verify: $(READY) ## check every model against its pinned results, and print the table
 	$(PY) -m holdfast verify
+
+# Whole folders, so that a new test needs no mark. The slowest of them takes seconds.
+QUICK := tests/language tests/lower tests/trace tests/repo tests/docs/test_pages.py tests/docs/test_protocol.py \
+    tests/docs/test_architecture.py
+
+quick: $(READY) ## lint and the fast tests: under a minute
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow" $(QUICK)
+	@echo "make quick leaves out: types, machine code, Z3, Java, Spark, the commands, the models; make test has them"
 
 test: $(READY) ## lint, types and the tests that a change must pass
 	$(PY) -m ruff check .
@@ -41,6 +51,9 @@ bench: $(READY) ## measure the speed against TLC and the interpreter, and print 
 guards: $(READY) ## write docs/guards.md from what holdfast mutate found
 	$(PY) -m holdfast mutate --guards docs/guards.md
 
+changelog: $(READY) ## show what the notes in changelog.d say of the next release
+	@$(PY) -m towncrier build --draft --version next 2>/dev/null
+
 spec: $(READY) ## write the modules of TLA+ in spec/ from the models
 	$(PY) -m holdfast tla
 
@@ -59,10 +72,10 @@ clean: ## remove the environment and all caches
 
 $(READY): requirements.lock pyproject.toml
 	@python=; \
-	for python in $$(type -aP python3.11 python3.12 python3.13 python3 python); do \
+	for python in $$(type -aP $(or $(PYTHON),python3.11 python3.12 python3.13 python3.14 python3 python)); do \
 	    if "$$python" -c '$(SUITABLE)' 2>/dev/null; then break; fi; python=; \
 	done; \
-	if [ -z "$$python" ]; then echo "make: Python 3.11 or newer (with venv) is needed; none is on PATH" >&2; exit 2; fi; \
+	if [ -z "$$python" ]; then echo "make: Python 3.11 or newer (with venv) is needed; $(or $(PYTHON),none) $(if $(PYTHON),is none,is on PATH)" >&2; exit 2; fi; \
 	echo "make: setting up $(VENV) with $$("$$python" --version)"; \
 	"$$python" -m venv --clear $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check --requirement requirements.lock

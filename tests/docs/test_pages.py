@@ -12,6 +12,7 @@ from tests.docs.fences import ROOT, blocks
 
 PAGES = (
     "README.md",
+    "CONTRIBUTING.md",
     "docs/tutorial.md",
     "docs/language.md",
     "docs/walk.md",
@@ -25,6 +26,7 @@ PAGES = (
     "docs/spark.md",
     "docs/spark-search.md",
     "docs/guards.md",
+    "docs/architecture.md",
     *sorted(f"docs/protocol/{path.name}" for path in (ROOT / "docs/protocol").glob("*.md")),
     *sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*.md")),
 )
