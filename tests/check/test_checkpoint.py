@@ -63,7 +63,7 @@ def answer(system: System, **options: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("cores", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_search_that_ran_out_of_budget_goes_on(
     ownership: System, undisturbed: dict[str, Any], tmp_path: Path, cores: int
 ) -> None:

@@ -18,6 +18,7 @@ def fast_close() -> System:
     return compile_model(found.model)
 
 
+@pytest.mark.slow
 def test_an_entry_bars_its_node(fast_close: System) -> None:
     """INV-09 and INV-08 are inductive together: ST-15 is all that they need."""
     result = prove(fast_close, properties=["INV-08"], cores=0, searched=False, sane=False, tried=False, suggest=False)
