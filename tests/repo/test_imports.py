@@ -1,4 +1,6 @@
-"""Who may import whom: cli -> check -> trace -> lower -> ir <- lang, and models only the language and their parts."""
+"""Who may import whom: cli -> check -> trace -> lower -> ir <- lang; models only the language and their parts; the
+implementation nothing but itself, so that the models can judge it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("holdfast", "models", "reports", "spark")
+PACKAGES = ("holdfast", "impl", "models", "reports", "spark")
 SOURCES = sorted(path for folder in PACKAGES for path in (ROOT / folder).rglob("*.py"))
 
 ADDED_UP = ["spark.summary", "spark.summary_text", "spark.saturation", "spark.estimate"]
@@ -24,6 +26,8 @@ ALLOWED = {
     "holdfast.lower": ["holdfast.lower", "holdfast.ir", "holdfast.lang"],
     "holdfast.lang": ["holdfast.lang", "holdfast.ir.marks"],
     "holdfast.ir": ["holdfast.ir"],
+    "impl.cli": ["impl", "holdfast.cli", "holdfast.check", "holdfast.ir"],
+    "impl": ["impl"],
     "models": ["holdfast.lang", "models.parts"],
     "reports": ["reports", *ADDED_UP, "holdfast.check", "holdfast.trace", "holdfast.ir"],
     "spark": ["spark", "holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],

@@ -1,0 +1,161 @@
+"""The metadata log as ``kafka-dump-log.sh --cluster-metadata-decoder`` prints it: written, and read back.
+
+A line of a record ends with ``payload: {"type":...,"version":...,"data":{...}}``; ``data`` is JSON with camelCase names
+and base64 for bytes. The batches' headers give their boundaries; lines of the quorum's own records are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from impl import records as r
+from impl.metadata.log import Batch
+from impl.records import Record
+
+VERSIONS = {r.S3Stream.TYPE: 1, r.S3StreamObject.TYPE: 1, r.S3StreamSetObject.TYPE: 1, r.S3Object.TYPE: 1}
+"""The versions that are not 0 (streams.md 15). An S3StreamSetObject with ranges has version 0."""
+
+_PAYLOAD = " payload: "
+_OFFSET = re.compile(r"\| offset: (\d+) CreateTime: (\d+) ")
+_HEADER = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) ")
+_TERM = re.compile(r" partitionLeaderEpoch: (\d+) ")
+_CONTROL = re.compile(
+    r" (?:endTxnMarker: \w+|(?:LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters):? \{)"
+)
+_PREAMBLE = ("Dumping ", "Log starting offset: ", "Snapshot end offset: ")
+_KAFKA_ONLY = ("topicId", "brokerEpoch", "incarnationId")
+"""Fields by which Kafka's own records about topics and brokers are told from ours, which name topics."""
+
+
+class DumpError(ValueError):
+    """A line that is no line of a dump; the message begins with its number."""
+
+
+def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
+    """The lines of a dump of the batches; the first record has the offset ``begin``."""
+    offset = begin
+    for batch in batches:
+        count = len(batch.records)
+        yield (
+            f"baseOffset: {offset} lastOffset: {offset + count - 1} count: {count} baseSequence: -1 lastSequence: -1 "
+            f"producerId: -1 producerEpoch: -1 partitionLeaderEpoch: {batch.term} isTransactional: false "
+            f"isControl: false deleteHorizonMs: OptionalLong.empty position: 0 CreateTime: {batch.time} size: 0 "
+            "magic: 2 compresscodec: none crc: 0 isvalid: true"
+        )
+        for record in batch.records:
+            payload = write_record(record)
+            yield (
+                f"| offset: {offset} CreateTime: {batch.time} keySize: -1 valueSize: {len(payload)} sequence: -1 "
+                f"headerKeys: []{_PAYLOAD}{payload}"
+            )
+            offset += 1
+
+
+def write_record(record: Record) -> str:
+    """The payload of a record: its type, version and data as JSON."""
+    version = VERSIONS.get(record.TYPE, 0)
+    if isinstance(record, r.S3StreamSetObject) and record.ranges:
+        version = 0
+    data = msgspec.to_builtins(record)
+    del data["type"]
+    return msgspec.json.encode({"type": record.TYPE, "version": version, "data": data}).decode()
+
+
+def read_dump(lines: Iterable[str]) -> Iterator[Batch]:
+    """The batches of a dump, with the records of the kinds that an image knows.
+
+    Records of other types are skipped, and so are Kafka's own records about topics and brokers. Raises DumpError, with
+    the number of the line, for a line that is neither a record nor a header, for a record that lacks a field or has a
+    wrong one, and where lines are missing.
+    """
+    reader = _Reader()
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            batch = reader.read(line.rstrip("\r\n"))
+        except (ValueError, msgspec.MsgspecError) as error:
+            raise DumpError(f"line {number}: {error}") from error
+        if batch is not None:
+            yield batch
+    if reader.missing:
+        raise DumpError(f"line {number}: the dump ends, but {reader.missing} records of the last batch are missing")
+
+
+class _Reader:
+    """Reads line by line, and puts a batch together."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        """How many records of the present batch are still to come."""
+        self._offset = -1
+        self._term = 0
+        self._time = 0
+        self._records: list[Record] = []
+
+    def read(self, line: str) -> Batch | None:
+        """The batch that the line ends, if it ends one."""
+        if not line.strip() or line.startswith(_PREAMBLE):
+            return None
+        if header := _HEADER.match(line):
+            self._begin(header, line)
+            return None
+        place = _OFFSET.match(line)
+        if place is None:
+            raise ValueError(f"a record or the header of a batch is expected, not {line[:60]!r}")
+        self._place(place)
+        self._take(line)
+        if self.missing or not self._records:
+            return None
+        batch = Batch(tuple(self._records), self._term, self._time)
+        self._records = []
+        return batch
+
+    def _begin(self, header: re.Match[str], line: str) -> None:
+        first, last, count = map(int, header.groups())
+        if self.missing:
+            raise ValueError(f"a batch begins, but {self.missing} records of the last one are missing")
+        if first <= self._offset or last - first + 1 < count or count < 0:
+            raise ValueError(f"a batch of {count} records with the offsets {first} to {last} after {self._offset}")
+        self._offset, self.missing = first - 1, count
+        term = _TERM.search(line)
+        self._term = int(term[1]) if term else 0
+
+    def _place(self, place: re.Match[str]) -> None:
+        offset = int(place[1])
+        if not self.missing:
+            raise ValueError(f"offset {offset} belongs to no batch; a header is expected before it")
+        if offset <= self._offset:
+            raise ValueError(f"offset {offset} comes after offset {self._offset}")
+        self._offset, self._time = offset, int(place[2])
+        self.missing -= 1
+
+    def _take(self, line: str) -> None:
+        _, found, payload = line.partition(_PAYLOAD)
+        if found:
+            record = read_record(payload)
+            if record is not None:
+                self._records.append(record)
+        elif not _CONTROL.search(line):
+            raise ValueError("the line has no payload")
+
+
+class _Payload(msgspec.Struct, frozen=True):
+    type: str
+    version: int
+    data: dict[str, Any]
+
+
+_decoder = msgspec.json.Decoder(_Payload)
+
+
+def read_record(payload: str) -> Record | None:
+    """The record of a payload; None for a type that an image does not know. Raises msgspec.MsgspecError."""
+    read = _decoder.decode(payload)
+    kind = r.BY_TYPE.get(read.type)
+    if kind is None or any(name in read.data for name in _KAFKA_ONLY):
+        return None
+    return msgspec.convert(read.data, kind, str_keys=True)

@@ -1,0 +1,300 @@
+"""The metadata records, with AutoMQ's names and fields (streams.md 15). Applying records is all that changes an image.
+
+``KIND`` is the short name by which scenario files call a record, ``TYPE`` the one that a dump of the log shows.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar, Union
+
+import msgspec
+
+_PAIR = struct.Struct(">qq")
+
+
+class StreamState(IntEnum):
+    """Whether an owner may append."""
+
+    CLOSED = 0
+    OPENED = 1
+
+
+class ObjectState(IntEnum):
+    """The life of an object. DESTROYED is never stored: the record is removed."""
+
+    UNINITIALIZED = 0
+    PREPARED = 1
+    COMMITTED = 2
+    MARK_DESTROYED = 3
+    DESTROYED = 4
+
+
+class Record(msgspec.Struct, frozen=True, gc=False, rename="camel", tag=True):
+    """A metadata record. Encoded, it carries the name of its class as ``type``."""
+
+    KIND: ClassVar[str]
+    TYPE: ClassVar[str]
+
+
+class Tag(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A key with a value, of a stream."""
+
+    key: str
+    value: str
+
+
+TOPIC_TAG, PARTITION_TAG = "topic", "partition"
+"""The keys of the tags that name the partition of a stream; the partition is a decimal number."""
+
+
+class AssignedStreamId(Record, frozen=True, gc=False):
+    """The last stream id that was given out."""
+
+    KIND, TYPE = "ASID", "ASSIGNED_STREAM_ID_RECORD"
+    assigned_stream_id: int
+
+
+class S3Stream(Record, frozen=True, gc=False):
+    """A stream, without its ranges and objects. A start below the stored one is ignored (ID-05)."""
+
+    KIND, TYPE = "STREAM", "S3_STREAM_RECORD"
+    stream_id: int
+    epoch: int
+    range_index: int
+    start_offset: int
+    stream_state: StreamState
+    tags: tuple[Tag, ...] = ()
+
+
+class RemoveS3Stream(Record, frozen=True, gc=False):
+    """A stream is gone, with its ranges."""
+
+    KIND, TYPE = "RMSTREAM", "REMOVE_S3_STREAM_RECORD"
+    stream_id: int
+
+
+class Range(Record, frozen=True, gc=False):
+    """Offsets that one node owned under one epoch. It lifts the end of the stream to its own end (ID-05)."""
+
+    KIND, TYPE = "RANGE", "RANGE_RECORD"
+    stream_id: int
+    epoch: int
+    range_index: int
+    start_offset: int
+    end_offset: int
+    node_id: int
+
+
+class RemoveRange(Record, frozen=True, gc=False):
+    """A range is gone."""
+
+    KIND, TYPE = "RMRANGE", "REMOVE_RANGE_RECORD"
+    stream_id: int
+    range_index: int
+
+
+class S3StreamObject(Record, frozen=True, gc=False):
+    """An object with data of one stream. It lifts the end of the stream to its own end."""
+
+    KIND, TYPE = "SO", "S3_STREAM_OBJECT_RECORD"
+    stream_id: int
+    start_offset: int
+    end_offset: int
+    object_id: int
+
+
+class RemoveS3StreamObject(Record, frozen=True, gc=False):
+    """An object is no part of a stream any more."""
+
+    KIND, TYPE = "RMSO", "REMOVE_S3_STREAM_OBJECT_RECORD"
+    stream_id: int
+    object_id: int
+
+
+class S3StreamSetObject(Record, frozen=True, gc=False):
+    """An object with data of many streams, of one node."""
+
+    KIND, TYPE = "SSO", "S3_STREAM_SET_OBJECT_RECORD"
+    node_id: int
+    object_id: int
+    order_id: int
+    data_time_in_ms: int
+    ranges: bytes = b""
+
+
+class RemoveStreamSetObject(Record, frozen=True, gc=False):
+    """An object is no part of a node's data any more."""
+
+    KIND, TYPE = "RMSSO", "REMOVE_STREAM_SET_OBJECT_RECORD"
+    node_id: int
+    object_id: int
+
+
+class S3Object(Record, frozen=True, gc=False):
+    """The state of an object. ``timestamp`` is the deadline while PREPARED, else when the state was entered."""
+
+    TYPE = "S3_OBJECT_RECORD"
+    object_id: int
+    object_size: int
+    object_state: ObjectState
+    timestamp: int
+    attributes: int = 0
+
+    @property
+    def KIND(self) -> str:  # type: ignore[override]  # noqa: N802 - of this record the state decides
+        """PREP, OBJ+ or OBJX."""
+        return {ObjectState.PREPARED: "PREP", ObjectState.COMMITTED: "OBJ+"}.get(self.object_state, "OBJX")
+
+
+class RemoveS3Object(Record, frozen=True, gc=False):
+    """An object is gone, also from the object store."""
+
+    KIND, TYPE = "RMOBJ", "REMOVE_S3_OBJECT_RECORD"
+    object_id: int
+
+
+class AssignedS3ObjectId(Record, frozen=True, gc=False):
+    """The last object id that was given out."""
+
+    KIND, TYPE = "AOID", "ASSIGNED_S3_OBJECT_ID_RECORD"
+    assigned_s3_object_id: int
+
+
+class NodeWALMetadata(Record, frozen=True, gc=False):
+    """The newest process of a node, and whether another node fails over for it."""
+
+    KIND, TYPE = "NODEWAL", "NODE_WALMETADATA_RECORD"
+    node_id: int
+    node_epoch: int
+    failover_mode: bool = False
+
+
+class S3StreamEndOffsets(Record, frozen=True, gc=False):
+    """The committed ends of streams: one byte 1, then for each stream int64 id and int64 end, big-endian."""
+
+    KIND, TYPE = "ENDOFF", "S3_STREAM_END_OFFSETS_RECORD"
+    end_offsets: bytes
+
+
+class UncommittedOffsets(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Offsets of a stream that a node still has to commit: start < end stores them, start == end removes the entry."""
+
+    stream_id: int
+    start_offset: int
+    end_offset: int
+
+
+class NodeWALUncommittedOffsets(Record, frozen=True, gc=False):
+    """Entries of a node; entries of other streams stay."""
+
+    KIND, TYPE = "UNC", "NODE_WALUNCOMMITTED_OFFSETS_RECORD"
+    node_id: int
+    entries: tuple[UncommittedOffsets, ...]
+
+
+class KeyValue(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A key with its bytes."""
+
+    key: str
+    value: bytes
+
+
+class KV(Record, frozen=True, gc=False):
+    """Keys with their values: node registrations, failover contexts, the meta streams of partitions."""
+
+    KIND, TYPE = "KV", "KVRECORD"
+    key_values: tuple[KeyValue, ...]
+
+
+class RemoveKV(Record, frozen=True, gc=False):
+    """Keys are gone."""
+
+    KIND, TYPE = "RMKV", "REMOVE_KVRECORD"
+    keys: tuple[str, ...]
+
+
+# Brokers, topics, partitions ------------------------------------------------------------------------------------
+
+
+class Broker(Record, frozen=True, gc=False):
+    """The registration of a broker. ``state`` is active, fenced, shutting_down or gone."""
+
+    KIND, TYPE = "BROKER", "BROKER_REGISTRATION_CHANGE_RECORD"
+    broker_id: int
+    state: str
+
+
+class Topic(Record, frozen=True, gc=False):
+    """A topic. A partition of an elastic topic has one replica, and its data in streams."""
+
+    KIND, TYPE = "TOPIC", "TOPIC_RECORD"
+    name: str
+    elastic: bool = False
+
+
+class Partition(Record, frozen=True, gc=False):
+    """The registration of a partition, whole. ``original`` (CA-27) and ``marker`` (CA-41): None if none is pending."""
+
+    KIND, TYPE = "PARTITION", "PARTITION_RECORD"
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    adding_replicas: tuple[int, ...] = ()
+    removing_replicas: tuple[int, ...] = ()
+    leader_recovery_state: int = 0
+    original: tuple[int, ...] | None = None
+    marker: int | None = None
+
+
+class PartitionChange(Record, frozen=True, gc=False):
+    """What changes of a partition; an absent field stays. Each change counts in the partition epoch, and each that
+    writes the leader, also the same one, in the leader epoch (reassignment.md 1).
+    """
+
+    KIND, TYPE = "PARTITION", "PARTITION_CHANGE_RECORD"
+    topic: str
+    partition: int
+    isr: tuple[int, ...] | None = None
+    leader: int | None = None
+    replicas: tuple[int, ...] | None = None
+    adding_replicas: tuple[int, ...] | None = None
+    removing_replicas: tuple[int, ...] | None = None
+    leader_recovery_state: int | None = None
+    original: tuple[int, ...] | None = None
+    """Stored where it is given; () clears it."""
+    marker: int | None = None
+    """Stored where it is given; -1 clears it."""
+
+
+KINDS = (
+    *(AssignedStreamId, S3Stream, RemoveS3Stream, Range, RemoveRange, S3StreamObject, RemoveS3StreamObject),
+    *(S3StreamSetObject, RemoveStreamSetObject, S3Object, RemoveS3Object, AssignedS3ObjectId, NodeWALMetadata),
+    *(S3StreamEndOffsets, NodeWALUncommittedOffsets, KV, RemoveKV, Broker, Topic, Partition, PartitionChange),
+)
+"""All kinds of records."""
+
+if TYPE_CHECKING:
+    AnyRecord = Record
+else:
+    AnyRecord = Union[KINDS]  # noqa: UP007 - the members are a tuple
+    """A record of some kind, as msgspec decodes it."""
+
+BY_TYPE: dict[str, type[Record]] = {kind.TYPE: kind for kind in KINDS}
+
+
+def pack_end_offsets(ends: dict[int, int]) -> bytes:
+    """The bytes of S3StreamEndOffsets for the committed ends of streams, in the order of the dictionary."""
+    return b"\x01" + b"".join(_PAIR.pack(stream, end) for stream, end in ends.items())
+
+
+def unpack_end_offsets(data: bytes) -> dict[int, int]:
+    """The committed ends of streams. Raises ValueError for bytes of another version or length."""
+    if data[:1] != b"\x01" or (len(data) - 1) % _PAIR.size:
+        raise ValueError(f"end offsets of {len(data)} bytes that begin with {data[:1]!r}; version 1 is known")
+    return dict(_PAIR.iter_unpack(data[1:]))

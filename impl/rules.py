@@ -1,0 +1,83 @@
+"""Guards: ``require`` refuses a request, ``rule`` decides a branch, and each carries the id of its rule.
+
+The id is a literal, and stands on a page of ``docs/protocol``. A test can switch a rule off (``without``), and every
+refusal and every decisive branch is counted: a guard that never decided anything was not tested.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from impl.errors import E
+
+ROOT = Path(__file__).parent
+
+
+class RefusedError(Exception):
+    """A guard refused a request: the rule's label, and the error to answer with."""
+
+    def __init__(self, label: str, error: E) -> None:
+        super().__init__(f"{label}: {error.name}")
+        self.label = label
+        self.error = error
+
+
+_removed: set[str] = set()
+decided: Counter[str] = Counter()
+"""How often each rule refused a request or decided a branch."""
+
+
+def require(met: bool, label: str, error: E) -> None:
+    """Raise RefusedError unless the condition is met, or the rule is switched off."""
+    if not met and label not in _removed:
+        decided[label] += 1
+        raise RefusedError(label, error)
+
+
+def rule(label: str, met: bool = True) -> bool:
+    """Whether the rule takes effect: the condition is met, and the rule is not switched off."""
+    if not met or label in _removed:
+        return False
+    decided[label] += 1
+    return True
+
+
+@contextmanager
+def without(*labels: str) -> Iterator[None]:
+    """Switch rules off within the block. Raises ValueError for a label that no guard has."""
+    unknown = set(labels) - set(guards())
+    if unknown:
+        raise ValueError(f"no guard has the label {', '.join(sorted(unknown))}; the labels: {', '.join(guards())}")
+    added = set(labels) - _removed
+    _removed.update(added)
+    try:
+        yield
+    finally:
+        _removed.difference_update(added)
+
+
+@cache
+def guards() -> dict[str, tuple[tuple[str, int], ...]]:
+    """Every label of a guard, sorted, with the places where it stands: file, from the folder of ``impl``, and line.
+
+    The labels are read from the source, where they are literals; anything else is a ValueError.
+    """
+    found: dict[str, list[tuple[str, int]]] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            place = {"require": 1, "rule": 0}.get(node.func.id)
+            if place is None:
+                continue
+            name = path.relative_to(ROOT).as_posix()
+            label = node.args[place] if len(node.args) > place else None
+            if not (isinstance(label, ast.Constant) and isinstance(label.value, str)):
+                raise ValueError(f"{name}:{node.lineno}: the label of a guard is to be a literal")
+            found.setdefault(label.value, []).append((name, node.lineno))
+    return {label: tuple(found[label]) for label in sorted(found)}
