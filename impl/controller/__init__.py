@@ -1,0 +1,1 @@
+"""The controller: operations that read the image and answer with records."""
