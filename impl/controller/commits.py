@@ -1,0 +1,175 @@
+"""Commits of objects: WAL uploads and compactions (streams.md 5). Each is all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from impl.controller.continuity import CommittedRange, check_continuity, entry_changes, moved_ends
+from impl.controller.nodes import check_node_epoch, check_ownership, pack_ranges
+from impl.controller.objects import (
+    NOOP,
+    Operation,
+    commit_object,
+    is_committed,
+    mark_destroyed,
+    replace_attributes,
+)
+from impl.controller.view import Outcome, View
+from impl.errors import E
+from impl.metadata.image import SetObject
+from impl.records import (
+    Record,
+    RemoveS3StreamObject,
+    RemoveStreamSetObject,
+    S3StreamEndOffsets,
+    S3StreamObject,
+    S3StreamSetObject,
+    pack_end_offsets,
+)
+from impl.rules import require, rule
+
+
+class CommittedObject(msgspec.Struct, frozen=True):
+    """An object with the offsets [start, end) of one stream, committed beside a stream set object."""
+
+    object: int
+    stream: int
+    start: int
+    end: int
+    size: int = 0
+    attributes: int = 0
+
+
+class SetCommit(msgspec.Struct, frozen=True):
+    """A commit of an object with data of many streams. With ``compacted`` inputs it is a compaction, else an upload."""
+
+    node: int
+    node_epoch: int
+    object: int
+    order: int
+    size: int = 0
+    attributes: int = 0
+    failover: bool = False
+    ranges: tuple[CommittedRange, ...] = ()
+    stream_objects: tuple[CommittedObject, ...] = ()
+    compacted: tuple[int, ...] = ()
+
+
+class StreamCommit(msgspec.Struct, frozen=True):
+    """A compaction of objects of one stream. An epoch of -1 asks for no check of the owner (CO-03)."""
+
+    node: int
+    node_epoch: int
+    object: int
+    size: int
+    stream: int
+    epoch: int
+    start: int
+    end: int
+    sources: tuple[int, ...] = ()
+    attributes: int = 0
+    operations: tuple[Operation, ...] = ()
+
+
+def commit_stream_set_object(view: View, commit: SetCommit) -> Outcome:
+    """CS-01 to CS-35."""
+    exempt = rule("CS-01", commit.failover)  # G-10
+    check_node_epoch(view.image, commit.node, commit.node_epoch, failover_barred=not exempt)
+    if rule("CS-02", commit.compacted == (commit.object,)):
+        return replace_attributes(view, commit.object, commit.size, commit.attributes)
+    if rule("CS-03", is_committed(view.image, commit.object)):  # G-21
+        return Outcome()
+    records = commit_object(view, commit.object, commit.size, commit.attributes)
+    return _commit_compaction(view, commit, records) if commit.compacted else _commit_upload(view, commit, records)
+
+
+def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> Outcome:
+    """CS-05 to CS-09, without inputs. Streams, ends and entries move by what the object and its siblings hold."""
+    if commit.object != NOOP:  # CS-05
+        records.append(_set_object(commit, commit.order, view.now))
+    committed = [
+        *commit.ranges,
+        *(CommittedRange(each.stream, each.start, each.end) for each in commit.stream_objects),
+    ]
+    ends = moved_ends(view.image, commit.node, committed)
+    if rule("CS-06", bool(ends)):
+        records.append(S3StreamEndOffsets(pack_end_offsets(ends)))
+    siblings = _commit_stream_objects(view, commit.stream_objects)
+    if siblings is None:
+        return Outcome()
+    records += siblings
+    for each in committed:  # CS-09
+        check_continuity(view.image, commit.node, each)
+    records += entry_changes(view, commit.node, committed)
+    return Outcome(tuple(records))
+
+
+def _commit_compaction(view: View, commit: SetCommit, records: list[Record]) -> Outcome:
+    """CS-04 to CS-08. The data was committed before, so nothing of a stream or an entry moves (CS-35, G-30).
+
+    AutoMQ fails with an unhandled error where an input is no stream set object of the node (AM-12); here the whole
+    commit is refused as if the input were missing.
+    """
+    held = view.image.set_objects.get(commit.node, {})
+    marked = mark_destroyed(view, commit.compacted)
+    require(marked is not None, "CS-04.destroyed", E.COMPACTED_OBJECTS_NOT_FOUND)
+    require(all(each in held for each in commit.compacted), "CS-04.foreign", E.COMPACTED_OBJECTS_NOT_FOUND)
+    inputs = [held.get(each, SetObject(commit.order, view.now)) for each in commit.compacted]
+    order = commit.order
+    if rule("CS-04.order", order == -1):
+        order = min(each.order for each in inputs)
+    time = view.now
+    if rule("CS-04.time"):
+        time = min(each.data_time for each in inputs)
+    records += marked or ()
+    if commit.object != NOOP:  # CS-05
+        records.append(_set_object(commit, order, time))
+    siblings = _commit_stream_objects(view, commit.stream_objects)
+    if siblings is None:
+        return Outcome()
+    records += siblings
+    records += (RemoveStreamSetObject(commit.node, each) for each in commit.compacted)  # CS-08
+    return Outcome(tuple(records))
+
+
+def _set_object(commit: SetCommit, order: int, data_time: int) -> S3StreamSetObject:
+    ranges = pack_ranges((each.stream, each.start, each.end) for each in commit.ranges)
+    return S3StreamSetObject(commit.node, commit.object, order, data_time, ranges)
+
+
+def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> list[Record] | None:
+    """CS-07. None if one is committed already: the request repeats an earlier one, and has no effect.
+
+    An object of a missing stream is destroyed, and the commit goes on; an object that was marked before stays marked.
+    """
+    records: list[Record] = []
+    for each in objects:
+        if rule("CS-07.missing", each.stream not in view.image.streams):
+            records += mark_destroyed(view, (each.object,), (Operation.DEEP_DELETE,)) or ()
+            continue
+        if rule("CS-07.redundant", is_committed(view.image, each.object)):  # G-21
+            return None
+        records += commit_object(view, each.object, each.size, each.attributes)
+        records.append(S3StreamObject(each.stream, each.start, each.end, each.object))
+    return records
+
+
+def commit_stream_object(view: View, commit: StreamCommit) -> Outcome:
+    """CO-01 to CO-06. Neither state nor offsets of the stream are checked, so that its end may rise (AM-07)."""
+    if rule("CO-01", commit.sources == (commit.object,)):
+        return replace_attributes(view, commit.object, commit.size, commit.attributes)
+    check_node_epoch(view.image, commit.node, commit.node_epoch, failover_barred=True)  # CO-02
+    if rule("CO-03", commit.epoch != -1):
+        check_ownership(view.image, commit.stream, commit.epoch, commit.node)
+    if rule("CO-04", is_committed(view.image, commit.object)):
+        return Outcome()
+    records = commit_object(view, commit.object, commit.size, commit.attributes)
+    marked = mark_destroyed(view, commit.sources, commit.operations)
+    require(marked is not None, "CO-05", E.COMPACTED_OBJECTS_NOT_FOUND)
+    records += marked or ()
+    if commit.object != NOOP:  # CO-06
+        records.append(S3StreamObject(commit.stream, commit.start, commit.end, commit.object))
+    records += (RemoveS3StreamObject(commit.stream, each) for each in commit.sources)
+    return Outcome(tuple(records))
