@@ -1,0 +1,134 @@
+"""Brokers come and go, and their partitions with them (reassignment.md 3.3, streams.md FO-10)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from impl.controller.registration import (
+    NO_LEADER,
+    RECOVERED,
+    acceptable,
+    automatic,
+    build,
+    is_active,
+    is_elastic,
+    is_registered,
+    nobody,
+    target,
+)
+from impl.controller.view import Outcome, View
+from impl.metadata.image import Image
+from impl.records import Broker, Partition, PartitionChange, Record
+from impl.rules import rule
+
+EVICTED_AT_ONCE = 100
+"""How many partitions one pass of an eviction moves."""
+
+
+def set_broker(view: View, node: int, state: str) -> Outcome:
+    """The state of a broker changes: active, fenced, shutting_down, or gone (unregistered).
+
+    A broker that begins its shutdown keeps its partitions until ``drain`` moves them.
+    """
+    before = view.image.brokers.get(node, "gone")
+    if state == before:
+        return Outcome()
+    records: list[Record] = [Broker(node, state)]
+    if state == "active":
+        records += _unfence(view, node)
+    elif state in ("fenced", "gone") and is_registered(view.image, node):
+        records += _fence(view, node)
+    return Outcome(tuple(records))
+
+
+def drain(view: View, node: int) -> Outcome:
+    """One pass of eviction over a broker in controlled shutdown; without another active broker nobody leads."""
+    if view.image.brokers.get(node) != "shutting_down":
+        return Outcome(values={"moved": 0})
+    homes = _Homes(view.image, node)
+    mine = [row for row in _elastic(view.image) if row.replicas == (node,)]
+    changes: list[PartitionChange] = []
+    moved = 0
+    for row in mine:
+        if len(changes) == EVICTED_AT_ONCE:
+            break
+        home = homes.choose()
+        change = _rehome(row, node if home is None else home)
+        if change is not None:
+            changes.append(change)
+            moved += home is not None
+    return Outcome(tuple(changes), values={"moved": moved})
+
+
+# Fencing --------------------------------------------------------------------------------------------------------
+
+
+def _fence(view: View, node: int) -> list[PartitionChange]:
+    """FO-10. An elastic partition goes to another active broker. Of several replicas, the ISR loses the fenced one."""
+    homes = _Homes(view.image, node)
+    changes: list[PartitionChange | None] = []
+    for _, row in sorted(view.image.partitions.items()):
+        if is_elastic(view.image, row):
+            if rule("FO-10.fence", row.replicas == (node,)):
+                home = homes.choose()
+                changes.append(_rehome(row, node if home is None else home))
+        elif node in row.isr or row.leader == node:
+            changes.append(_leave_isr(view, row, node))
+    return [change for change in changes if change is not None]
+
+
+def _leave_isr(view: View, row: Partition, node: int) -> PartitionChange | None:
+    """The last member stays in the ISR, and nobody leads."""
+    isr = tuple(broker for broker in row.isr if broker != node)
+    alive = acceptable(view)
+    return build(row, target(row, isr=isr), lambda broker: broker != node and alive(broker), automatic(view.profile))
+
+
+def _unfence(view: View, node: int) -> list[PartitionChange]:
+    """A partition without a leader gets one, if the broker that is back may lead it. An elastic one moves there, if its
+    own broker is not active: no broker takes a partition from an active one by coming back.
+    """
+    alive = acceptable(view)
+    changes: list[PartitionChange | None] = []
+    for _, row in sorted(view.image.partitions.items()):
+        if row.leader != NO_LEADER:
+            continue
+        if not is_elastic(view.image, row):
+            changes.append(
+                build(row, target(row), lambda broker: broker == node or alive(broker), automatic(view.profile))
+            )
+        elif row.replicas != (node,):
+            held = any(is_active(view.image, broker) for broker in row.replicas)
+            if not rule("FO-10.unfence", held):
+                changes.append(_rehome(row, node))
+    return [change for change in changes if change is not None]
+
+
+# Elastic partitions ---------------------------------------------------------------------------------------------
+
+
+def _rehome(row: Partition, home: int) -> PartitionChange | None:
+    """The record that gives a partition to a broker, perhaps its own, with nobody to lead it."""
+    origin = {} if row.replicas == (home,) else {"original": None, "marker": None}  # CA-54: failed over, not moved
+    return build(row, target(row, isr=(home,), replicas=(home,), recovery=RECOVERED, **origin), nobody)
+
+
+def _elastic(image: Image) -> list[Partition]:
+    return [row for _, row in sorted(image.partitions.items()) if is_elastic(image, row)]
+
+
+class _Homes:
+    """The active brokers beside one, by how many elastic partitions each has; a choice counts at once."""
+
+    def __init__(self, image: Image, node: int) -> None:
+        self._loads = Counter(row.replicas[0] for row in _elastic(image) if row.replicas)
+        self._brokers = [broker for broker in sorted(image.brokers) if is_active(image, broker)]
+        self._brokers = [broker for broker in self._brokers if broker != node]
+
+    def choose(self) -> int | None:
+        """The broker with the fewest partitions, None if no broker is active."""
+        if not self._brokers:
+            return None
+        home = min(self._brokers, key=lambda broker: (self._loads[broker], broker))
+        self._loads[home] += 1
+        return home

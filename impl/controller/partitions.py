@@ -1,0 +1,151 @@
+"""Topics, and the requests of an operator: reassign, cancel, list (reassignment.md 2, 6).
+
+The other requests that concern partitions are re-exported: AlterPartition, ElectLeaders, and the states of brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from impl.controller.cancel import cancel
+from impl.controller.elections import balance, elect
+from impl.controller.fencing import drain, set_broker
+from impl.controller.registration import (
+    RECOVERED,
+    build,
+    exists,
+    find,
+    in_progress,
+    is_elastic,
+    is_registered,
+    label,
+    nobody,
+    target,
+)
+from impl.controller.replicas import alter_partition, start
+from impl.controller.view import Outcome, View
+from impl.errors import E
+from impl.records import Partition, PartitionChange, Record, Topic
+from impl.rules import RefusedError, require, rule
+
+__all__ = [
+    "alter",
+    "alter_partition",
+    "balance",
+    "create_topic",
+    "drain",
+    "elect",
+    "list_reassignments",
+    "set_broker",
+]
+
+BATCH_CAP = 50_000
+"""How many records one request may append (RA-08)."""
+
+
+def create_topic(view: View, topic: str, partitions: Sequence[Sequence[int]], elastic: bool = False) -> Outcome:
+    """Create a topic with the replicas of each partition: all in sync, the first one leads, both epochs 0."""
+    if any(name == topic for name, _ in view.image.partitions):
+        return Outcome(error=E.TOPIC_ALREADY_EXISTS)
+    records: list[Record] = [Topic(topic, elastic)]
+    for number, replicas in enumerate(partitions):
+        require(bool(replicas), "RA-42.empty", E.INVALID_REPLICA_ASSIGNMENT)
+        require(len(replicas) == 1 or not elastic, "PT-01", E.INVALID_REPLICA_ASSIGNMENT)
+        require(len(set(replicas)) == len(replicas), "RA-42.twice", E.INVALID_REPLICA_ASSIGNMENT)
+        registered = all(is_registered(view.image, broker) for broker in replicas)
+        require(registered, "RA-42.registered", E.INVALID_REPLICA_ASSIGNMENT)
+        records.append(Partition(topic, number, tuple(replicas), tuple(replicas), replicas[0]))
+    return Outcome(tuple(records))
+
+
+# AlterPartitionReassignments ------------------------------------------------------------------------------------
+
+
+def alter(view: View, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> Outcome:
+    """RA-01, RA-08. Start or cancel (None) reassignments. A partition's error stands in its own row; the records of all
+    others are one batch.
+    """
+    changes: list[PartitionChange] = []
+    rows: dict[str, str] = {}
+    for topic, partitions in topics.items():
+        for partition, replicas in partitions.items():
+            error = E.NONE
+            try:
+                change = _alter_one(view, topic, partition, replicas)
+                changes += [change] if change is not None else []
+            except RefusedError as refused:
+                if not rule("RA-08.rows"):
+                    raise
+                error = refused.error
+            rows[label(topic, partition)] = error.name
+    require(len(changes) <= BATCH_CAP, "RA-08.cap", E.INVALID_REQUEST)
+    return Outcome(tuple(changes), values={"topics": set(topics), "rows": rows})
+
+
+def _alter_one(view: View, topic: str, partition: int, replicas: Sequence[int] | None) -> PartitionChange | None:
+    require(exists(view.image, topic, partition), "RA-01", E.UNKNOWN_TOPIC_OR_PARTITION)
+    row = find(view.image, topic, partition)
+    if replicas is None:
+        return cancel(view, row)
+    if is_elastic(view.image, row):
+        return start_move(view, row, tuple(replicas))
+    return start(view, row, tuple(replicas))
+
+
+def start_move(view: View, row: Partition, replicas: tuple[int, ...]) -> PartitionChange | None:
+    """RA-02 to RA-06. The record that moves an elastic partition to another broker, with nobody to lead it.
+
+    A partition that is there already gets no record (RA-03), so that a request that is repeated does not end a wait.
+    """
+    require(len(replicas) == 1, "RA-02.size", E.INVALID_REPLICA_ASSIGNMENT)
+    state = view.image.brokers.get(replicas[0], "gone")
+    require(state != "gone", "RA-02.registered", E.INVALID_REPLICA_ASSIGNMENT)
+    require(state != "fenced", "RA-02.fenced", E.INVALID_REPLICA_ASSIGNMENT)
+    leaving = state == "shutting_down" and view.profile.handshake == "G0"
+    require(not leaving, "RA-02.leaving", E.INVALID_REPLICA_ASSIGNMENT)
+    if rule("RA-03", replicas == row.replicas):
+        return None
+    wish = target(row, isr=replicas, replicas=replicas, recovery=RECOVERED, **_origin(view, row, replicas))
+    return build(row, wish, nobody if rule("RA-04") else lambda broker: broker in replicas)
+
+
+def _origin(view: View, row: Partition, replicas: tuple[int, ...]) -> dict[str, Any]:
+    """CA-41. A start notes the origin, and the leader epoch that it begins. A start over another one keeps the origin
+    of the first (CA-53); one that goes back there leaves nothing to cancel.
+    """
+    if view.profile.cancel != "H":
+        return {}
+    original = row.original if rule("CA-53", row.marker is not None) else row.replicas
+    if rule("CA-20.returned", original == replicas):
+        return {"original": None, "marker": None}
+    return {"original": original, "marker": row.leader_epoch + 1}
+
+
+# ListPartitionReassignments -------------------------------------------------------------------------------------
+
+
+def list_reassignments(view: View, topics: Mapping[str, Iterable[int]] | None = None) -> Outcome:
+    """RA-40. The running reassignments, of all partitions or of the given ones; unknown and idle ones are left out.
+
+    A move of an elastic partition shows its target as added and its origin as removed (CA-41).
+    """
+    if topics is None:
+        rows = [row for _, row in sorted(view.image.partitions.items())]
+    else:
+        named = [(topic, partition) for topic, partitions in topics.items() for partition in partitions]
+        rows = [find(view.image, *each) for each in named if exists(view.image, *each)]
+    listed = {}
+    for row in rows:
+        if not in_progress(view.image, row):
+            continue
+        replicas, adding, removing = row.replicas, row.adding_replicas, row.removing_replicas
+        if is_elastic(view.image, row):
+            adding, removing = row.replicas, row.original or ()
+            replicas = adding + removing
+        listed[label(row.topic, row.partition)] = {
+            "replicas": list(replicas),
+            "adding": set(adding),
+            "removing": set(removing),
+        }
+    return Outcome(values={"reassignments": listed})

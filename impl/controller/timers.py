@@ -1,0 +1,169 @@
+"""The election timers of elastic partitions, in the memory of a controller (reassignment.md 4).
+
+By default a timer carries the leader epoch under which it was armed, outlives an election that fails, and is armed
+again by the next controller (EL-12, EL-13). ``timer: automq`` is EL-01 to EL-06 as built. In G1 nothing is armed
+(EL-07).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from impl.controller.elections import elect
+from impl.controller.registration import NO_LEADER, find, label
+from impl.controller.view import Outcome, Profile, View
+from impl.metadata.image import Image
+from impl.records import Broker, Partition, PartitionChange, Record
+from impl.rules import rule
+
+DELAY_MS = 10_000
+WHEEL_TICK_MS = 1_000
+"""EL-01, EL-02. Timers fire on ticks of the wheel, so that a delay is up to one tick longer."""
+
+Key = tuple[str, int]
+"""A topic and a partition."""
+Operation = Callable[[View], Outcome]
+
+
+class Timer(msgspec.Struct, frozen=True):
+    """A timer that fires once, and the leader epoch under which it was armed. ``number`` counts timers."""
+
+    deadline: int
+    number: int
+    key: Key
+    leader_epoch: int
+
+
+class Timers:
+    """The timers that run, and the one that each partition has."""
+
+    def __init__(self, profile: Profile = Profile()) -> None:  # noqa: B008 - Profile is immutable
+        self.profile = profile
+        self._wheel: list[Timer] = []
+        self._armed: dict[Key, Timer] = {}
+        self._count = 0
+
+    @property
+    def armed(self) -> dict[Key, Timer]:
+        """The newest timer of each partition that has one."""
+        return dict(self._armed)
+
+    # Arming and disarming -------------------------------------------------------------------------------------
+
+    def observe(self, records: Iterable[Record], image: Image, now: int) -> None:
+        """Arm and disarm by the records of one operation, before they are committed (RA-07).
+
+        ``image`` has the records applied.
+        """
+        records = tuple(records)
+        of_broker = any(isinstance(record, Broker) for record in records)
+        for record in records:
+            if isinstance(record, Partition | PartitionChange):
+                key = (record.topic, record.partition)
+                if image.topics.get(record.topic, False):
+                    self._observe(key, image, now, of_broker=of_broker or isinstance(record, Partition))
+
+    def _observe(self, key: Key, image: Image, now: int, *, of_broker: bool) -> None:
+        """As built, starts and evictions arm (EL-01), fencing does not; by default, each change that leaves nobody to
+        lead (EL-12).
+        """
+        if rule("EL-07", self.profile.handshake == "G1"):
+            return
+        row = find(image, *key)
+        leaderless = row.leader == NO_LEADER
+        if self.profile.timer == "automq":
+            if rule("EL-01", leaderless and not of_broker):
+                self._arm(key, row.leader_epoch, now)
+            return
+        timer = self._armed.get(key)
+        current = timer is not None and timer.leader_epoch == row.leader_epoch
+        if rule("EL-13", not (leaderless and current)):
+            self._disarm(key)
+        if rule("EL-12.leaderless", leaderless and not current):
+            self._arm(key, row.leader_epoch, now)
+
+    def requested(self, topic: str, partition: int) -> None:
+        """Somebody asks for an election, whatever the answer will be. As built that disarms (EL-04)."""
+        if rule("EL-04", self._fires_once()):
+            self._disarm((topic, partition))
+
+    def forget(self) -> None:
+        """EL-06. The controller resigns or dies; its timers are gone."""
+        self._wheel.clear()
+        self._armed.clear()
+
+    def restore(self, image: Image, now: int) -> None:
+        """EL-12. Another controller arms a timer for each elastic partition that nobody leads."""
+        if self.profile.handshake == "G1":
+            return
+        lost = self.profile.timer == "automq" or "EL-06" in self.profile.as_built
+        for key, row in sorted(image.partitions.items()):
+            if image.topics.get(row.topic, False) and row.leader == NO_LEADER and rule("EL-12.restore", not lost):
+                self._arm(key, row.leader_epoch, now)
+
+    def _arm(self, key: Key, leader_epoch: int, now: int) -> None:
+        """EL-05. As built, an older timer of the partition goes on in the wheel."""
+        if not rule("EL-05", self.profile.timer == "automq" and key in self._armed):
+            self._disarm(key)
+        self._count += 1
+        ticks = -(-(now + DELAY_MS) // WHEEL_TICK_MS)
+        timer = Timer(ticks * WHEEL_TICK_MS, self._count, key, leader_epoch)
+        self._wheel.append(timer)
+        self._armed[key] = timer
+
+    def _disarm(self, key: Key) -> None:
+        timer = self._armed.pop(key, None)
+        if timer is not None:
+            self._wheel.remove(timer)
+
+    def _fires_once(self) -> bool:
+        """EL-03, EL-04. Whether a timer is gone though nobody is elected."""
+        return self.profile.timer == "automq" or "EL-03" in self.profile.as_built
+
+    # Firing ---------------------------------------------------------------------------------------------------
+
+    def due(self, now: int) -> list[Timer]:
+        """Take the timers that are due, in the order of their deadlines; their entries are gone (EL-03)."""
+        fired = sorted(
+            (timer for timer in self._wheel if timer.deadline <= now),
+            key=lambda timer: (timer.deadline, timer.number),
+        )
+        return [self._take(timer) for timer in fired]
+
+    def _take(self, timer: Timer) -> Timer:
+        self._wheel.remove(timer)
+        self._armed.pop(timer.key, None)
+        return timer
+
+    def fire(self, timer: Timer) -> Operation:
+        """The election that a timer asks for. One of an earlier leader epoch elects nobody (EL-12)."""
+
+        def operation(view: View) -> Outcome:
+            row = find(view.image, *timer.key)
+            stale = row.leader != NO_LEADER or row.leader_epoch != timer.leader_epoch
+            if rule("EL-12.tag", self.profile.timer == "epoch" and stale):
+                return Outcome()
+            return elect(view, *timer.key)
+
+        return operation
+
+    def settle(self, timer: Timer, image: Image, now: int) -> None:
+        """Arm a timer again that has elected nobody (EL-12); as built it stays gone (EL-03)."""
+        row = find(image, *timer.key)
+        waits = row.leader == NO_LEADER and row.leader_epoch == timer.leader_epoch
+        if rule("EL-12.again", waits and not self._fires_once()):
+            self._arm(timer.key, timer.leader_epoch, now)
+
+    def run(self, execute: Callable[[Operation], Outcome], view: Callable[[], View]) -> list[str]:
+        """Fire the timers that are due, each as one event; the partitions whose timers fired, in order.
+
+        ``execute`` runs an operation and lets ``observe`` see its records; ``view`` is the present view.
+        """
+        fired = []
+        for timer in self.due(view().now):
+            execute(self.fire(timer))
+            self.settle(timer, view().image, view().now)
+            fired.append(label(*timer.key))
+        return fired
