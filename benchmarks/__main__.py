@@ -101,6 +101,20 @@ def search_on_spark(
             Console().print(line, highlight=False, soft_wrap=True)
 
 
+@app.command
+def controller(
+    *,
+    quick: Annotated[bool, Parameter(help="few streams and moves: does everything run?", negative=())] = False,
+) -> None:
+    """Measure the controller of the reference implementation on one core: operations, snapshots, memory."""
+    # The implementation is no matter of the other benchmarks.
+    from benchmarks.controller import lines, measured  # noqa: PLC0415
+
+    found = measured(1_000, 400, 1) if quick else measured()
+    for line in (f"load before: {machine().load}", *lines(found)):
+        Console().print(line, highlight=False, soft_wrap=True)
+
+
 def _simulate(model: System, quick: bool) -> tlc.Simulated:
     return tlc.simulate(model.scopes["one_word"], runs=200 if quick else 10_000, depth=DEPTH)
 

@@ -1,0 +1,285 @@
+"""The controller: one event after the other, each of them operations on the image (streams.md 2).
+
+``execute`` runs one operation under a quorum that commits at once. ``handle`` is the whole node, with requests, commits
+that come later, and changes of leader. Neither waits, reads a clock or draws a number.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+from impl.controller.elections import elect
+from impl.controller.failover import scan
+from impl.controller.nodes import owner_of, scale_in_cleanup
+from impl.controller.objects import ObjectClock
+from impl.controller.partitions import alter
+from impl.controller.requests import Event, Operation, events_of, items_of
+from impl.controller.streams import partition_of
+from impl.controller.timers import Timers
+from impl.controller.view import Outcome, Profile, View
+from impl.errors import E
+from impl.metadata import snapshot
+from impl.metadata.image import Image
+from impl.metadata.log import Batch, MetadataLog
+from impl.records import Broker, Record, RemoveS3Object
+from impl.rules import RefusedError, rule
+from impl.wire import (
+    Answer,
+    Append,
+    Committed,
+    Delete,
+    Elected,
+    ElectLeader,
+    Input,
+    Learned,
+    OpenStreams,
+    Output,
+    Reply,
+    Request,
+    Resigned,
+    SetBroker,
+    Wake,
+    Woken,
+)
+
+PERIOD_MS = 1_000
+"""The period of the object clock, of the failover scan, and of the wheel of election timers (streams.md 14, EL-02)."""
+CLEANUP_MS = 1_800_000
+"""The period of the scale-in cleanup (ND-40)."""
+
+
+class Controller:
+    """A controller. It leads from the start, in term 0, unless ``leads`` is False."""
+
+    def __init__(self, profile: Profile = Profile(), now: int = 0, *, leads: bool = True) -> None:  # noqa: B008 - frozen
+        self.profile = profile
+        self.now = now
+        self.term: int | None = 0 if leads else None
+        """The term in which it leads; None while it does not."""
+        self.log = MetadataLog()
+        self.timers = Timers(profile)
+        self.object_clock = ObjectClock(now)
+        self.left: dict[int, int] = {}
+        """When each node in controlled shutdown was last heard of (ND-30). Memory, as the two above."""
+        self._target = -1
+        """The target of the newest failover (FO-02). Memory."""
+        self._cleanup = now + CLEANUP_MS
+        self._waiting: deque[tuple[int, Reply]] = deque()
+        """The answers that wait for the commit of the batches below an index, ascending (EX-01, EX-02)."""
+
+    @property
+    def image(self) -> Image:
+        """The image after the newest batch, pending ones included."""
+        return self.log.image
+
+    @property
+    def view(self) -> View:
+        """The input of an operation now."""
+        return View(self.log.image, self.profile, self.now)
+
+    # One operation under a quorum that commits at once --------------------------------------------------------
+
+    def execute(self, operation: Operation) -> Outcome:
+        """Run one operation as one event; its records are committed at once."""
+        outcome = _run(operation, self.view)
+        if outcome.records:
+            self.log.commit(self._append(outcome.records).index + 1)
+        return outcome
+
+    def elect(self, topic: str, partition: int, kind: str = "preferred") -> Outcome:
+        """Run the election that a request asks for. Whatever its answer, the request may disarm the timer (EL-04)."""
+        self.timers.requested(topic, partition)
+        return self.execute(partial(elect, topic=topic, partition=partition, kind=kind))
+
+    def advance(self, ms: int) -> None:
+        """Move the clock. Timers that become due do not fire by themselves."""
+        self.now += ms
+
+    def tick(self, ms: int) -> list[tuple[str, Outcome]]:
+        """Move the clock, then fire the timers that are due: for each, in order, its partition and its election."""
+        self.advance(ms)
+        return self._fire(self.execute)
+
+    def fail_over(self) -> None:
+        """Another controller takes over. It has the log; the memory beside it is lost (EL-06) or restored (EL-12).
+
+        As built, the successor has loaded a snapshot, which lacks the failover flags (AM-02).
+        """
+        if "AM-02" in self.profile.as_built:
+            records = snapshot.snapshot(self.image, self.profile.as_built)
+            self.log = MetadataLog(snapshot.load(records), self.log.end)
+        self.timers.forget()
+        self._activate()
+
+    # The whole node -------------------------------------------------------------------------------------------
+
+    def handle(self, event: Input, now: int) -> list[Output]:
+        """The outputs that an input leads to, in order. ``now`` never goes back."""
+        self.now = max(self.now, now)
+        match event:
+            case Request():
+                return self._request(event)
+            case Committed(term, end):
+                return self._committed(end) if term == self.term else []
+            case Learned(begin, batches):
+                return self._learn(begin, batches)
+            case Elected(term):
+                return self._lead(term)
+            case Resigned(term):
+                return self._resign() if self.term is not None and term >= self.term else []
+            case Woken():
+                return self._wake()
+
+    def _request(self, request: Request) -> list[Output]:
+        """EX-04 to EX-06. The answers leave in one reply, when the last of them may (EX-01, EX-02)."""
+        if rule("EX-04", self.term is None):
+            answers = (Answer(E.NOT_CONTROLLER),) * items_of(request.body)
+            return [Reply(request.to, request.id, answers)]
+        if isinstance(request.body, ElectLeader):
+            self.timers.requested(request.body.topic, request.body.partition)
+        outputs: list[Output] = []
+        outcomes = [outcome for event in events_of(request.body) for outcome in self._event(event, outputs)]
+        if isinstance(request.body, OpenStreams):
+            self._send_back(request.body, outcomes, outputs)
+        if isinstance(request.body, SetBroker) and request.body.state == "fenced":
+            self._scan(outputs)
+        reply = Reply(request.to, request.id, tuple(Answer(each.error, each.values) for each in outcomes))
+        written = any(each.records for each in outcomes)
+        pending = self.log.committed < self.log.end
+        if rule("EX-01", written) or rule("EX-02", pending and not written):
+            self._waiting.append((self.log.end, reply))
+        else:
+            outputs.append(reply)
+        return outputs
+
+    def _event(self, event: Event, outputs: list[Output]) -> list[Outcome]:
+        """Run the operations of an event on one state; the records of all are one batch (EX-05)."""
+        view = self.view
+        outcomes = [_run(operation, view) for operation in event]
+        records = tuple(record for outcome in outcomes for record in outcome.records)
+        if records:
+            outputs.append(self._append(records))
+        return outcomes
+
+    def _send_back(self, opens: OpenStreams, outcomes: list[Outcome], outputs: list[Output]) -> None:
+        """ST-16. Move the partition of a stream back to its locked owner, whose WAL alone may hold the newest data."""
+        for item, outcome in zip(opens.items, outcomes, strict=True):
+            if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
+                topic, number = partition_of(self.image.streams[item.stream])
+                home = {topic: {number: [owner_of(self.image, item.stream)]}}
+                self._alone(outputs, partial(alter, topics=home))
+
+    def _append(self, records: tuple[Record, ...]) -> Append:
+        batch = Batch(records, self.term or 0, self.now)
+        index = self.log.append(batch) - 1
+        self.timers.observe(records, self.image, self.now)
+        for record in records:
+            if isinstance(record, Broker):
+                self._observe(record)
+        return Append(index, batch)
+
+    def _observe(self, broker: Broker) -> None:
+        """ND-30. A node in controlled shutdown was heard of; one that works again has left nothing behind."""
+        if broker.state == "shutting_down":
+            self.left[broker.broker_id] = self.now
+        elif broker.state == "active":
+            self.left.pop(broker.broker_id, None)
+
+    def _committed(self, end: int) -> list[Output]:
+        self.log.commit(end)
+        replies: list[Output] = []
+        while self._waiting and self._waiting[0][0] <= self.log.committed:
+            replies.append(self._waiting.popleft()[1])
+        return replies
+
+    # Changes of leader ----------------------------------------------------------------------------------------
+
+    def _learn(self, begin: int, batches: tuple[Batch, ...]) -> list[Output]:
+        """Apply the committed batches of another controller. Raises ValueError if some are left out.
+
+        A controller that leads ignores them: it has to hear first that it leads no more.
+        """
+        if self.term is not None:
+            return []
+        if begin > self.log.end:
+            raise ValueError(f"batches from {begin} on are committed, but the log ends at {self.log.end}")
+        for batch in batches[self.log.end - begin :]:
+            self.log.commit(self.log.append(batch))
+        return []
+
+    def _lead(self, term: int) -> list[Output]:
+        outputs = self._resign()
+        self.term = term
+        if self.profile.timer == "epoch":
+            self.timers.forget()  # As built, timers of an earlier lead go on (EL-06).
+        self._activate()
+        return [*outputs, Wake(self.now + PERIOD_MS)]
+
+    def _activate(self) -> None:
+        """Begin to lead, with the memory of a new controller."""
+        self.timers.restore(self.image, self.now)
+        self.object_clock.forget(self.now)
+        self.left.clear()
+        self._target, self._cleanup = -1, self.now + CLEANUP_MS
+
+    def _resign(self) -> list[Output]:
+        """EX-03. Take pending batches back. Nobody learns their answers: the requests fail with NOT_CONTROLLER."""
+        self.term = None
+        if rule("EX-03", self.log.committed < self.log.end):
+            self.log.roll_back()
+        refused: list[Output] = [
+            Reply(reply.to, reply.id, (Answer(E.NOT_CONTROLLER),) * len(reply.answers)) for _, reply in self._waiting
+        ]
+        self._waiting.clear()
+        return refused
+
+    # Time -----------------------------------------------------------------------------------------------------
+
+    def _wake(self) -> list[Output]:
+        """One round of everything periodic. A controller that does not lead drops the timers that fire (EL-06)."""
+        outputs: list[Output] = []
+        if self.term is None:
+            self.timers.due(self.now)
+        else:
+            self._fire(partial(self._alone, outputs))
+            outputs += self._deleted(self._alone(outputs, self.object_clock.check))
+            self._scan(outputs)
+            if self.now >= self._cleanup:
+                self._alone(outputs, scale_in_cleanup)
+                self._cleanup = self.now + CLEANUP_MS
+        return [*outputs, Wake(self.now + PERIOD_MS)]
+
+    def _scan(self, outputs: list[Output]) -> None:
+        """FO-01. Look for a failover to begin: every second, and at once when a broker is fenced."""
+        found = self._alone(outputs, partial(scan, after=self._target, left=self.left))
+        self._target = found.values.get("target", self._target)
+
+    def _alone(self, outputs: list[Output], operation: Operation) -> Outcome:
+        """Run an operation that no client has asked for, as an event of its own."""
+        return self._event((operation,), outputs)[0]
+
+    def _fire(self, execute: Callable[[Operation], Outcome]) -> list[tuple[str, Outcome]]:
+        """Fire the timers that are due, each as one event."""
+        outcomes: list[Outcome] = []
+
+        def kept(operation: Operation) -> Outcome:
+            outcomes.append(execute(operation))
+            return outcomes[-1]
+
+        fired = self.timers.run(kept, lambda: self.view)
+        return list(zip(fired, outcomes, strict=True))
+
+    def _deleted(self, outcome: Outcome) -> list[Output]:
+        """OB-05. The deletion of the objects whose records are removed; it counts as done at once."""
+        gone = tuple(record.object_id for record in outcome.records if isinstance(record, RemoveS3Object))
+        return [Delete(gone)] if gone else []
+
+
+def _run(operation: Operation, view: View) -> Outcome:
+    """The outcome of an operation; a refusal is an outcome with its error and without records."""
+    try:
+        return operation(view)
+    except RefusedError as refused:
+        return Outcome(error=refused.error)

@@ -1,0 +1,291 @@
+"""The messages of a controller: inputs, outputs, and the requests and answers inside them (streams.md 2).
+
+A request carries its node and node epoch once, and may arrive more than once (EX-07). ``Request.id`` and ``Request.to``
+tell its sender what an answer belongs to; the controller only copies them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from impl.controller.commits import SetCommit, StreamCommit
+from impl.errors import E
+from impl.metadata.log import Batch
+from impl.records import Tag
+
+
+class Message(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """Anything that a frame may hold. The name of the class stands in the frame."""
+
+
+# Requests of brokers to streams, objects and nodes ----------------------------------------------------------------
+
+
+class GetOpeningStreams(Message, frozen=True, gc=False):
+    """Register a process of a node, and get the streams that it has to recover (ND-01)."""
+
+    node: int
+    node_epoch: int
+    failover: bool = False
+
+
+class CreateItem(msgspec.Struct, frozen=True, gc=False):
+    """A stream to create."""
+
+    tags: tuple[Tag, ...] = ()
+
+
+class CreateStreams(Message, frozen=True, gc=False):
+    """Create streams; one event an item (EX-06)."""
+
+    node: int
+    node_epoch: int
+    items: tuple[CreateItem, ...]
+
+
+class OpenItem(msgspec.Struct, frozen=True, gc=False):
+    """A stream to open under an epoch."""
+
+    stream: int
+    epoch: int
+    tags: tuple[Tag, ...] = ()
+
+
+class OpenStreams(Message, frozen=True, gc=False):
+    """Open streams; one event for all items (EX-05)."""
+
+    node: int
+    node_epoch: int
+    items: tuple[OpenItem, ...]
+
+
+class CloseItem(msgspec.Struct, frozen=True, gc=False):
+    """A stream to close. ``end`` is -1 for a legacy close."""
+
+    stream: int
+    epoch: int
+    end: int = -1
+
+
+class CloseStreams(Message, frozen=True, gc=False):
+    """Close streams; one event for all items (EX-05)."""
+
+    node: int
+    node_epoch: int
+    items: tuple[CloseItem, ...]
+
+
+class TrimItem(msgspec.Struct, frozen=True, gc=False):
+    """A stream and its new start."""
+
+    stream: int
+    epoch: int
+    to: int
+
+
+class TrimStreams(Message, frozen=True, gc=False):
+    """Trim streams; one event an item (EX-06)."""
+
+    node: int
+    node_epoch: int
+    items: tuple[TrimItem, ...]
+
+
+class DeleteStreams(Message, frozen=True, gc=False):
+    """Delete streams; one event an item (EX-06). Node and epoch are not checked."""
+
+    node: int
+    node_epoch: int
+    streams: tuple[int, ...]
+
+
+class PrepareObjects(Message, frozen=True, gc=False):
+    """Reserve ids of objects (OB-01)."""
+
+    count: int
+    ttl_ms: int
+
+
+class CommitStreamSetObject(Message, frozen=True, gc=False):
+    """Commit an upload of a node's WAL, or a compaction (CS)."""
+
+    commit: SetCommit
+
+
+class CommitStreamObject(Message, frozen=True, gc=False):
+    """Commit a compaction of one stream (CO)."""
+
+    commit: StreamCommit
+
+
+class RegisterNode(Message, frozen=True, gc=False):
+    """Store the WAL configuration and the tags of a node (ND-10)."""
+
+    node: int
+    node_epoch: int
+    wal_config: str = ""
+    tags: dict[str, str] = {}
+
+
+class UnregisterNode(Message, frozen=True, gc=False):
+    """Remove the registration of a node (ND-11)."""
+
+    node: int
+
+
+class DescribeStreams(Message, frozen=True, gc=False):
+    """List streams by id, by node, or by partition (ST-60)."""
+
+    stream: int | None = None
+    node: int | None = None
+    topic: str | None = None
+    partition: int | None = None
+
+
+# Requests about partitions ----------------------------------------------------------------------------------------
+
+
+class SetBroker(Message, frozen=True, gc=False):
+    """The state of a broker: active, fenced, shutting_down or gone."""
+
+    node: int
+    state: str
+
+
+class DrainBroker(Message, frozen=True, gc=False):
+    """Move elastic partitions away from a broker that shuts down."""
+
+    node: int
+
+
+class CreateTopic(Message, frozen=True, gc=False):
+    """Create a topic; for each partition its replicas."""
+
+    topic: str
+    partitions: tuple[tuple[int, ...], ...]
+    elastic: bool = False
+
+
+class AlterReassignments(Message, frozen=True, gc=False):
+    """Start moves, or cancel them with None; one event for all partitions (RA-08)."""
+
+    topics: dict[str, dict[int, tuple[int, ...] | None]]
+
+
+class ListReassignments(Message, frozen=True, gc=False):
+    """List the moves in progress, of all topics or of some partitions."""
+
+    topics: dict[str, tuple[int, ...]] | None = None
+
+
+class AlterPartition(Message, frozen=True, gc=False):
+    """A leader changes its ISR."""
+
+    topic: str
+    partition: int
+    broker: int
+    isr: tuple[int, ...]
+    leader_epoch: int | None = None
+    partition_epoch: int | None = None
+    version: int = 3
+
+
+class ElectLeader(Message, frozen=True, gc=False):
+    """Elect the leader of a partition; ``kind`` is preferred or unclean."""
+
+    topic: str
+    partition: int
+    kind: str = "preferred"
+
+
+OfStreams = CreateStreams | OpenStreams | CloseStreams | TrimStreams | DeleteStreams | DescribeStreams
+OfObjects = PrepareObjects | CommitStreamSetObject | CommitStreamObject
+OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | DrainBroker
+OfPartitions = CreateTopic | AlterReassignments | ListReassignments | AlterPartition | ElectLeader
+Body = OfStreams | OfObjects | OfNodes | OfPartitions
+
+
+# Inputs -----------------------------------------------------------------------------------------------------------
+
+
+class Request(Message, frozen=True, gc=False):
+    """A request of the client ``to``, which numbers its requests."""
+
+    to: int
+    id: int
+    body: Body
+
+
+class Committed(Message, frozen=True, gc=False):
+    """The quorum has committed the leader's batches below ``end`` in this term."""
+
+    term: int
+    end: int
+
+
+class Learned(Message, frozen=True, gc=False):
+    """Committed batches from index ``begin`` on. Those that the controller has already are ignored."""
+
+    begin: int
+    batches: tuple[Batch, ...]
+
+
+class Elected(Message, frozen=True, gc=False):
+    """The controller leads from now on. All committed batches were sent to it before."""
+
+    term: int
+
+
+class Resigned(Message, frozen=True, gc=False):
+    """Another controller leads in this term, or none."""
+
+    term: int
+
+
+class Woken(Message, frozen=True, gc=False):
+    """The time of the newest ``Wake`` has come."""
+
+
+Input = Request | Committed | Learned | Elected | Resigned | Woken
+
+
+# Outputs ----------------------------------------------------------------------------------------------------------
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The answer to an item of a request, or to a whole request: an error, and named values beside it."""
+
+    error: E = E.NONE
+    values: dict[str, Any] = {}
+
+
+class Reply(Message, frozen=True):
+    """The answers to a request, in the order of its items; one for a request without items."""
+
+    to: int
+    id: int
+    answers: tuple[Answer, ...]
+
+
+class Append(Message, frozen=True, gc=False):
+    """A batch for the quorum, at an index of the log."""
+
+    index: int
+    batch: Batch
+
+
+class Wake(Message, frozen=True, gc=False):
+    """``Woken`` is due at this time, in milliseconds. A later ``Wake`` replaces it."""
+
+    at: int
+
+
+class Delete(Message, frozen=True, gc=False):
+    """Delete objects from the object store (OB-05). Nobody answers it."""
+
+    objects: tuple[int, ...]
+
+
+Output = Reply | Append | Wake | Delete

@@ -1,0 +1,128 @@
+"""The layout of the implementation: its imports, its labels, its errors, and the size of its files."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from impl.errors import E
+from impl.rules import ROOT, guards
+
+REPOSITORY = ROOT.parent
+FILES = sorted(ROOT.rglob("*.py"))
+FREE = ("cli",)
+"""Folders that may use the command line of the project."""
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _rows() -> set[str]:
+    """The ids of the rules that the pages of the protocols explain."""
+    files = (REPOSITORY / "models" / "rules").glob("*.toml")
+    sections = [section for path in files for section in tomllib.loads(path.read_text(encoding="utf-8"))["section"]]
+    return {row["id"] for section in sections for row in section.get("rule", ())}
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_the_implementation_does_not_know_its_judge(path: Path) -> None:
+    """Models and code are two readings of the same pages; neither may borrow from the other."""
+    banned = {"holdfast", "models", "spark", "reports"}
+    if path.relative_to(ROOT).parts[0] in FREE:
+        banned -= {"holdfast"}
+    assert not {name for name in _imported(path) if name.partition(".")[0] in banned}
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_a_node_asks_nobody_for_time_or_chance(path: Path) -> None:
+    """A node never sleeps, reads a clock, opens a socket or draws a number."""
+    banned = {"time", "datetime", "random", "secrets", "uuid", "socket", "asyncio", "threading", "os"}
+    if path.relative_to(ROOT).parts[0] not in FREE:
+        assert not _imported(path) & banned
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_a_file_holds_one_idea(path: Path) -> None:
+    """A file has at most 300 lines."""
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_lower_layers_do_not_import_higher_ones() -> None:
+    """Records know nothing, metadata knows records, the controller knows both, scenarios know the controller."""
+    layers = ["impl.errors", "impl.rules", "impl.records", "impl.metadata", "impl.controller", "impl.scenario"]
+
+    def layer(module: str) -> int | None:
+        return next((i for i, name in enumerate(layers) if module == name or module.startswith(name + ".")), None)
+
+    for path in FILES:
+        own = layer("impl." + _name(path).removesuffix(".py").replace("/", "."))
+        if own is not None:
+            higher = {name for name in _imported(path) if (found := layer(name)) is not None and found > own}
+            assert not higher, f"{_name(path)} imports {higher}"
+
+
+def test_every_label_is_a_rule_that_a_page_explains() -> None:
+    """A label is the id of a row of docs/protocol, perhaps with a part. ``guards`` refuses one that is no literal."""
+    wrong = [label for label in guards() if not re.fullmatch(r"[A-Z]{2}-\d\d[a-z]?(\.[a-z_]+)?", label)]
+    assert not wrong
+    missing = sorted({label.partition(".")[0] for label in guards()} - _rows())
+    assert not missing, f"models/rules/*.toml has no row for {', '.join(missing)}"
+
+
+def test_every_error_has_a_code_of_the_tables() -> None:
+    """An answer is one of the codes of streams.md 16 and reassignment.md 11, or it has no code and is named by
+    AutoMQ's exception.
+    """
+    codes = {
+        (int(code), name)
+        for page in ("streams", "reassignment")
+        for code, name in re.findall(
+            r"\b(\d+)\s+`?([A-Z][A-Z_]+)`?", (REPOSITORY / "docs" / "protocol" / f"{page}.md").read_text("utf-8")
+        )
+    }
+    missing = [error.name for error in E if error.name in _answered() and error.value > 0]
+    missing = [name for name in missing if (E[name].value, name) not in codes]
+    assert not missing, f"docs/protocol gives no code for {', '.join(missing)}"
+
+
+def test_every_error_is_answered_somewhere() -> None:
+    """Only these codes of the tables are answered by no operation."""
+    assert {error.name for error in E} - _answered() == UNUSED
+
+
+UNUSED = {
+    *("NOT_LEADER_OR_FOLLOWER", "CLUSTER_AUTHORIZATION_FAILED"),  # brokers answer with them
+    *("REASSIGNMENT_IN_PROGRESS", "STREAM_EXIST"),  # nobody does
+}
+
+
+@cache
+def _answered() -> frozenset[str]:
+    """The names of the errors that stand in the code as ``E.NAME``."""
+    return frozenset(
+        node.attr
+        for path in FILES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "E"
+    )
