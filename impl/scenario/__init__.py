@@ -1,0 +1,1 @@
+"""Scenario files: operations on the controller, in order, each with the expected result."""

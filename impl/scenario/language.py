@@ -1,0 +1,188 @@
+"""Scenario files: from YAML to scenarios. Whatever is outside the language is a MalformedError with file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from impl.controller.view import Profile
+from impl.scenario.matching import TOLERANCE, Fields
+from impl.scenario.operation import Operation
+from impl.scenario.profile import read_profile
+from impl.scenario.reading import MalformedError, Pairs, documents, items, line_of, malformed, pairs, scalar
+from impl.scenario.suggest import unknown
+from impl.scenario.types import Int, ListOf, Number, Struct, Text, may
+from impl.scenario.vocabulary import LATER, OPERATIONS
+
+SCENARIO_KEYS = ("name", "profile", "clock", "absent", "setup", "steps")
+STEP_KEYS = ("op", "expect", "repeat", "each", "tolerance")
+CLOCK = Int(low=0)
+REPEAT = Int(low=1, high=1_000_000)
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One run of an operation: its arguments, and what its result is expected to be.
+
+    ``said``: the arguments as the file gives them.
+    """
+
+    line: int
+    arguments: dict[str, Any]
+    expected: Fields
+    said: dict[str, Any]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A step: an operation with a call for each of its argument maps, all of them ``repeat`` times."""
+
+    file: str
+    line: int
+    op: str
+    calls: tuple[Call, ...]
+    repeat: int = 1
+    tolerance: float = TOLERANCE
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """A scenario. The steps of its setup stand before its own."""
+
+    file: str
+    line: int
+    name: str
+    steps: tuple[Step, ...]
+    profile: Profile = Profile()
+    clock: int = 0
+    absent: frozenset[int] = frozenset()
+
+
+def read_file(path: Path, shown: str | None = None) -> list[Scenario]:
+    """The scenarios of a file. ``shown`` is the file's name in messages."""
+    return _read(path, shown or str(path), ())
+
+
+def read_text(text: str, file: str = "scenario.yaml", folder: Path = Path()) -> list[Scenario]:
+    """The scenarios of a text; ``folder`` is where the files of ``setup`` are."""
+    return _scenarios(text, file, folder, ())
+
+
+def _read(path: Path, file: str, chain: tuple[Path, ...]) -> list[Scenario]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise MalformedError(file, line, "the file is not UTF-8") from error
+    except OSError as error:
+        raise MalformedError(file, 1, f"cannot be read: {error.strerror}") from error
+    return _scenarios(text, file, path.parent, (*chain, path.resolve()))
+
+
+def _scenarios(text: str, file: str, folder: Path, chain: tuple[Path, ...]) -> list[Scenario]:
+    found = documents(text, file)
+    if not found:
+        raise MalformedError(file, 1, "the file holds no scenario")
+    return [_scenario(node, file, place, folder, chain) for place, node in enumerate(found, 1)]
+
+
+def _scenario(node: yaml.Node, file: str, place: int, folder: Path, chain: tuple[Path, ...]) -> Scenario:
+    given = pairs(node, "a scenario")
+    for name, (key, _) in given.items():
+        if name not in SCENARIO_KEYS:
+            malformed(key, unknown("key", name, SCENARIO_KEYS))
+    if "steps" not in given:
+        malformed(node, "steps is missing")
+    steps = [_step(each) for each in items(given["steps"][1], "a list of steps")]
+    if not steps:
+        malformed(given["steps"][0], "a scenario needs at least one step")
+    absent = frozenset(ListOf(Int()).value(given["absent"][1]) if "absent" in given else ())
+    if "setup" in given:
+        before = _setup(given["setup"][1], folder, chain)
+        steps = [step for scenario in before for step in scenario.steps] + steps
+        absent = absent.union(*(scenario.absent for scenario in before))
+    return Scenario(
+        file=file,
+        line=line_of(node),
+        name=Text().value(given["name"][1]) if "name" in given else f"{Path(file).stem} {place}",
+        steps=tuple(steps),
+        profile=read_profile(given["profile"][1] if "profile" in given else None),
+        clock=CLOCK.value(given["clock"][1]) if "clock" in given else 0,
+        absent=absent,
+    )
+
+
+def _setup(node: yaml.Node, folder: Path, chain: tuple[Path, ...]) -> list[Scenario]:
+    name = Text().value(node)
+    path = folder / name
+    if path.resolve() in chain:
+        malformed(node, f"setup: {name} runs itself")
+    if not path.is_file():
+        malformed(node, f"setup: there is no file {path}")
+    return _read(path, str(path), chain)
+
+
+def _step(node: yaml.Node) -> Step:
+    given = pairs(node, "a step")
+    if "op" not in given:
+        malformed(node, "op is missing")
+    operation = _operation(given.pop("op")[1])
+    control = {name: given.pop(name) for name in STEP_KEYS if name in given}
+    if "each" in control:
+        argument_maps = [pairs(each, "a map of arguments") for each in items(control["each"][1], "a list of maps")]
+        nodes = items(control["each"][1], "a list of maps")
+        if not argument_maps:
+            malformed(control["each"][0], "each is empty, so the step would not run")
+    else:
+        argument_maps, nodes = [{}], [node]
+    expected = _expectation(control.get("expect"))
+    calls = []
+    for own, place in zip(argument_maps, nodes, strict=True):
+        both = expected | _expectation(own.pop("expect", None))
+        calls.append(_call(operation, given | own, both, place))
+    return Step(
+        file=node.start_mark.name,
+        line=line_of(node),
+        op=operation.name,
+        calls=tuple(calls),
+        repeat=REPEAT.value(control["repeat"][1]) if "repeat" in control else 1,
+        tolerance=Number().value(control["tolerance"][1]) if "tolerance" in control else TOLERANCE,
+    )
+
+
+def _operation(node: yaml.Node) -> Operation:
+    name = scalar(node, "the name of an operation")
+    for layer, names in LATER.items():
+        if name in names:
+            malformed(node, f"{name} belongs to the {layer} layer: not supported yet")
+    if name not in OPERATIONS:
+        malformed(node, unknown("operation", name, OPERATIONS))
+    return OPERATIONS[name]
+
+
+def _expectation(entry: tuple[yaml.Node, yaml.Node] | None) -> Pairs:
+    return {} if entry is None else pairs(entry[1], "a map of results")
+
+
+def _call(operation: Operation, given: Pairs, expected: Pairs, place: yaml.Node) -> Call:
+    fields = dict(operation.arguments)
+    if operation.variants and "record" in given:
+        fields |= operation.variants[fields["record"].type.value(given["record"][1])]
+    arguments: dict[str, Any] = {}
+    for name, (key, _) in given.items():
+        if name not in fields:
+            malformed(key, unknown(f"argument of {operation.name}", name, fields))
+    for name, field in fields.items():
+        if name in given:
+            arguments[name] = field.type.value(given[name][1])
+        elif field.required:
+            malformed(place, f"{operation.name}: {name} is missing")
+        else:
+            arguments[name] = field.default
+    results = Struct({name: may(each) for name, each in operation.results.items()})
+    patterns = {}
+    for name, (key, each) in expected.items():
+        if name not in results.fields:
+            malformed(key, unknown(f"result of {operation.name}", name, results.fields))
+        patterns[name] = results.fields[name].type.pattern(each)
+    return Call(line_of(place), arguments, Fields(patterns), {name: arguments[name] for name in given})

@@ -1,0 +1,68 @@
+"""What an operation of the language is, and the types of arguments and results that many of them have."""
+
+from __future__ import annotations
+
+import msgspec
+
+from impl.records import KINDS
+from impl.scenario.types import Bool, Choice, Field, Int, ListOf, MapOf, SetOf, Struct, Text, Type, may, need
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """An operation of the language.
+
+    ``about``: one sentence for the reference. ``variants``: further arguments, by the value of the argument ``record``.
+    """
+
+    name: str
+    about: str
+    arguments: dict[str, Field]
+    results: dict[str, Type]
+    variants: dict[str, dict[str, Field]] = {}
+
+    @property
+    def all_arguments(self) -> dict[str, Field]:
+        """The arguments, those of all variants included."""
+        extra = {name: field for each in self.variants.values() for name, field in each.items()}
+        return extra | self.arguments
+
+
+INT = Int()
+BOOL = Bool()
+TEXT = Text()
+COUNT = Int(low=0)
+EPOCH = Int()
+BROKERS = SetOf(INT)
+STATES = ("OPENED", "CLOSED")
+STATE = Choice(STATES, "state")
+OBJECT_STATES = ("PREPARED", "COMMITTED", "MARK_DESTROYED")
+BROKER_STATES = ("active", "fenced", "shutting_down", "gone")
+RUNTIME_STATES = ("UNKNOWN", "CONTROLLED_SHUTDOWN", "FENCED", "ACTIVE")
+CHANGED = ("leader", "isr", "replicas", "adding", "removing", "recovery")
+RECOVERY = Choice(("RECOVERED", "RECOVERING"), "recovery state")
+
+RECORD_KINDS = tuple(
+    dict.fromkeys([*(kind.KIND for kind in KINDS if isinstance(kind.KIND, str)), "PREP", "OBJ+", "OBJX", "EPOCHS"])
+)
+RECORDS = ListOf(Choice(RECORD_KINDS, "kind of record"))
+CHANGES = MapOf(SetOf(Choice(CHANGED, "field")), whole=True)
+
+MUTATES: dict[str, Type] = {"error": TEXT, "records": RECORDS}
+"""What every operation that writes stream metadata answers."""
+
+ASSIGNS: dict[str, Type] = {"error": TEXT, "records": RECORDS, "changes": CHANGES}
+"""What every operation that writes partitions answers."""
+
+NODE = {"node": need(INT), "node_epoch": need(EPOCH)}
+
+
+def struct(**fields: Type) -> Struct:
+    """A map of results, where every field may be left out."""
+    return Struct({name: may(each) for name, each in fields.items()})
+
+
+def given(required: dict[str, Type], **optional: Type) -> Struct:
+    """A map of arguments."""
+    return Struct(
+        {name: need(each) for name, each in required.items()} | {name: may(each, 0) for name, each in optional.items()}
+    )

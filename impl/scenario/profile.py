@@ -1,0 +1,39 @@
+"""The profile of a scenario: which behaviour its controller has."""
+
+from __future__ import annotations
+
+import yaml
+
+from impl.controller.view import Profile
+from impl.scenario.reading import malformed, pairs
+from impl.scenario.types import Choice, Struct, may
+
+VERSIONS = tuple(f"V{number}" for number in range(7))
+
+PROFILE = Struct(
+    {
+        "automq_version": may(Choice(VERSIONS, "version"), "V6"),
+        "cancel": may(Choice(("H", "K"), "profile of cancel"), "H"),
+        "handshake": may(Choice(("G0", "G1"), "handshake"), "G0"),
+        "timer": may(Choice(("epoch", "automq"), "timer"), "epoch"),
+        "balancer": may(Choice(("parity", "safe"), "balancer"), "parity"),
+    },
+    "profile key",
+)
+
+
+def read_profile(node: yaml.Node | None) -> Profile:
+    """The profile that a node describes; without a node, the default."""
+    if node is None:
+        return Profile()
+    given = PROFILE.value(node)
+    if given["balancer"] == "safe":
+        malformed(
+            pairs(node, "a map")["balancer"][0], "balancer: safe belongs to the balancer layer: not supported yet"
+        )
+    return Profile(
+        v6=given["automq_version"] == "V6",
+        cancel=given["cancel"],
+        handshake=given["handshake"],
+        timer=given["timer"],
+    )

@@ -1,0 +1,75 @@
+"""The queries: what the image says of a stream, a node, an object, a partition."""
+
+from __future__ import annotations
+
+from impl.controller import nodes
+from impl.scenario.world import Arguments, Perform, Result, World
+
+
+def _state(world: World, a: Arguments) -> Result:
+    image = world.controller.image
+    row = image.streams.get(a["stream"])
+    if row is None:
+        return {"missing": True}
+    current = image.current_range(a["stream"])
+    ranges = sorted(image.ranges.get(a["stream"], {}).items())
+    return {
+        "missing": False,
+        "state": row.state.name,
+        "epoch": row.epoch,
+        "index": row.range_index,
+        "start": row.start,
+        "end": row.end,
+        "owner": -1 if current is None else current.node,
+        "ranges": [
+            {"index": index, "node": each.node, "epoch": each.epoch, "start": each.start, "end": each.end}
+            for index, each in ranges
+        ],
+    }
+
+
+def _entry(world: World, a: Arguments) -> Result:
+    entry = world.controller.image.entries.get(a["node"], {}).get(a["stream"])
+    return {"none": True} if entry is None else {"none": False, "from": entry.start, "to": entry.to}
+
+
+def _stream_set_objects(world: World, a: Arguments) -> Result:
+    held = world.controller.image.set_objects.get(a["node"], {})
+    rows = sorted(held.items(), key=lambda item: (item[1].order, item[0]))
+    return {
+        "objects": [object_id for object_id, _ in rows],
+        "orders": [row.order for _, row in rows],
+        "data_times": [row.data_time for _, row in rows],
+    }
+
+
+def _stream_objects(world: World, a: Arguments) -> Result:
+    held = world.controller.image.stream_objects.get(a["stream"], {})
+    rows = sorted(held.items(), key=lambda item: (item[1].start, item[0]))
+    return {"objects": [{"object": each, "start": row.start, "end": row.end} for each, row in rows]}
+
+
+def _object(world: World, a: Arguments) -> Result:
+    row = world.controller.image.objects.get(a["id"])
+    return {"missing": True} if row is None else {"missing": False, "state": row.state.name, "size": row.size}
+
+
+def _has_opening(world: World, a: Arguments) -> Result:
+    return {"value": nodes.has_opening(world.controller.image, a["node"])}
+
+
+def _registration(world: World, a: Arguments) -> Result:
+    controller = world.controller
+    state = nodes.runtime_state(controller.image, a["node"], now=controller.now, left=controller.left)
+    return {"missing": False, "state": state} | nodes.registration(controller.view, a["node"], left=controller.left)
+
+
+PERFORM: dict[str, Perform] = {
+    "state": _state,
+    "entry": _entry,
+    "stream_set_objects": _stream_set_objects,
+    "stream_objects": _stream_objects,
+    "object": _object,
+    "has_opening": _has_opening,
+    "registration": _registration,
+}

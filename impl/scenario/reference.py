@@ -1,0 +1,60 @@
+"""The tables of operations in ``docs/scenarios.md``; ``python -m impl.scenario.reference`` writes them there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from impl.scenario.matching import show
+from impl.scenario.operation import Operation
+from impl.scenario.types import Choice, Field, MapOf, SetOf, Type
+from impl.scenario.vocabulary import LATER, LAYERS
+
+PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
+_PLACE = re.compile(r"(<!-- operations: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def filled(page: str) -> str:
+    """The page with the tables of the present vocabulary in their places."""
+    return _PLACE.sub(lambda found: f"{found[1]}{table(found[2])}{found[3]}", page)
+
+
+def table(layer: str) -> str:
+    """The table of a layer; of ``later``: the operations that nothing performs yet."""
+    if layer == "later":
+        rows = [f"| {name} | {', '.join(f'`{op}`' for op in ops)} |" for name, ops in LATER.items()]
+        return "\n".join(["| layer | operations |", "|---|---|", *rows, ""])
+    rows = [_row(operation) for operation in LAYERS[layer]]
+    return "\n".join(["| op | meaning | arguments | result keys |", "|---|---|---|---|", *rows, ""])
+
+
+def _row(operation: Operation) -> str:
+    arguments = ", ".join(_argument(name, field) for name, field in operation.arguments.items())
+    for kind, fields in operation.variants.items():
+        arguments += f"; {kind}: {', '.join(_argument(name, field) for name, field in fields.items())}"
+    results = ", ".join(_result(name, kind) for name, kind in operation.results.items())
+    return f"| `{operation.name}` | {operation.about} | {arguments or 'none'} | {results or 'none'} |"
+
+
+def _argument(name: str, field: Field) -> str:
+    """The name; with ``?`` if it may be left out, with the default if there is one."""
+    words = f" ({_words(field.type)})" if isinstance(field.type, Choice) else ""
+    if field.required:
+        return f"`{name}`{words}"
+    if field.default in (None, ...):
+        return f"`{name}`?{words}"
+    return f"`{name}`={show(field.default)}{words}"
+
+
+def _result(name: str, kind: Type) -> str:
+    if isinstance(kind, MapOf) and kind.whole:
+        return f"`{name}` (whole)"
+    return f"`{name}` (set)" if isinstance(kind, SetOf) else f"`{name}`"
+
+
+def _words(kind: Choice) -> str:
+    return " / ".join(kind.words)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

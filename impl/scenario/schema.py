@@ -1,0 +1,126 @@
+"""The JSON schema of a document of a scenario file, for editors. ``python -m impl.scenario.schema`` writes the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from impl.scenario.language import CLOCK, REPEAT
+from impl.scenario.operation import BOOL, BROKERS, CHANGES, INT, RECORDS, TEXT, Operation
+from impl.scenario.profile import PROFILE
+from impl.scenario.types import Field, Int, ListOf, Number, Schema, Struct, Text, Type, may
+from impl.scenario.vocabulary import OPERATIONS
+
+FILE = Path(__file__).with_name("scenario.schema.json")
+SHARED: dict[str, Type] = {
+    "an integer": INT,
+    "a text": TEXT,
+    "true or false": BOOL,
+    "records": RECORDS,
+    "changes": CHANGES,
+    "brokers": BROKERS,
+}
+"""The types of results that many operations have."""
+
+
+def schema() -> Schema:
+    """The schema. What several operations share stands under ``$defs``, once."""
+    definitions = {name: kind.pattern_schema() for name, kind in SHARED.items()}
+    steps = {name: _step(operation) for name, operation in OPERATIONS.items()}
+    results = {f"{name} result": _results(operation.results) for name, operation in OPERATIONS.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Scenario of the reference implementation",
+        "type": "object",
+        "properties": {
+            "name": Text().schema(),
+            "profile": PROFILE.schema(),
+            "clock": CLOCK.schema(),
+            "absent": ListOf(Int()).schema(),
+            "setup": Text().schema(),
+            "steps": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "properties": {"op": {"enum": list(OPERATIONS)}},
+                    "required": ["op"],
+                    "allOf": [
+                        {"if": {"properties": {"op": {"const": name}}, "required": ["op"]}, "then": _reference(name)}
+                        for name in OPERATIONS
+                    ],
+                },
+            },
+        },
+        "required": ["steps"],
+        "additionalProperties": False,
+        "$defs": {
+            **_shared(steps, definitions),
+            **_shared(results, definitions),
+            **{name: _shared(each, definitions, within=name) for name, each in definitions.items()},
+        },
+    }
+
+
+def text() -> str:
+    """The schema as a file holds it."""
+    return json.dumps(schema(), indent=1) + "\n"
+
+
+def _reference(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{quote(name)}"}
+
+
+def _shared(value: Any, definitions: dict[str, Schema], within: str = "") -> Any:
+    """The value with references in the places of shared definitions; ``within``: the one that it defines."""
+    for name, definition in definitions.items():
+        if value == definition and name != within:
+            return _reference(name)
+    if isinstance(value, dict):
+        return {key: _shared(each, definitions) for key, each in value.items()}
+    return [_shared(each, definitions) for each in value] if isinstance(value, list) else value
+
+
+def _step(operation: Operation) -> Schema:
+    """A step. Its required arguments stand in it, or in the maps of ``each``."""
+    if not operation.variants:
+        return _variant(operation, operation.arguments, {})
+    kinds = [
+        _variant(operation, operation.arguments | fields, {"record": {"const": kind}})
+        for kind, fields in operation.variants.items()
+    ]
+    return {"oneOf": kinds}
+
+
+def _variant(operation: Operation, arguments: dict[str, Field], fixed: Schema) -> Schema:
+    values = {name: field.type.schema() for name, field in arguments.items()} | fixed
+    expected = _reference(f"{operation.name} result")
+    argument_map = {"type": "object", "properties": values | {"expect": expected}, "additionalProperties": False}
+    step: Schema = {
+        "description": operation.about,
+        "type": "object",
+        "properties": {
+            "op": {"const": operation.name},
+            **values,
+            "expect": expected,
+            "repeat": REPEAT.schema(),
+            "tolerance": Number().schema(),
+            "each": {"type": "array", "minItems": 1, "items": argument_map},
+        },
+        "required": ["op", *fixed],
+        "additionalProperties": False,
+    }
+    required = [name for name, field in arguments.items() if field.required]
+    if required:
+        step["anyOf"] = [{"required": required}, {"required": ["each"]}]
+    return step
+
+
+def _results(results: dict[str, Type]) -> Schema:
+    return Struct({name: may(each) for name, each in results.items()}).own_pattern_schema()
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), encoding="utf-8")

@@ -1,0 +1,87 @@
+"""The world of a scenario: one controller, and what the language does around it in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from impl.controller.node import Controller
+from impl.controller.view import Outcome, View
+from impl.records import AssignedS3ObjectId, ObjectState, PartitionChange, Record, S3Object
+from impl.scenario.language import Scenario
+
+Arguments = dict[str, Any]
+Result = dict[str, Any]
+Perform = Callable[["World", Arguments], Result]
+"""Runs an operation with its arguments, and returns its result."""
+
+SILENT_TTL_MS = 3_600_000
+"""How long an object that is prepared in silence stays prepared."""
+
+CHANGED = {
+    "leader": "leader",
+    "isr": "isr",
+    "replicas": "replicas",
+    "adding": "adding_replicas",
+    "removing": "removing_replicas",
+    "recovery": "leader_recovery_state",
+}
+"""The fields of a change record, by their names in the language."""
+
+
+class World:
+    """A controller with the profile and the clock of a scenario."""
+
+    def __init__(self, scenario: Scenario, as_built: frozenset[str] = frozenset()) -> None:
+        profile = replace(scenario.profile, as_built=as_built)
+        self.controller = Controller(profile, scenario.clock)
+        self._absent = scenario.absent
+        self._prepared: set[int] = set()
+
+    def run(self, operation: Callable[[View], Outcome], **refused: Any) -> Result:
+        """Run an operation of the controller. ``refused``: results that a refusal leaves out, with their values."""
+        return self.answer(self.controller.execute(operation), **refused)
+
+    def answer(self, outcome: Outcome, **refused: Any) -> Result:
+        """The result of an operation; ``refused`` as in ``run``."""
+        return {"error": outcome.error.name, **refused, **outcome.values, **written(outcome.records)}
+
+    def prepared(self, first: int, count: int) -> None:
+        """Note that object ids were given out by the scenario itself."""
+        self._prepared.update(range(first, first + count))
+
+    def prepare_silently(self, ids: list[int]) -> None:
+        """Prepare the ids that never were prepared, without those that the scenario wants absent."""
+        now = self.controller.now
+        for object_id in sorted(set(ids) - self._prepared - self._absent - {-1}):
+            records: list[Record] = [S3Object(object_id, 0, ObjectState.PREPARED, now + SILENT_TTL_MS)]
+            if object_id > self.controller.image.ids["object"]:
+                records.insert(0, AssignedS3ObjectId(object_id))
+            self.replay(*records)
+            self._prepared.add(object_id)
+
+    def memory(self) -> dict[str, str]:
+        """The controller's memory beside the image, as text, by the rule about its loss."""
+        controller = self.controller
+        timers = "EL-06" if controller.profile.timer == "automq" else "EL-12"
+        return {
+            "OB-05": repr(vars(controller.object_clock)),
+            "ND-30": repr(controller.left),
+            timers: repr(vars(controller.timers)),
+        }
+
+    def replay(self, *records: Record) -> None:
+        """Append records as one batch; nothing is checked."""
+        self.controller.execute(lambda _: Outcome(records))
+
+
+def written(records: tuple[Record, ...]) -> Result:
+    """The kinds of the records, and the fields that change records write, by partition."""
+    changes: dict[str, set[str]] = {}
+    for record in records:
+        if isinstance(record, PartitionChange):
+            fields = {name for name, field in CHANGED.items() if getattr(record, field) is not None}
+            changes.setdefault(f"{record.topic}-{record.partition}", set()).update(fields)
+    return {"records": [record.KIND for record in records], "changes": changes}
