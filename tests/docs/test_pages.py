@@ -23,6 +23,7 @@ PAGES = (
     "docs/ci.md",
     "docs/campaign.md",
     "docs/campaign-report.md",
+    "docs/scenarios.md",
     "docs/spark.md",
     "docs/spark-search.md",
     "docs/guards.md",

@@ -1,0 +1,14 @@
+"""``holdfast scenario``: scenario files for the reference implementation. Its verbs are loaded when they are called."""
+
+from __future__ import annotations
+
+from cyclopts import App
+
+HELP = """Run scenario files: operations on the reference implementation's controller, each with its expected result.
+
+Start with `holdfast scenario new mine` and `holdfast scenario run mine.yaml`."""
+
+scenario = App(name="scenario", help=HELP, help_format="plaintext")
+scenario.command("impl.cli.scenario_run:run", name="run", help="Run scenario files, or folders of them.")
+scenario.command("impl.cli.scenario_write:new", name="new", help="Write a first scenario file, with comments.")
+scenario.command("impl.cli.scenario_write:schema", name="schema", help="Print the JSON schema of scenario files.")

@@ -1,0 +1,172 @@
+"""``holdfast scenario run``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from holdfast.check.record import Case, Moment, Record, fingerprint
+from holdfast.cli.output import note, say
+from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.ir.errors import Place, UsageError
+from impl.rules import without as without_rules
+from impl.scenario.failovers import run_with_failovers
+from impl.scenario.language import Scenario, read_file
+from impl.scenario.reading import MalformedError
+from impl.scenario.replay import check_replay
+from impl.scenario.report import failure_lines, said, summary, text, title, to_json
+from impl.scenario.runner import Verdict
+from impl.scenario.runner import run as run_scenario
+from impl.scenario.suggest import unknown
+from impl.scenario.switches import switches
+
+PASSED, FAILED = 0, 12
+Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
+Switch = Annotated[bool, Parameter(negative="")]
+
+
+def run(
+    *files: str,
+    replay: Switch = False,
+    failover_at: str | None = None,
+    without: Names = (),
+    switch: Names = (),
+    json: Switch = False,
+    reports: Reports = NO_REPORTS,
+) -> int:
+    """Run scenario files, or all of a folder, and say for each scenario whether its results are as expected.
+
+    Parameters
+    ----------
+    files
+        Scenario files, and folders whose *.yaml and *.yml files are run.
+    replay
+        Rebuild the metadata image from the log and from a snapshot after each step, and compare them.
+    failover_at
+        Run each scenario again with a change of controller before a step: its number, or all.
+    without
+        Switch a rule of the implementation off, by its label. May be repeated.
+    switch
+        Build a suspicious spot in as AutoMQ has it, such as AM-07. May be repeated.
+    json
+        Print one line of JSON a scenario.
+    reports
+        Reports for other tools.
+    """
+    scenarios = _read(files)
+    at = _failover_steps(failover_at)
+    if replay and failover_at is not None:
+        raise UsageError("--replay and --failover-at are two kinds of runs; give one of them")
+    as_built = _switches(switch)
+    reports.prepare(json=json)
+    verdicts = []
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(without_rules(*without))
+        except ValueError as error:
+            raise UsageError(f"--without: {error}") from error
+        for scenario in scenarios:
+            if failover_at is not None:
+                verdict = run_with_failovers(scenario, as_built, at=at)
+            else:
+                verdict = run_scenario(scenario, as_built, after=check_replay if replay else None)
+            say(to_json(verdict) if json else text(verdict))
+            verdicts.append(verdict)
+    (note if json else say)(summary(verdicts))
+    changes = (*(f"-{label}" for label in without), *(f"+{name}" for name in switch))
+    options = [*(f"--without={label}" for label in without), *(f"--switch={name}" for name in switch)]
+    reports.give(_records(verdicts, changes, options))
+    return FAILED if any(verdict.failure for verdict in verdicts) else PASSED
+
+
+def _read(files: Sequence[str]) -> list[Scenario]:
+    """The scenarios of all files. Nothing runs if one of them is malformed."""
+    if not files:
+        raise UsageError("name scenario files, or folders that hold some")
+    try:
+        return [scenario for name in files for path in _paths(name) for scenario in read_file(path, str(path))]
+    except MalformedError as error:
+        raise UsageError(str(error)) from error
+
+
+def _paths(name: str) -> list[Path]:
+    path = Path(name)
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*") if each.suffix in (".yaml", ".yml") and each.is_file())
+        if not found:
+            raise UsageError(f"{name}: the folder holds no scenario files (*.yaml)")
+        return found
+    if not path.exists():
+        raise UsageError(f"{name}: there is no such file")
+    return [path]
+
+
+def _failover_steps(given: str | None) -> tuple[int, ...] | None:
+    """The steps before which the controller changes; None for all of them."""
+    if given is None or given == "all":
+        return None
+    if not given.isdecimal() or int(given) == 0:
+        raise UsageError(f"--failover-at {given}: give the number of a step, from 1, or all")
+    return (int(given),)
+
+
+def _switches(names: Sequence[str]) -> frozenset[str]:
+    for name in names:
+        if name not in switches():
+            raise UsageError(f"--switch: {unknown('switch', name, switches())}")
+    return frozenset(names)
+
+
+def _records(verdicts: Sequence[Verdict], changes: tuple[str, ...], options: list[str]) -> list[Record]:
+    """One record for each file, with a case for each scenario. ``options``: those of the command that runs it again."""
+    by_file: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_file.setdefault(verdict.scenario.file, []).append(verdict)
+    return [_record(file, found, changes, options) for file, found in by_file.items()]
+
+
+def _record(file: str, verdicts: list[Verdict], changes: tuple[str, ...], options: list[str]) -> Record:
+    failed = sum(verdict.failure is not None for verdict in verdicts)
+    return Record(
+        engine="scenario run",
+        model=file,
+        scope="",
+        changes=changes,
+        verdict="violated" if failed else "holds",
+        exit_code=FAILED if failed else PASSED,
+        cases=tuple(_case(verdict, options) for verdict in verdicts),
+        figures=(("scenarios", str(len(verdicts))), ("failed", str(failed))),
+    )
+
+
+def _case(verdict: Verdict, options: list[str]) -> Case:
+    scenario, failure = verdict.scenario, verdict.failure
+    at = Place(scenario.file, scenario.line)
+    if failure is None:
+        steps = f"{len(scenario.steps)} steps as expected"
+        return Case(name=scenario.name, kind="scenario", sentence=scenario.name, at=at, status="passed", message=steps)
+    moments = [
+        Moment("controller", f"{number}. {said(step, step.calls[0])}", Place(step.file, step.line))
+        for number, step in enumerate(scenario.steps[: failure.number], 1)
+    ]
+    first = failure.differences[0] if failure.differences else None
+    why = failure.reason if first is None else f"{first.path} is {first.actual}, expected {first.expected}"
+    return Case(
+        name=scenario.name,
+        kind="scenario",
+        sentence=scenario.name,
+        at=Place(failure.step.file, failure.call.line),
+        status="failed",
+        message=f"{title(failure)}: {why}",
+        text="\n".join(failure_lines(failure)),
+        replay=shlex.join(["holdfast", "scenario", "run", scenario.file, *options]),
+        fingerprint=fingerprint(
+            "scenario", scenario.file, scenario.name, str(failure.number), first.path if first else ""
+        ),
+        flow=tuple(moments),
+    )
