@@ -1,0 +1,42 @@
+"""Every rule of the implementation decides something in the scenarios: without it, one of them fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.rules import guards, without
+from impl.scenario.language import read_file
+from impl.scenario.runner import run
+from tests.docs.fences import ROOT
+
+_FAILOVER = "the language has no operation for the scan of failovers"
+_LOG = "the language runs one operation after the other, each committed at once"
+EXCEPTIONS = {
+    **dict.fromkeys(("EX-01", "EX-02", "EX-03", "EX-04"), _LOG),
+    **dict.fromkeys(("FO-01.age", "FO-01.fenced", "FO-01.opening", "FO-01.registered"), _FAILOVER),
+    **dict.fromkeys(("FO-02", "FO-03.candidate", "FO-03.epoch", "FO-03.target"), _FAILOVER),
+    "CA-04": "without the rule, CA-22 gives the same answer",
+    "CS-04.destroyed": "without the rule, CS-04.foreign gives the same answer",
+    "EL-12.tag": "a change of the leader or its epoch disarms the timer already (EL-13)",
+    "OB-02.redundant": "commits ask before whether the object is committed (CS-03, CS-07, CO-04)",
+    "OB-03.deep": "the language shows no attributes of objects",
+    "OB-03.keep": "compact_stream names no operations for its sources",
+    "RA-08.cap": "50 001 partitions in one request",
+    "RA-47.recovery": "isr has no argument for the recovery state",
+    "ST-16.back": "a consequence of a request to the node, not of the operation",
+    "ST-17.tags": "open has no tags in the language",
+}
+"""Labels that no scenario can see, each with its reason."""
+
+
+@pytest.mark.slow
+def test_every_rule_has_a_scenario_that_needs_it() -> None:
+    """With a rule switched off a scenario fails, except for the rules that the language cannot reach."""
+    scenarios = [each for path in sorted((ROOT / "tests" / "scenarios").rglob("*.yaml")) for each in read_file(path)]
+    blunt = []
+    for label in guards():
+        with without(label):
+            if all(run(scenario).failure is None for scenario in scenarios):
+                blunt.append(label)
+
+    assert sorted(blunt) == sorted(EXCEPTIONS)
