@@ -49,7 +49,15 @@ CODES = """Exit codes:
     2  a wrong argument or file
     1  an outcome other than the pinned one, engines that disagree, or a fault of holdfast"""
 
-EXTRAS = {"boto3": "s3", "jinja2": "spark", "pandas": "spark", "pyarrow": "spark", "pyspark": "spark"}
+EXTRAS = {
+    "boto3": "s3",
+    "jinja2": "spark",
+    "msgspec": "impl",
+    "pandas": "spark",
+    "pyarrow": "spark",
+    "pyspark": "spark",
+    "yaml": "impl",
+}
 """What brings the libraries that some commands of other packages need."""
 
 app = App(

@@ -20,7 +20,7 @@ Switch = Annotated[bool, Parameter(negative="")]
 
 
 def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
-    """Say what a rule id means, which models and actions hold it, and what shows that it is needed.
+    """Say what a rule id means, which models, actions and code hold it, and what shows that it is needed.
 
     Parameters
     ----------
@@ -46,7 +46,10 @@ def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
         say(legend(" ".join(book.entries), book))
         return 0
     facts = Facts(folder, book)
-    answers = [Answer(asked, entry, *facts.of(entry.row.id)).of_its_part() for asked, entry in entries.items()]
+    answers = [
+        Answer(asked, entry, *facts.of(entry.row.id), facts.code.get(entry.row.id, ())).of_its_part()
+        for asked, entry in entries.items()
+    ]
     if json:
         for answer in answers:
             say(json_format.dumps(to_json(answer)))

@@ -102,6 +102,41 @@ def test_without_an_id_all_are_listed(counting: Path, holdfast: Run) -> None:
     )
 
 
+CODE = """
+def count(view, limit):
+    require(view.count < limit, "CT-01.soft", E.LIMIT)
+    if rule("CT-10"):
+        return [rule("CT-01", step > 0) for step in view.steps]
+
+
+STEP = rule("CT-10", True)
+require(limit, "CT-01 or so", E.LIMIT), require(limit, label, E.LIMIT), rule(), other("CT-01")
+"""
+
+
+def test_the_guards_of_the_implementation_stand_behind_those_of_the_models(counting: Path, holdfast: Run) -> None:
+    """File, line and function of each; the code is read, never run, and a file that cannot be read has none."""
+    (counting / "impl" / "parts").mkdir(parents=True)
+    (counting / "impl" / "parts" / "counts.py").write_text(CODE)
+    (counting / "impl" / "broken.py").write_text("def (")
+    ran = holdfast("rule", "CT-01", "CT-10")
+    first, second = ran.out.split("\n\nCT-10  ")
+    place = "impl/parts/counts.py"
+    soft, hard = f"CT-01.soft  {place}:3  count", f"CT-01  {place}:5  count"
+    assert first.partition("in the implementation\n")[2].splitlines()[:2] == [f"  {soft}", f"  {hard}"]
+    assert f"in the implementation\n  CT-10  {place}:4  count\n  CT-10  {place}:8\n" in second + "\n"
+    assert hard not in holdfast("rule", "CT-01.soft").out
+    (found,) = json.loads(holdfast("rule", "CT-01.soft", "--json").out)["code"]
+    assert found == {"label": "CT-01.soft", "file": place, "line": 3, "function": "count"}
+
+
+def test_without_an_implementation_the_models_are_all(counting: Path, holdfast: Run) -> None:
+    """A project may have models alone."""
+    del counting
+    ran = holdfast("rule", "CT-01")
+    assert (ran.code, "in the implementation" in ran.out) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

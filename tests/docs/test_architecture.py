@@ -121,7 +121,7 @@ def rows(page: str, header: str) -> Iterator[list[str]]:
 
 def full_name(name: str) -> str:
     """A package as the test of imports calls it: the page leaves out ``holdfast.``."""
-    return name if name.partition(".")[0] in ("models", "reports", "spark") else f"holdfast.{name}"
+    return name if name.partition(".")[0] in ("impl", "models", "reports", "spark") else f"holdfast.{name}"
 
 
 def import_rule(page: str) -> dict[str, set[str]]:

@@ -9,6 +9,7 @@ import attrs
 
 from holdfast.check.mutate.guards import RESULTS, read_results
 from holdfast.check.rules.book import Book
+from holdfast.check.rules.code import IMPLEMENTATION, CodeGuard, guards_in
 from holdfast.check.rules.evidence import (
     FINDINGS,
     Evidence,
@@ -34,6 +35,12 @@ class Facts:
         """Who holds a rule, and what shows that it is needed."""
         evidence = evidence_of(rule, self._removals, self.book.tables, self._findings)
         return self._holders.get(rule, Holders()), evidence
+
+    @cached_property
+    def code(self) -> dict[str, tuple[CodeGuard, ...]]:
+        """The guards of the implementation beside the models, by rule; none if there is no implementation."""
+        root = self.folder.resolve().parent
+        return guards_in(root / IMPLEMENTATION, root)
 
     @cached_property
     def _holders(self) -> dict[str, Holders]:

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from holdfast.check.rules.book import Book, Entry
+from holdfast.check.rules.code import CodeGuard
 from holdfast.check.rules.evidence import Evidence
 from holdfast.check.rules.holders import Holders
 
@@ -24,6 +25,7 @@ class Answer:
     entry: Entry
     holders: Holders
     evidence: Evidence
+    code: tuple[CodeGuard, ...] = ()
 
     def of_its_part(self) -> Answer:
         """The same, without what belongs to other parts; the whole answer where a whole rule was asked for."""
@@ -35,11 +37,15 @@ class Answer:
             self,
             holders=attrs.evolve(self.holders, sites=sites),
             evidence=attrs.evolve(self.evidence, removals=removals),
+            code=tuple(guard for guard in self.code if guard.label == self.asked),
         )
 
 
 def render_rule(answer: Answer) -> str:
-    """The row of a rule, who holds it, what its removal shows, its guards and its findings."""
+    """The row of a rule, who holds it, what its removal shows, its guards and its findings.
+
+    The implementation's guards follow the models'.
+    """
     row, section, evidence = answer.entry.row, answer.entry.section, answer.evidence
     part = answer.asked.partition(".")[2]
     lines = [f"{answer.asked}  ({answer.entry.page} {section.number}, {section.title})", *_wrap(row.text)]
@@ -47,6 +53,7 @@ def render_rule(answer: Answer) -> str:
         if part in ("", name):
             lines += _wrap(f".{name}  {text}")
     lines += _block("in the models", _holders(answer.holders))
+    lines += _block("in the implementation", _in_code(answer.code))
     lines += _block("without it", _removals(evidence))
     lines += _block("guards", (f"{guard.id}  {guard.guard}: {guard.protects}" for guard in evidence.guards))
     lines += _block("findings", (f"docs/findings/{each.file}  {each.title}" for each in evidence.findings))
@@ -81,6 +88,7 @@ def to_json(answer: Answer) -> dict[str, Any]:
             for site in holders.sites
         ],
         "properties": [attrs.asdict(claim) for claim in holders.claims],
+        "code": [attrs.asdict(guard) for guard in answer.code],
         "removals": [
             {"model": each.model, "mutant": each.mutant, "way": each.way, "command": plain(each.command)}
             for each in evidence.removals
@@ -109,6 +117,11 @@ def _holders(holders: Holders) -> Iterator[str]:
     for claim in holders.claims:
         kind = claim.kind.replace("_", " ")
         yield f"{kind} {claim.name}  {claim.file}:{claim.line}  ({', '.join(claim.models)})"
+
+
+def _in_code(guards: tuple[CodeGuard, ...]) -> Iterator[str]:
+    for guard in guards:
+        yield f"{guard.label}  {guard.file}:{guard.line}  {guard.function}".rstrip()
 
 
 def _removals(evidence: Evidence) -> Iterator[str]:
