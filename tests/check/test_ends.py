@@ -1,4 +1,4 @@
-"""Where runs end: a state without a step is a deadlock, unless a final state was declared that it is."""
+"""Where runs end: a state without a step is a deadlock, unless it was declared final; and which states are new."""
 
 from __future__ import annotations
 
@@ -26,6 +26,27 @@ def went_left(self) -> bool:
     return self.left
 """
 
+BACK = """
+left: bool
+right: bool
+tiny = Scope({})
+@init
+def begin(self) -> None:
+    self.left = True
+    self.right = False
+@action
+def turn(self) -> None:
+    require(self.left, "FK-01")
+    self.left = False
+    self.right = True
+@action
+def turn_back(self) -> None:
+    require(self.right, "FK-02")
+    self.left = True
+    self.right = False
+"""
+"""A model that returns to its initial state, whose bits are not all zero."""
+
 BOTH = """
 @final
 def went_right(self) -> bool:
@@ -43,6 +64,13 @@ def ends(compiled: Compiled, source: str) -> list[tuple[str, int]]:
 def test_an_end_that_is_no_final_state_is_a_deadlock(compiled: Compiled) -> None:
     """The right end, where no step is possible."""
     assert ends(compiled, FORK) == [("deadlock", 1)]
+
+
+def test_a_run_that_comes_back_finds_nothing_new(compiled: Compiled) -> None:
+    """The initial state is known to the kernel, too: a step back to it is no new state."""
+    system = compiled(BACK)
+    found = search(system, system.scopes["tiny"], engine="kernel")
+    assert (found.verdict, found.figures.distinct, found.figures.depth) == ("exhausted", 2, 1)
 
 
 def test_one_final_state_of_several_is_enough(compiled: Compiled) -> None:

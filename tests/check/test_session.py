@@ -271,6 +271,20 @@ def test_watches(session: Session) -> None:
     assert [session.watched(each) for each in session.watches] == [(None, "n1", "n1")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "all(opened[s] for s in Stream) or any(not opened[s] for s in Stream)",
+        "min(0, 1) == 0 and max(0, 1) == 1",
+        "sum(1 for s in Stream if opened[s]) + sum(1 for s in Stream if not opened[s]) == 1",
+        "abs(-1) == 1",
+    ],
+)
+def test_an_expression_may_use_what_the_language_has(session: Session, text: str) -> None:
+    """Its functions are known by their names, as in a model."""
+    assert session.value(session.condition(text), session.step) is True
+
+
 def test_along_the_run(session: Session) -> None:
     """Seeking goes to the next state of this run where the condition holds, not to the one it stands at."""
     condition = session.condition("epoch[s1] > 0")

@@ -113,6 +113,13 @@ def test_each_kill_has_a_run(holdfast: Run) -> None:
     assert "asked_first" in again.out
 
 
+def test_what_starves_has_a_run_too(holdfast: Run) -> None:
+    """Of a mutant that loses liveness alone, the folder has the run on which something is owed for ever."""
+    holdfast("mutate", "lock.py", "--itf", "runs", "--only", "LS-06")
+    kept = json.loads(Path("runs/lock-LS-06.itf.json").read_text())
+    assert kept["loop"] >= 0
+
+
 def test_a_model_that_does_not_hold_says_nothing_of_mutants(holdfast: Run) -> None:
     """Its violation is shown, with the code of a check."""
     Path("bad.py").write_text(Path("lock.py").read_text().replace("require(self.greedy or", "require(True or"))

@@ -11,6 +11,7 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.check.mutate.proving import judged
 from holdfast.check.proof import asking
 from holdfast.check.proof.asking import Askers
+from holdfast.check.proof.prove import _slowest
 from holdfast.check.proof.prover import Limits, Prover, Standing
 from holdfast.ir.system import System
 from holdfast.lower.smt.logic import Logic
@@ -61,6 +62,12 @@ def test_what_no_quick_question_decides_is_asked_for_longer(lock: System, monkey
     prover.decide(second, names)
     assert allowed == [3.0, 7.0, 3.0, 7.0]
     assert (first.answer.verdict, second.answer.verdict) == ("unsat", "unknown")
+
+
+def test_the_slowest_questions_come_first() -> None:
+    """Each once, with the longest that it took; of equal ones the first by name."""
+    asked = [("a", 1.0), ("b", 3.0), ("a", 2.0), ("c", 3.0)]
+    assert _slowest(asked) == (("b", 3.0), ("c", 3.0), ("a", 2.0))
 
 
 def test_all_answers_are_counted(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from holdfast.check.proof import asking
 from holdfast.check.proof.prove import prove
 from holdfast.check.proof.result import Checked, ProofResult, PropertyProof, proof_to_json
 from holdfast.check.proof.text import render_proof
-from holdfast.check.proof.unroll import unroll
-from holdfast.check.records.proof import _possible
+from holdfast.check.proof.unroll import DepthResult, DepthVerdict, unroll
+from holdfast.check.records.proof import _possible, depth_record
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
@@ -230,6 +230,23 @@ def test_what_must_be_possible_is_reported_at_its_line(compiled: Compiled) -> No
     places = [_possible(system, Checked(claim, None, "it is not")).at for claim in claims]
     one_inside = next(prop for prop in system.properties if prop.name == "one_inside")
     assert places == [system.action("enter").at, one_inside.at, system.init.at]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "message"),
+    [
+        ("none_within", "passed", "not violated within 3 steps, for any sizes"),
+        ("unknown", "unanswered", "no answer at depth 3: it took too long"),
+    ],
+)
+def test_a_depth_is_reported_of_each_property(
+    compiled: Compiled, verdict: DepthVerdict, status: str, message: str
+) -> None:
+    """Passed or left open, with the depth; no property is left out."""
+    result = DepthResult("Written", verdict, 3, 7, reason="it took too long")
+    record = depth_record(compiled(LOCK), "lock.py", result, None)
+    assert [case.name for case in record.cases] == ["one_inside"]
+    assert {(case.status, case.message) for case in record.cases} == {(status, message)}
 
 
 def test_a_property_whose_premise_is_impossible_says_nothing(compiled: Compiled) -> None:

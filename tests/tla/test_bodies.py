@@ -1,0 +1,92 @@
+"""What a body becomes in TLA+ where its branches name different things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+from holdfast.lower.tla.files import Specification
+
+ONE_SIDE = """\
+from holdfast.lang import *
+class Node(Sort): ...
+class OneSide(Model):
+    here: Node | None
+    there: Node | None
+    tiny = Scope({Node: 2})
+    @init
+    def begin(self, n: Node) -> None:
+        self.here = n
+        self.there = None
+    @action
+    def move(self) -> None:
+        if self.there is None:
+            kept = self.here
+            self.there = kept
+        else:
+            self.here = None
+    @invariant
+    def moved(self) -> bool:
+        return self.here is not None or self.there is not None
+"""
+"""A local that one branch alone has."""
+
+
+def test_a_local_of_one_branch_is_none_of_the_other(tmp_path: Path) -> None:
+    """The module says what each branch writes, and that the other variable stays."""
+    path = tmp_path / "one_side.py"
+    path.write_text(ONE_SIDE)
+    system = compile_model(load_model(str(path)))
+    text = Specification.of(system, system.scope("tiny"), "one_side.py").files["one_side.tla"]
+    branches = text.partition("Move ==\n")[2].partition("\n\n")[0]
+    assert (
+        branches
+        == """\
+    IF there = Nil
+    THEN LET kept == here
+         IN  /\\ there' = kept
+             /\\ UNCHANGED here
+    ELSE /\\ here' = Nil
+         /\\ UNCHANGED there"""
+    )
+
+
+ONE_START = """\
+from holdfast.lang import *
+class Node(Sort): ...
+class OneStart(Model):
+    up: Rel[Node]
+    lit: bool
+    tiny = Scope({Node: 2})
+    @init
+    def begin(self, bright: bool) -> None:
+        if bright:
+            self.up.fill(True)
+            self.lit = True
+        self.up.fill(False)
+        self.lit = False
+    @action
+    def rise(self, n: Node) -> None:
+        self.up[n] = True
+        self.lit = True
+    @invariant
+    def shown(self) -> bool:
+        return self.lit or not any(self.up[n] for n in Node)
+"""
+"""What one branch of the initial condition writes is written again behind it."""
+
+
+def test_what_is_written_again_starts_as_the_last_write_says(tmp_path: Path) -> None:
+    """A map and a plain field; what the branch wrote is not seen."""
+    path = tmp_path / "one_start.py"
+    path.write_text(ONE_START)
+    system = compile_model(load_model(str(path)))
+    text = Specification.of(system, system.scope("tiny"), "one_start.py").files["one_start.tla"]
+    assert (
+        text.partition("Init ==\n")[2].partition("\n\n")[0]
+        == """\
+    \\E bright \\in BOOLEAN :
+        /\\ up = [n \\in Node |-> FALSE]
+        /\\ lit = FALSE"""
+    )
