@@ -85,16 +85,18 @@ def test_ctrl_c_is_not_sparks(cluster: Cluster) -> None:
 def test_ctrl_c_is_heard_while_a_job_is_under_way() -> None:
     """Also where another thread receives it, so that nothing breaks the wait for the result off."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    interrupted = threading.Event()
+    waiting, interrupted = threading.Event(), threading.Event()
 
     def work() -> pa.Table:
+        assert waiting.wait(PATIENCE)
         signal.raise_signal(signal.SIGINT)
         assert interrupted.wait(PATIENCE)
         return UNITS
 
     with ThreadPoolExecutor(1) as pool:
         job = Job(pool.submit(work), lambda: None)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the signal may come as soon as it is asked for
+            waiting.set()
             job.result()
         interrupted.set()
         assert job.result() is UNITS

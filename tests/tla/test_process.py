@@ -179,15 +179,17 @@ def ctrl_c() -> Iterator[None]:
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_heard_while_a_thread_waits_for_java() -> None:
     """Also where it came just before the wait began, or reached another thread: then nothing breaks the wait off."""
-    interrupted = threading.Event()
+    waiting, interrupted = threading.Event(), threading.Event()
 
     def run() -> bool:
+        assert waiting.wait(LIMIT)
         signal.raise_signal(signal.SIGINT)
         return interrupted.wait(LIMIT)
 
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(run)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the signal may come as soon as it is asked for
+            waiting.set()
             result_of(future)
         interrupted.set()
         assert future.result()
