@@ -23,7 +23,7 @@ from impl.scenario.report import failure_lines, said, summary, text, title, to_j
 from impl.scenario.runner import Verdict
 from impl.scenario.runner import run as run_scenario
 from impl.scenario.suggest import unknown
-from impl.scenario.switches import switches
+from impl.scenario.switches import ALWAYS, switches
 
 PASSED, FAILED = 0, 12
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
@@ -116,10 +116,13 @@ def _failover_steps(given: str | None) -> tuple[int, ...] | None:
 
 
 def _switches(names: Sequence[str]) -> frozenset[str]:
+    known = sorted({*switches(), *ALWAYS})
     for name in names:
-        if name not in switches():
-            raise UsageError(f"--switch: {unknown('switch', name, switches())}")
-    return frozenset(names)
+        if name not in known:
+            raise UsageError(f"--switch: {unknown('switch', name, known)}")
+        if name in ALWAYS:
+            note(f"holdfast: --switch {name} changes nothing: {ALWAYS[name]}, with every profile")
+    return frozenset(names) - ALWAYS.keys()
 
 
 def _records(verdicts: Sequence[Verdict], changes: tuple[str, ...], options: list[str]) -> list[Record]:

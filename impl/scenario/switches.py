@@ -7,6 +7,16 @@ from functools import cache
 
 from impl.rules import ROOT
 
+ALWAYS = {
+    "AM-04": "a larger node epoch passes (CK-01), and only ND-01 stores it",
+    "AM-05": "items of one request are judged on the state before it (EX-05)",
+    "AM-06": "a commit is judged range by range (CS-20 to CS-29)",
+    "AM-11": "a close looks at no failover flag (ST-31), and a delete at nothing (ST-51)",
+    "AM-19": "an equal epoch overwrites the failover flag (ND-01)",
+    "AM-20": "an equal epoch opens a CLOSED stream again (ST-24); a broker has to prevent the rest",
+}
+"""The spots that the controller's tables have as built, with the row. Their switches change nothing."""
+
 
 @cache
 def switches() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from holdfast.cli.app import main
+from impl.scenario.switches import ALWAYS, switches
 
 MALFORMED = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
 GOOD = "name: good\nsteps:\n  - {op: openings, node: 0, node_epoch: 1, expect: {error: NONE, streams: []}}\n"
@@ -131,6 +132,15 @@ def test_replay_and_failovers(capsys: Captured) -> None:
         "ok    owner.yaml:1: the owner (4 steps, 5 runs)",
         "ok    owner.yaml:1: the owner (4 steps, 2 runs)",
     ]
+
+
+def test_a_switch_of_what_the_tables_have_says_so(capsys: Captured) -> None:
+    """It is accepted, changes nothing, and a line says why; no spot is called both."""
+    assert holdfast("run", "good.yaml", "--switch", "AM-20") == 0
+    said = capsys.readouterr()
+    assert "all as expected" in said.out
+    assert said.err.startswith("holdfast: --switch AM-20 changes nothing: an equal epoch opens a CLOSED stream again")
+    assert set(ALWAYS) & set(switches()) == set()
 
 
 def test_switches(capsys: Captured) -> None:
