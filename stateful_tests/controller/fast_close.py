@@ -1,0 +1,116 @@
+"""``models/fast_close.py`` beside the controller."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from impl.controller.node import Controller
+from impl.controller.streams import close_stream, get_opening_streams, open_stream, trim_stream
+from impl.errors import E
+from models.fast_close import FastClose
+from stateful_tests.controller.differences import Arguments, Cells
+from stateful_tests.controller.ownership import Processes
+from stateful_tests.controller.pairing import Answer, Facts, number
+from stateful_tests.controller.streams import epoch_of, names, opened_on
+
+
+class FastClosePairing(Processes):
+    """Any process may open, trim, close and commit at any time; a close names all that was appended (AM-01).
+
+    The failover flag bars no close, as streams.md 3 has it (ST-31, AM-11); without the variant the model is stricter.
+    """
+
+    model = FastClose
+    variants = ("close_at_next", "late_close")
+    removed = (
+        *("CL-01", "CL-06", "CL-07.sent", "FO-06", "FO-08"),
+        *("ND-03.end", "PL-03", "PL-03.upload", "PL-20", "WL-05"),
+    )
+    left_out = ("put", "fail", "send_close", "trim_wal", "reserve", "reset_wal")
+    sizes: ClassVar = {"Node": 2, "Proc": 4, "Stream": 2, "NodeEpoch": 2, "Epoch": 5, "Offset": 6}
+    given: ClassVar = {"node_of": (0, 0, 0, 1), "incarnation": (1, 1, 2, 1), "failover": (False, True, False, False)}
+    silent = ("open", "close", "trim")
+
+    def applies(self, action: str, cells: Cells, args: Arguments) -> bool:
+        match action:
+            case "append":
+                return bool(args["b"] <= cells["next_offset", args["p"], args["s"]] + 2)
+            case "trim" | "commit":
+                return self.is_near(cells, args)
+        return True
+
+    def of_model(self, cells: Cells) -> Facts:
+        entries = {}
+        for n in names(cells, "node_epoch"):
+            for s in names(cells, "exists"):
+                entry = cells["entry_from", n, s], cells["entry_to", n, s]
+                entries[f"entry of {n} on {s}"] = None if entry == (0, 0) else entry
+        return super().of_model(cells) | entries
+
+    def of_controller(self, controller: Controller) -> Facts:
+        entries = {}
+        for n in self.elements("node_epoch"):
+            for s in self.elements("exists"):
+                row = controller.image.entries.get(number(n), {}).get(number(s))
+                entries[f"entry of {n} on {s}"] = None if row is None else (row.start, row.to)
+        return super().of_controller(controller) | entries
+
+    def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
+        match action:
+            case "register":
+                failover = cells["failover", args["p"]]
+                answer = self.run(controller, get_opening_streams, cells, args, failover=failover)
+                return _split(answer, cells, cells["node_of", args["p"]])
+            case "open":
+                epoch = cells["epoch", args["s"]] + 1
+                return self.run(controller, open_stream, cells, args, epoch=epoch)
+            case "close":
+                end = cells["next_offset", args["p"], args["s"]]
+                return self.run(controller, close_stream, cells, args, epoch=_held(cells, args), end=end)
+            case "end_recovery":
+                return self.run(controller, close_stream, cells, args, epoch=_held(cells, args))
+            case "trim":
+                return self.run(controller, trim_stream, cells, args, epoch=_held(cells, args), to=args["q"])
+            case "commit":
+                return self.commit(controller, cells, args)
+        return None
+
+    def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
+        match action:
+            case "register":
+                n = after["node_of", args["p"]]
+                return E.NONE, {"streams": opened_on(after, n), "entries": _entries(after, n)}
+            case "open":
+                s = args["s"]
+                return E.NONE, {"start": before["start_offset", s], "next": before["end_offset", s]}
+        return E.NONE, {}
+
+
+def _held(cells: Cells, args: Arguments) -> int:
+    """The epoch under which a process has opened a stream, or recovers it."""
+    return epoch_of(cells["handle", args["p"], args["s"]])
+
+
+def _entries(cells: Cells, node: str) -> list[tuple[int, int, int]]:
+    """ND-03. The active entries of a node: stream, start, and the offset from which it still has to commit."""
+    rows = []
+    for s in names(cells, "exists"):
+        start = max(cells["entry_from", node, s], cells["start_offset", s])
+        if start < cells["entry_to", node, s]:
+            rows.append((number(s), cells["start_offset", s], start))
+    return rows
+
+
+def _split(answer: Answer, cells: Cells, node: str) -> Answer:
+    """The rows of OPENED streams and those of entries apart. An entry's row has the epoch of the range in which the
+    entry lies; the model keeps only the current range, so that this epoch is not compared.
+    """
+    opened = {row["stream"] for row in opened_on(cells, node)}
+    rows = answer.values.get("streams", [])
+    values = {
+        "streams": [row for row in rows if row["stream"] in opened],
+        "entries": [(row["stream"], row["start"], row["end"]) for row in rows if row["stream"] not in opened],
+    }
+    return attrs.evolve(answer, values=values)

@@ -1,0 +1,148 @@
+"""A model and a controller, step by step: the same request to both, and one state of the world in both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from holdfast.lower.layout import Value
+from impl.errors import E
+from stateful_tests.controller.differences import Cells, Difference, answers
+from stateful_tests.controller.pairing import Answer, Choice, Facts, Pairing
+
+
+@attrs.frozen
+class Call:
+    """An action of the model with the arguments of its sender."""
+
+    action: str
+    values: tuple[Value, ...]
+
+    def text(self, pairing: Pairing) -> str:
+        """The call, as a run is printed."""
+        named = pairing.named(self.action, self.values)
+        return f"{self.action}({', '.join(f'{name}={value}' for name, value in named.items())})"
+
+
+class DisagreementError(AssertionError):
+    """Model and controller differ. ``run`` leads there; its last call is the one on which they differ."""
+
+    def __init__(self, pairing: Pairing, start: bytes, run: tuple[Call, ...], said: str) -> None:
+        lines = [f"{number:3}  {call.text(pairing)}" for number, call in enumerate(run, 1)]
+        super().__init__("\n".join([said, f"start {pairing.starts.index(start)}", *lines]))
+        self.pairing = pairing
+        self.start = start
+        self.run = run
+
+
+class Lockstep:
+    """One run of a pairing, from one of the model's initial states."""
+
+    def __init__(self, pairing: Pairing, start: bytes) -> None:
+        self.pairing = pairing
+        self.start = start
+        self.state = start
+        self.run: tuple[Call, ...] = ()
+        self.controller = pairing.begin(self.cells)
+        self.used: set[Difference] = set()
+        """The stated differences that the run has met."""
+        different = _different(pairing.of_model(self.cells), self._facts())
+        assert not different, f"the controller does not begin where the model does: {different}"
+
+    @property
+    def cells(self) -> Cells:
+        """The state of the model."""
+        return self.pairing.cells(self.state)
+
+    def _facts(self) -> Facts:
+        return self.pairing.of_controller(self.controller)
+
+    def calls(self, kind: str) -> Iterator[Call]:
+        """Everything of a kind (see ``Choice.kind``) that can be tried now, in the order of the model."""
+        for action, choices in self.pairing.kinds(self.state)[kind].items():
+            yield from (Call(action, values) for values in choices)
+
+    def take(self, call: Call) -> None:
+        """Take a step, a repeat or a refusal in both. Raises DisagreementError if they differ."""
+        choice = self.pairing.choices(self.state)[call.action][call.values]
+        args = self.pairing.named(call.action, call.values)
+        before = self.cells
+        batches = self.controller.log.end
+        answer = self.pairing.send(self.controller, call.action, before, args)
+        self.run = (*self.run, call)
+        if answer is None:
+            self.state = choice.states[0]
+            return
+        if not choice.states:
+            self._refused(call, choice, answer)
+            return
+        found = [self._compared(call, before, state, answer) for state in choice.states]
+        agreed = [state for state, said in zip(choice.states, found, strict=True) if said is None]
+        if not agreed:
+            raise self._error(found[0] or "")
+        rests = agreed[0] == self.state
+        if rests and call.action in self.pairing.silent and self.controller.log.end != batches:
+            raise self._error(f"{call.action} changes nothing in the model; the controller writes records")
+        self.state = agreed[0]
+
+    def try_refusals(self) -> None:
+        """Send each request that the model refuses now. Raises DisagreementError if the controller answers else."""
+        send, controller, cells = self.pairing.send, self.controller, self.cells
+        for action, choices in self.pairing.kinds(self.state)["refusal"].items():
+            for values, choice in choices.items():
+                answer = send(controller, action, cells, self.pairing.named(action, values))
+                assert answer is not None, f"{action} is no request"
+                if answer.error is not choice.error or answer.wrote:
+                    done, call = self.run, Call(action, values)
+                    self.run = (*done, call)
+                    self._refused(call, choice, answer)
+                    self.run = done
+
+    def _refused(self, call: Call, choice: Choice, answer: Answer) -> None:
+        assert choice.error is not None, f"{call} is no request here"
+        wanted = self._excused(call, self.cells, choice.error, answer)
+        if answer.error is not wanted:
+            raise self._error(_answers(choice.error, answer.error))
+        if answer.wrote:
+            raise self._error(f"{call.action} is refused, and the controller writes records")
+
+    def _compared(self, call: Call, before: Cells, after: bytes, answer: Answer) -> str | None:
+        """The difference of the controller from a state that the model allows; None if there is none."""
+        args = self.pairing.named(call.action, call.values)
+        error, values = self.pairing.answer(call.action, before, args, self.pairing.cells(after))
+        wanted = self._excused(call, before, error, answer)
+        if answer.error is not wanted:
+            return _answers(error, answer.error)
+        if wanted is error:
+            for name, value in values.items():
+                if answer.values.get(name) != value:
+                    return f"{name}: the model has {value}, the controller {answer.values.get(name)}"
+        return _different(self.pairing.of_model(self.pairing.cells(after)), self._facts())
+
+    def _excused(self, call: Call, before: Cells, error: E, answer: Answer) -> E:
+        """The error that the controller is to answer: that of the model, unless the two differ on purpose."""
+        if answer.error is error:
+            return error
+        args = self.pairing.named(call.action, call.values)
+        for each in answers(self.pairing.model, call.action, before, args, self.controller):
+            if (error, answer.error) == (each.model, each.controller):
+                self.used.add(each)
+                return each.controller
+        return error
+
+    def _error(self, said: str) -> DisagreementError:
+        return DisagreementError(self.pairing, self.start, self.run, said)
+
+
+def _answers(model: E, controller: E) -> str:
+    return f"answer: the model has {model.name}, the controller {controller.name}"
+
+
+def _different(model: Facts, controller: Facts) -> str | None:
+    """The first thing of which the two say something else."""
+    assert model.keys() == controller.keys(), model.keys() ^ controller.keys()
+    for name, value in model.items():
+        if controller[name] != value:
+            return f"{name}: the model has {value}, the controller {controller[name]}"
+    return None

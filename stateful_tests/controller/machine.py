@@ -1,0 +1,150 @@
+"""Hypothesis drives a pairing: one rule for the steps of each action, one for all that changes nothing, and after every
+step all requests that the model refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from stateful_tests.controller.cancellation import CancellationPairing
+from stateful_tests.controller.fast_close import FastClosePairing
+from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
+from stateful_tests.controller.ownership import OwnershipPairing
+from stateful_tests.controller.pairing import Pairing
+from stateful_tests.controller.replicas import ReplicasPairing
+from stateful_tests.controller.search import reduced
+
+Machine = type["PairingMachine"]
+
+PAIRINGS: Mapping[str, type[Pairing]] = {
+    "ownership": OwnershipPairing,
+    "fast_close": FastClosePairing,
+    "cancellation": CancellationPairing,
+    "replica_reassignment": ReplicasPairing,
+}
+"""By the name of the model."""
+
+STEPS = 30
+"""The most steps of one example."""
+
+
+@cache
+def pairing(name: str) -> Pairing:
+    """The pairing with a model; its functions are compiled once."""
+    return PAIRINGS[name]()
+
+
+class PairingMachine(RuleBasedStateMachine):
+    """One run of a pairing."""
+
+    pairing: ClassVar[Pairing]
+    examples: ClassVar[int]
+    """The runs begun so far."""
+    found_after: ClassVar[int | None]
+    """The number of runs begun when the first of them failed; None if none has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).examples += 1
+        self.lockstep: Lockstep | None = None
+
+    def begin(self, start: bytes) -> None:
+        """Begin in an initial state of the model."""
+        self.lockstep = Lockstep(self.pairing, start)
+        self._judge(None)
+
+    def take(self, call: Call) -> None:
+        """Take a step in both."""
+        self._judge(call)
+
+    def _judge(self, call: Call | None) -> None:
+        assert self.lockstep is not None, "a run has begun"
+        before = None if call is None else self.lockstep.state
+        try:
+            if call is not None:
+                self.lockstep.take(call)
+            if self.lockstep.state != before:
+                self.lockstep.try_refusals()
+        except DisagreementError:
+            if type(self).found_after is None:
+                type(self).found_after = self.examples
+            raise
+
+    def offered(self, kind: str, action: str | None = None) -> list[Call]:
+        """Everything of a kind that can be tried now (see ``Choice.kind``), of one action or of all."""
+        if self.lockstep is None:
+            return []
+        found = self.pairing.kinds(self.lockstep.state)[kind]
+        actions = found if action is None else [action] if action in found else []
+        return [Call(each, values) for each in actions for values in found[each]]
+
+    @precondition(lambda self: self.lockstep is not None and not self.offered("step") and not self.offered("repeat"))
+    @rule()
+    def rest(self) -> None:
+        """A run may end; Hypothesis wants a rule for it."""
+
+
+def machine(name: str) -> Machine:
+    """A new machine of a pairing, which has counted no run yet."""
+    found = pairing(name)
+    body: dict[str, Any] = {
+        "__doc__": f"The controller beside {name}.",
+        "pairing": found,
+        "examples": 0,
+        "found_after": None,
+        "init": _start(found),
+    }
+    for action in found.actions:
+        body[f"{action}_"] = _rule(action)
+    body["again"] = _rule(None)
+    made: Machine = type(f"{name}_beside_the_controller", (PairingMachine,), body)
+    return made
+
+
+def drive(driven: Machine, **chosen: Any) -> None:
+    """Run a machine under the profile in force, with other settings where they are given.
+
+    Raises DisagreementError, with a run that ``reduced`` has shortened.
+    """
+    given = {
+        "stateful_step_count": STEPS,
+        # What Hypothesis would shrink, `reduced` shortens, in far less time.
+        "phases": (Phase.explicit, Phase.reuse, Phase.generate),
+        "deadline": None,
+        "report_multiple_bugs": False,
+        "suppress_health_check": list(HealthCheck),
+        **chosen,
+    }
+    try:
+        run_state_machine_as_test(driven, settings=settings(**given))
+    except DisagreementError as found:
+        raise reduced(found) from found
+
+
+def _start(found: Pairing) -> Any:
+    def begin(self: PairingMachine, start: int) -> None:
+        self.begin(found.starts[start])
+
+    begin.__name__ = begin.__qualname__ = "init"
+    return initialize(start=st.integers(0, len(found.starts) - 1))(begin)
+
+
+def _rule(action: str | None) -> Any:
+    """The rule of an action, possible where it changes something; of None: of anything that changes nothing."""
+    kind = "repeat" if action is None else "step"
+
+    def take(self: PairingMachine, call: Call) -> None:
+        self.take(call)
+
+    def offered(self: PairingMachine) -> st.SearchStrategy[Call]:
+        return st.sampled_from(self.offered(kind, action))
+
+    take.__name__ = take.__qualname__ = "again" if action is None else f"{action}_"
+    decorated = precondition(lambda self: bool(self.offered(kind, action)))(take)
+    return rule(call=st.runner().flatmap(offered))(decorated)

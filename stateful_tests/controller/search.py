@@ -1,0 +1,92 @@
+"""Runs on which model and controller differ, made shorter, and the search for the shortest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
+from stateful_tests.controller.pairing import Pairing
+
+MOST_STATES = 200
+"""How many states the report of a disagreement searches for a shorter run."""
+
+
+def disagreement(pairing: Pairing, start: bytes, run: Sequence[Call]) -> DisagreementError | None:
+    """How a run ends in a disagreement; None if it does not, or if one of its calls is not possible."""
+    try:
+        lockstep = Lockstep(pairing, start)
+        lockstep.try_refusals()
+        for call in run:
+            if pairing.choices(lockstep.state)[call.action][call.values].kind(lockstep.state) == "none":
+                return None
+            lockstep.take(call)
+            lockstep.try_refusals()
+    except DisagreementError as found:
+        return found
+    return None
+
+
+def reduced(found: DisagreementError) -> DisagreementError:
+    """A disagreement with few calls: the shortest if that is found among few states, else ``found`` without the calls
+    that it does not need.
+    """
+    return shortest(found.pairing, len(found.run) - 1, states=MOST_STATES) or _without_calls(found)
+
+
+def _without_calls(found: DisagreementError) -> DisagreementError:
+    """Leave out calls: first large parts of a run, in the end single calls, until none can be left out."""
+    size = len(found.run)
+    while size:
+        for at in range(len(found.run) - size, -1, -1):
+            shorter = disagreement(found.pairing, found.start, found.run[:at] + found.run[at + size :])
+            if shorter is not None and len(shorter.run) < len(found.run):
+                found, size = shorter, len(shorter.run)
+                break
+        else:
+            size //= 2
+    return found
+
+
+def shortest(pairing: Pairing, most: int, states: int | None = None) -> DisagreementError | None:
+    """A disagreement with the fewest calls, breadth first over the states of both; None if each takes more than
+    ``most``, or if the search has looked at ``states`` states before.
+
+    Two runs lead to one state if all cells of the model are the same and the controller's ranges too, the only rows
+    that the model does not keep whole.
+    """
+    seen = set()
+    level: list[tuple[bytes, tuple[Call, ...]]] = [(start, ()) for start in pairing.starts]
+    looked = 0
+    for _ in range(most):
+        following = []
+        for start, run in level:
+            looked += 1
+            if states is not None and looked > states:
+                return None
+            try:
+                for call in _explored(pairing, start, run):
+                    lockstep = _replayed(pairing, start, (*run, call))
+                    key = lockstep.state, repr(lockstep.controller.image.ranges)
+                    if key not in seen:
+                        seen.add(key)
+                        following.append((start, (*run, call)))
+            except DisagreementError as found:
+                return found
+        level = following
+    return None
+
+
+def _explored(pairing: Pairing, start: bytes, run: tuple[Call, ...]) -> list[Call]:
+    """The steps that are possible after a run. Raises DisagreementError if a refusal or a repeat differs there."""
+    lockstep = _replayed(pairing, start, run)
+    lockstep.try_refusals()
+    for call in lockstep.calls("repeat"):
+        _replayed(pairing, start, (*run, call))
+    return list(lockstep.calls("step"))
+
+
+def _replayed(pairing: Pairing, start: bytes, run: tuple[Call, ...]) -> Lockstep:
+    lockstep = Lockstep(pairing, start)
+    for call in run:
+        lockstep.take(call)
+    return lockstep

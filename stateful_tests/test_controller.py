@@ -1,0 +1,118 @@
+"""The controller and each of four models, driven together, agree on every answer and every state.
+
+How a failure is shortened, and what its length is compared with: README.md.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.rules import without
+from stateful_tests.controller.differences import DIFFERENCES, is_untried
+from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
+from stateful_tests.controller.machine import PAIRINGS, Machine, drive, machine, pairing
+from stateful_tests.controller.search import shortest
+from stateful_tests.controller.teeth import TEETH
+
+WITHIN = 500
+"""How many examples may pass until a missing rule is found."""
+LONGER = 2
+"""How many calls a shortened run may have beyond the shortest."""
+
+
+@pytest.mark.parametrize("name", PAIRINGS)
+def test_controller_agrees_with_the_model(name: str) -> None:
+    """A hundred runs of each pairing show no difference in an answer or a state, and none in a refusal."""
+    drive(machine(name), max_examples=100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAIRINGS)
+def test_controller_agrees_with_the_model_for_long(name: str) -> None:
+    """Nor do five thousand runs."""
+    drive(machine(name), max_examples=5_000)
+
+
+# Differences on purpose -----------------------------------------------------------------------------------------
+
+MEET = {
+    "ST-33": (
+        *(Call("open", ("p1", "s1")), Call("append", ("p1", "s1", 1)), Call("commit", ("p1", "s1", 0, 1))),
+        *(Call("register", ("p2",)), Call("end_recovery", ("p2", "s1")), Call("close", ("p1", "s1"))),
+    ),
+    "ST-34": (
+        *(Call("open", ("p3", "s1")), Call("append", ("p3", "s1", 1)), Call("ack", ("p3", "s1"))),
+        *(Call("trim", ("p3", "s1", 1)), Call("commit", ("p1", "s1", 0, 2))),
+        *(Call("register", ("p1",)), Call("end_recovery", ("p1", "s1")), Call("close", ("p3", "s1"))),
+    ),
+    "RC-06": (
+        *(Call("open", ("p4", "s1")), Call("append", ("p4", "s1", 2)), Call("close", ("p4", "s1"))),
+        *(Call("open", ("p3", "s1")), Call("register", ("p4",)), Call("end_recovery", ("p4", "s1"))),
+    ),
+}
+"""By rule: a run of fast close in which the controller answers otherwise than the model."""
+
+
+@pytest.mark.parametrize("rule", MEET)
+def test_stated_difference_is_met(rule: str) -> None:
+    """In a run of fast close the controller gives the answer that differs, with the reason that is stated."""
+    lockstep = Lockstep(pairing("fast_close"), pairing("fast_close").starts[0])
+    for call in MEET[rule]:
+        lockstep.take(call)
+    assert [each.rule for each in lockstep.used] == [rule]
+
+
+def test_every_answer_that_differs_has_a_run() -> None:
+    """No difference in answers is stated that no run meets."""
+    assert {each.rule for each in DIFFERENCES if each.answered is not None} == set(MEET)
+
+
+def test_unclean_election_leaves_a_reassignment_to_complete() -> None:
+    """RA-44: where only the new replica is alive, the start elects it, and its completion waits for another record."""
+    replicas = pairing("replica_reassignment")
+    start = next(
+        start
+        for start in replicas.starts
+        if (cells := replicas.cells(start))["unclean",] and [cells["replica", n] for n in range(3)] == [1, 0, 1]
+    )
+    lockstep = Lockstep(replicas, start)
+    for call in (Call("fence", (2,)), Call("fence", (0,)), Call("reassign", (1, 1))):
+        lockstep.take(call)
+    assert is_untried(replicas.model, "prefer", lockstep.cells)
+    assert not is_untried(replicas.model, "prefer", replicas.cells(start))
+
+
+# Missing rules --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("ownership", "ST-14"), ("fast_close", "CS-22"), ("cancellation", "CA-41"), ("replica_reassignment", "RA-44")],
+)
+def test_missing_rule_is_found(name: str, label: str) -> None:
+    """Without a rule the controller differs from the model, in a short run, after few examples."""
+    _find(name, label)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "label"), [(name, label) for name, labels in TEETH.items() for label in labels])
+def test_every_missing_rule_is_found(name: str, label: str) -> None:
+    """So it does without any other of the rules."""
+    driven = _find(name, label)
+    print(f"{name} without {label}: found by example {driven.found_after}")  # noqa: T201 - shown by `pytest -rP`
+
+
+def _find(name: str, label: str) -> Machine:
+    """Find the difference that a missing rule makes, and hold the length of its run against the shortest.
+
+    No difference takes ``LONGER + 1`` calls fewer, or a search of all runs of that length would find it.
+    """
+    driven = machine(name)
+    with without(label):
+        with pytest.raises(DisagreementError) as found:
+            drive(driven, max_examples=WITHIN, derandomize=True, database=None)
+        shorter = shortest(pairing(name), len(found.value.run) - LONGER - 1)
+    assert driven.found_after is not None
+    assert driven.found_after <= WITHIN
+    assert shorter is None, f"{len(found.value.run)} calls, and {len(shorter.run)} would do: {shorter}"
+    return driven
