@@ -40,7 +40,7 @@ def test_the_file_is_in_its_standard_form() -> None:
     assert (FOLDER / "manifest.json").read_text() == format_manifest(PINNED)
 
 
-MANY = 60_000
+MANY = 30_000
 """Checks of more states belong to the slow tests, also where `holdfast verify` makes them without --slow."""
 
 
