@@ -87,7 +87,12 @@ def test_unclean_election_leaves_a_reassignment_to_complete() -> None:
 
 @pytest.mark.parametrize(
     ("name", "label"),
-    [("ownership", "ST-14"), ("fast_close", "CS-22"), ("cancellation", "CA-41"), ("replica_reassignment", "RA-44")],
+    [
+        ("ownership", "ST-14"),
+        ("fast_close", "ST-37.entry"),
+        ("cancellation", "CA-41"),
+        ("replica_reassignment", "RA-44"),
+    ],
 )
 def test_missing_rule_is_found(name: str, label: str) -> None:
     """Without a rule the controller differs from the model, in a short run, after few examples."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
 from stateful_tests.controller.pairing import Pairing
 
-MOST_STATES = 200
+MOST_STATES = 500
 """How many states the report of a disagreement searches for a shorter run."""
 
 
