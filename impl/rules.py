@@ -52,7 +52,7 @@ def without(*labels: str) -> Iterator[None]:
     """Switch rules off within the block. Raises ValueError for a label that no guard has."""
     unknown = set(labels) - set(guards())
     if unknown:
-        raise ValueError(f"no guard has the label {', '.join(sorted(unknown))}; the labels: {', '.join(guards())}")
+        raise ValueError(f"no guard has the label {', '.join(sorted(unknown))}")
     added = set(labels) - _removed
     _removed.update(added)
     try:

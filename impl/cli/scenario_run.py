@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.record import Case, Moment, Record, fingerprint
 from holdfast.cli.output import note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import Place, UsageError
+from impl.rules import guards
 from impl.rules import without as without_rules
 from impl.scenario.failovers import run_with_failovers
 from impl.scenario.language import Scenario, read_file
@@ -22,10 +23,10 @@ from impl.scenario.replay import check_replay
 from impl.scenario.report import failure_lines, said, summary, text, title, to_json
 from impl.scenario.runner import Verdict
 from impl.scenario.runner import run as run_scenario
-from impl.scenario.suggest import unknown
+from impl.scenario.suggest import unknown_id
 from impl.scenario.switches import ALWAYS, switches
 
-PASSED, FAILED = 0, 12
+PASSED, FAILED, INTERRUPTED = 0, 12, 20
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
 Switch = Annotated[bool, Parameter(negative="")]
 
@@ -59,29 +60,33 @@ def run(
         Reports for other tools.
     """
     scenarios = _read(files)
-    at = _failover_steps(failover_at)
+    at = _failover_steps(failover_at, scenarios)
     if replay and failover_at is not None:
         raise UsageError("--replay and --failover-at are two kinds of runs; give one of them")
     as_built = _switches(switch)
+    _check_labels(without)
     reports.prepare(json=json)
-    verdicts = []
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(without_rules(*without))
-        except ValueError as error:
-            raise UsageError(f"--without: {error}") from error
+    verdicts: list[Verdict] = []
+    meter = Meter(Budget())
+    with without_rules(*without), interruptible(meter):
         for scenario in scenarios:
+            if meter.spent is not None:
+                break
             if failover_at is not None:
                 verdict = run_with_failovers(scenario, as_built, at=at)
             else:
                 verdict = run_scenario(scenario, as_built, after=check_replay if replay else None)
             say(to_json(verdict) if json else text(verdict))
             verdicts.append(verdict)
+    if len(verdicts) < len(scenarios):
+        note(f"holdfast: interrupted: {len(verdicts)} of {len(scenarios)} scenarios were run")
     (note if json else say)(summary(verdicts))
     changes = (*(f"-{label}" for label in without), *(f"+{name}" for name in switch))
     options = [*(f"--without={label}" for label in without), *(f"--switch={name}" for name in switch)]
     reports.give(_records(verdicts, changes, options))
-    return FAILED if any(verdict.failure for verdict in verdicts) else PASSED
+    if any(verdict.failure for verdict in verdicts):
+        return FAILED
+    return PASSED if len(verdicts) == len(scenarios) else INTERRUPTED
 
 
 def _read(files: Sequence[str]) -> list[Scenario]:
@@ -106,20 +111,29 @@ def _paths(name: str) -> list[Path]:
     return [path]
 
 
-def _failover_steps(given: str | None) -> tuple[int, ...] | None:
+def _failover_steps(given: str | None, scenarios: Sequence[Scenario]) -> tuple[int, ...] | None:
     """The steps before which the controller changes; None for all of them."""
     if given is None or given == "all":
         return None
     if not given.isdecimal() or int(given) == 0:
         raise UsageError(f"--failover-at {given}: give the number of a step, from 1, or all")
+    longest = max(len(scenario.steps) for scenario in scenarios)
+    if int(given) > longest:
+        raise UsageError(f"--failover-at {given}: no scenario has so many steps; the longest has {longest}")
     return (int(given),)
+
+
+def _check_labels(labels: Sequence[str]) -> None:
+    for label in labels:
+        if label not in guards():
+            raise UsageError(f"--without: {unknown_id('label', label, guards())}")
 
 
 def _switches(names: Sequence[str]) -> frozenset[str]:
     known = sorted({*switches(), *ALWAYS})
     for name in names:
         if name not in known:
-            raise UsageError(f"--switch: {unknown('switch', name, known)}")
+            raise UsageError(f"--switch: unknown switch {name}; known: {', '.join(known)}")
         if name in ALWAYS:
             note(f"holdfast: --switch {name} changes nothing: {ALWAYS[name]}, with every profile")
     return frozenset(names) - ALWAYS.keys()

@@ -19,9 +19,10 @@ def line(verdict: Verdict) -> str:
     scenario = verdict.scenario
     word = "ok  " if verdict.failure is None else "FAIL"
     steps = "1 step" if len(scenario.steps) == 1 else f"{len(scenario.steps)} steps"
+    blank = "" if any(call.expected.entries for step in scenario.steps for call in step.calls) else ", no expectation"
     runs = "" if verdict.runs == 1 else f", {verdict.runs} runs"
     excused = f", differs as {', '.join(verdict.excused)} says" if verdict.excused else ""
-    return f"{word}  {scenario.file}:{scenario.line}: {scenario.name} ({steps}{runs}{excused})"
+    return f"{word}  {scenario.file}:{scenario.line}: {scenario.name} ({steps}{blank}{runs}{excused})"
 
 
 def text(verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""The error message about an unknown word, with the nearest known one."""
+"""The error messages about an unknown word and an unknown id, with those that are near."""
 
 from __future__ import annotations
 
@@ -13,3 +13,19 @@ def unknown(what: str, word: str, known: Iterable[str]) -> str:
     if near:
         return f"unknown {what} {word}; did you mean {near[0]}?"
     return f"unknown {what} {word}; known: {', '.join(words) or 'none'}"
+
+
+def unknown_id(what: str, name: str, known: Iterable[str]) -> str:
+    """A message about an id that is not among the known ones: with its parts, or else the ids that begin with its
+    letters, or else all of these beginnings. Ids look so alike that the nearest one would be a guess.
+    """
+    ids = sorted(known)
+    near = [each for each in ids if each.startswith(f"{name}.")]
+    near = near or [each for each in ids if letters(each) == letters(name)]
+    near = near or sorted({f"{letters(each)}-N" for each in ids})
+    return f"unknown {what} {name}; known: {', '.join(near)}"
+
+
+def letters(name: str) -> str:
+    """The letters that an id begins with: ``ST`` of ``ST-14``."""
+    return name.partition("-")[0]

@@ -34,7 +34,7 @@ def test_blocks_that_share_a_rule_can_be_nested() -> None:
 
 def test_an_unknown_label_is_an_error() -> None:
     """Nobody believes to have switched off what has no guard."""
-    with pytest.raises(ValueError, match=r"no guard has the label EX; the labels: .*EX-04"), without("EX"):
+    with pytest.raises(ValueError, match="no guard has the label EX"), without("EX"):
         pass
 
 

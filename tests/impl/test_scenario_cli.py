@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from holdfast.cli.app import main
+from impl.cli import scenario_run
+from impl.scenario.language import read_file
+from impl.scenario.runner import Verdict
 from impl.scenario.switches import ALWAYS, switches
 
 MALFORMED = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
@@ -94,8 +98,11 @@ def test_malformed_files_end_with_one_line(path: Path, capsys: Captured) -> None
         ((), "name scenario files"),
         (("nowhere.yaml",), "there is no such file"),
         (("empty",), "holds no scenario files"),
-        (("good.yaml", "--without", "ST-99"), "no guard has the label ST-99"),
-        (("good.yaml", "--switch", "AM-77"), "unknown switch AM-77"),
+        (("good.yaml", "--without", "ST-99"), "unknown label ST-99; known: ST-11, ST-12,"),
+        (("good.yaml", "--without", "CK-01"), "unknown label CK-01; known: CK-01.expired, CK-01.flag, CK-01.unknown"),
+        (("good.yaml", "--without", "XX"), "unknown label XX; known: CA-N, CK-N,"),
+        (("good.yaml", "--switch", "AM-77"), "unknown switch AM-77; known: AM-02, AM-04,"),
+        (("good.yaml", "--failover-at", "2"), "no scenario has so many steps; the longest has 1"),
         (("good.yaml", "--failover-at", "never"), "give the number of a step, from 1, or all"),
         (("good.yaml", "--failover-at", "0"), "give the number of a step"),
         (("good.yaml", "--failover-at", "all", "--replay"), "two kinds of runs"),
@@ -147,6 +154,38 @@ def test_switches(capsys: Captured) -> None:
     """A spot that is built in reaches the controller: the size becomes the timestamp (AM-07)."""
     assert holdfast("run", "good.yaml", "--switch", "AM-07") == 0
     assert "all as expected" in capsys.readouterr().out
+
+
+def test_interrupted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C lets the scenario end that runs; what was found by then is said, and is no verdict about the rest."""
+
+    def interrupting(*_: object, **__: object) -> Verdict:
+        signal.raise_signal(signal.SIGINT)
+        return Verdict(next(iter(read_file(Path("good.yaml")))))
+
+    monkeypatch.setattr(scenario_run, "run_scenario", interrupting)
+
+    assert holdfast("run", "good.yaml", "owner.yaml") == 20
+
+    said = capsys.readouterr()
+    assert said.out.splitlines()[1:] == ["1 scenario, all as expected"]
+    assert said.err == "holdfast: interrupted: 1 of 2 scenarios were run\n"
+
+
+def test_scenario_without_expectations_says_so(capsys: Captured) -> None:
+    """A scenario that expects nothing is green whatever the controller does."""
+    Path("blank.yaml").write_text("steps:\n  - {op: list}\n")
+
+    assert holdfast("run", "blank.yaml") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "ok    blank.yaml:1: blank 1 (1 step, no expectation)"
+
+
+def test_help_has_its_own_exit_codes(capsys: Captured) -> None:
+    """The help of ``scenario run`` explains its own exit codes."""
+    assert holdfast("run", "--help") == 0
+    said = capsys.readouterr().out
+    assert "12  a result is not as expected" in said
+    assert "mutant" not in said
 
 
 def test_json(capsys: Captured) -> None:

@@ -371,6 +371,30 @@ def test_a_change_of_controller_excuses_nothing_else(monkeypatch: pytest.MonkeyP
     assert verdict.failure.when == "with a change of controller before step 4"
 
 
+def test_a_lost_memory_excuses_no_other_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller that forgets the generations (OB-05) and loses a record besides is at fault for the record."""
+    (scenario,) = read_text(
+        f"""steps:{OPENED}
+  - {{op: prepare, count: 1, ttl_ms: 0}}
+  - {{op: object_clock, advance_ms: 60001, repeat: 2}}
+  - {{op: list}}
+  - {{op: object_clock, advance_ms: 1}}
+  - {{op: state, stream: 0, expect: {{state: OPENED}}}}
+"""
+    )
+    fail_over = Controller.fail_over
+
+    def lose(controller: Controller) -> None:
+        fail_over(controller)
+        controller.image.apply(S3Stream(0, 5, 0, 0, StreamState.CLOSED))
+
+    monkeypatch.setattr(Controller, "fail_over", lose)
+    verdict = run_with_failovers(scenario, at=(6,))
+
+    assert verdict.failure is not None
+    assert verdict.excused == ()
+
+
 def test_replay_sees_a_change_beside_the_log() -> None:
     """An image that was changed by anything but its log is no image of the log."""
     (scenario,) = read_text(f"steps:{OPENED}  - {{op: list}}\n")
