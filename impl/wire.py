@@ -248,7 +248,13 @@ class Woken(Message, frozen=True, gc=False):
     """The time of the newest ``Wake`` has come."""
 
 
-Input = Request | Committed | Learned | Elected | Resigned | Woken
+class Deleted(Message, frozen=True, gc=False):
+    """The objects of a ``Delete`` are no longer in the object store (OB-05)."""
+
+    objects: tuple[int, ...]
+
+
+Input = Request | Committed | Learned | Elected | Resigned | Woken | Deleted
 
 
 # Outputs ----------------------------------------------------------------------------------------------------------
@@ -283,7 +289,7 @@ class Wake(Message, frozen=True, gc=False):
 
 
 class Delete(Message, frozen=True, gc=False):
-    """Delete objects from the object store (OB-05). Nobody answers it."""
+    """Delete objects from the object store, and say ``Deleted`` when all of them are gone (OB-05)."""
 
     objects: tuple[int, ...]
 

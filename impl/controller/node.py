@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from impl.controller.elections import elect
+from impl.controller.elections import balance, elect
 from impl.controller.failover import scan
 from impl.controller.nodes import owner_of, scale_in_cleanup
 from impl.controller.objects import ObjectClock
@@ -23,13 +23,14 @@ from impl.errors import E
 from impl.metadata import snapshot
 from impl.metadata.image import Image
 from impl.metadata.log import Batch, MetadataLog
-from impl.records import Broker, Record, RemoveS3Object
+from impl.records import Broker, Record
 from impl.rules import RefusedError, rule
 from impl.wire import (
     Answer,
     Append,
     Committed,
     Delete,
+    Deleted,
     Elected,
     ElectLeader,
     Input,
@@ -46,8 +47,8 @@ from impl.wire import (
 
 PERIOD_MS = 1_000
 """The period of the object clock, of the failover scan, and of the wheel of election timers (streams.md 14, EL-02)."""
-CLEANUP_MS = 1_800_000
-"""The period of the scale-in cleanup (ND-40)."""
+RARE_MS: dict[Operation, int] = {scale_in_cleanup: 1_800_000, balance: 300_000}
+"""The periods of the scale-in cleanup (ND-40) and of the preferred-leader balancing (EL-10)."""
 
 
 class Controller:
@@ -65,7 +66,7 @@ class Controller:
         """When each node in controlled shutdown was last heard of (ND-30). Memory, as the two above."""
         self._target = -1
         """The target of the newest failover (FO-02). Memory."""
-        self._cleanup = now + CLEANUP_MS
+        self._rare = {operation: now + period for operation, period in RARE_MS.items()}
         self._waiting: deque[tuple[int, Reply]] = deque()
         """The answers that wait for the commit of the batches below an index, ascending (EX-01, EX-02)."""
 
@@ -131,6 +132,8 @@ class Controller:
                 return self._resign() if self.term is not None and term >= self.term else []
             case Woken():
                 return self._wake()
+            case Deleted(objects):
+                return self._deleted(objects) if self.term is not None else []
 
     def _request(self, request: Request) -> list[Output]:
         """EX-04 to EX-06. The answers leave in one reply, when the last of them may (EX-01, EX-02)."""
@@ -222,7 +225,8 @@ class Controller:
         self.timers.restore(self.image, self.now)
         self.object_clock.forget(self.now)
         self.left.clear()
-        self._target, self._cleanup = -1, self.now + CLEANUP_MS
+        self._target = -1
+        self._rare = {operation: self.now + period for operation, period in RARE_MS.items()}
 
     def _resign(self) -> list[Output]:
         """EX-03. Take pending batches back. Nobody learns their answers: the requests fail with NOT_CONTROLLER."""
@@ -244,11 +248,11 @@ class Controller:
             self.timers.due(self.now)
         else:
             self._fire(partial(self._alone, outputs))
-            outputs += self._deleted(self._alone(outputs, self.object_clock.check))
+            outputs += self._check_objects(outputs)
             self._scan(outputs)
-            if self.now >= self._cleanup:
-                self._alone(outputs, scale_in_cleanup)
-                self._cleanup = self.now + CLEANUP_MS
+            for operation in [each for each, due in self._rare.items() if self.now >= due]:
+                self._alone(outputs, operation)
+                self._rare[operation] = self.now + RARE_MS[operation]
         return [*outputs, Wake(self.now + PERIOD_MS)]
 
     def _scan(self, outputs: list[Output]) -> None:
@@ -271,10 +275,18 @@ class Controller:
         fired = self.timers.run(kept, lambda: self.view)
         return list(zip(fired, outcomes, strict=True))
 
-    def _deleted(self, outcome: Outcome) -> list[Output]:
-        """OB-05. The deletion of the objects whose records are removed; it counts as done at once."""
-        gone = tuple(record.object_id for record in outcome.records if isinstance(record, RemoveS3Object))
-        return [Delete(gone)] if gone else []
+    def _check_objects(self, outputs: list[Output]) -> list[Output]:
+        """OB-04, OB-05. A round of deletion begins; until it has ended nothing is checked."""
+        before = self.object_clock.in_flight
+        self._alone(outputs, partial(self.object_clock.check, hold_deletes=True))
+        doomed = self.object_clock.in_flight
+        return [Delete(doomed)] if doomed and not before else []
+
+    def _deleted(self, objects: tuple[int, ...]) -> list[Output]:
+        """OB-05. What the store no longer has is removed from the metadata."""
+        outputs: list[Output] = []
+        self._alone(outputs, partial(self.object_clock.end, deleted=objects))
+        return outputs
 
 
 def _run(operation: Operation, view: View) -> Outcome:

@@ -130,6 +130,16 @@ class ObjectClock:
         calls = [len(doomed[at : at + CALL]) for at in range(0, len(doomed), CALL)]
         return Outcome((*records, *expired, *ended), values={"deletes": calls})
 
+    def end(self, view: View, deleted: tuple[int, ...]) -> Outcome:
+        """The objects are gone from the store, so that their records go too. Another controller's round is no news."""
+        done = deleted == self._in_flight
+        return Outcome(tuple(self._end_deletion(view.image)) if done else ())
+
+    @property
+    def in_flight(self) -> tuple[int, ...]:
+        """The objects that are being deleted from the store."""
+        return self._in_flight
+
     def _end_deletion(self, image: Image) -> list[RemoveS3Object]:
         """The objects that were being deleted are gone."""
         gone, self._in_flight = self._in_flight, ()

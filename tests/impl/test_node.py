@@ -416,7 +416,35 @@ def test_expired_objects_are_deleted_in_the_end() -> None:
     ((when, objects_deleted),) = deleted.items()
     assert objects_deleted == (0,)
     assert 60_000 <= when - 1_000 <= 121_000
-    assert controller.image.objects == {}
+    assert list(controller.image.objects) == [0]
+    (append,) = controller.handle(wire.Deleted((0,)), 200_000)
+    assert isinstance(append, wire.Append)
+    assert append.batch.records == (r.RemoveS3Object(0),)
+
+
+def test_nothing_is_checked_while_objects_are_deleted() -> None:
+    """OB-05: the next round waits for the end of the deletion; the end of another controller's round is no end."""
+    controller = _leader()
+    _ask(controller, wire.PrepareObjects(1, 500))
+    deleting = next(now for now in range(1_000, 200_000, 1_000) if _deletes(_wake(controller, now)))
+    _ask(controller, wire.PrepareObjects(1, 500))
+    late = [append for now in range(deleting + 1_000, deleting + 200_000, 1_000) for append in _wake(controller, now)]
+    assert late == []
+    assert controller.handle(wire.Deleted((7,)), controller.now) == []
+    assert _wake(controller, controller.now + 1_000) == []
+    assert controller.handle(wire.Deleted((0,)), controller.now)
+    assert controller.handle(wire.Deleted((0,)), controller.now) == []
+    assert len(_wake(controller, controller.now + 1_000)) == 1
+
+
+@pytest.mark.parametrize(("handshake", "elected"), [("G0", True), ("G1", False)])
+def test_leaders_are_balanced_every_five_minutes(handshake: str, elected: bool) -> None:
+    """EL-10: in G0 this elects the target of a move whose timer was lost (EL-06); in G1 there is no balancing."""
+    profile = msgspec.convert({"handshake": handshake, "timer": "automq"}, Profile)
+    controller = _leader(profile, _moving(profile).log.batches)
+    assert [_wake(controller, now) for now in range(1_000, 300_000, 1_000)] == [[]] * 299
+    assert len(_wake(controller, 300_000)) == elected
+    assert (controller.image.partitions["t", 0].leader == 2) is elected
 
 
 def _deletes(outputs: Sequence[wire.Output]) -> list[tuple[int, ...]]:
