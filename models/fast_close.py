@@ -8,7 +8,7 @@ next incarnation or a failover worker uploads; until then the node cannot open t
 - A crash is no step: a process that takes no more steps has crashed. Each incarnation and worker is a process.
 - A commit carries any part of what its sender holds (design.md 2): the order of uploads (PL-22) is not relied on, nor
   what a process knows committed. A repeated commit (CS-03) and lost answers are the matter of `stream_log`.
-- Each open has a new epoch (PT-01). The range of an entry is not kept, but for its end (G-07, G-34).
+- Each open has a new epoch (PT-01). Of the range of an entry its end and its epoch are kept (G-07, G-34).
 
 Left out: deleted streams, compaction, node locks, objects of several streams, batches that are trimmed apart (AM-08).
 
@@ -93,7 +93,7 @@ class FastClose(FastBrokers):
         self.check_failover_flag(p)
         require(not self.opened[s], "ST-14", error=E.STREAM_NOT_CLOSED)  # G-02
         require(not self.has_entry(n, s), "ST-15", error=E.STREAM_NOT_CLOSED)  # G-04
-        self.begin_range(s, self.epoch[s] + 1, n)
+        self.open_range(s, self.epoch[s] + 1, n)
         self.handle[p, s] = self.epoch[s]
         self.mode[p, s] = Mode.OPEN
         self.next_offset[p, s] = self.end_offset[s]
@@ -143,7 +143,7 @@ class FastClose(FastBrokers):
         self.check_node_epoch(p)
         self.check_failover_flag(p)
         self.check_ownership(s, self.handle[p, s], self.node_of[p])
-        self.trim_stream(s, q)
+        self.trim_range(s, q)
         for o in Offset:
             if o < q:
                 self.acked_by[s, o] = None
@@ -231,7 +231,7 @@ class FastClose(FastBrokers):
                 self.handle[p, s] = self.epoch[s]
             elif rule("ND-03", self.has_entry(n, s)):
                 self.mode[p, s] = Mode.DRAINING
-                self.handle[p, s] = self.epoch[s]
+                self.handle[p, s] = self.entry_epoch[n, s]
                 self.confirm_offset[p, s] = self.entry_to[n, s]
                 self.next_offset[p, s] = self.entry_to[n, s]
 
@@ -248,10 +248,10 @@ class FastClose(FastBrokers):
 
     @action(fair="weak", per=("p", "s"))
     def end_recovery(self, p: Proc, s: Stream) -> None:
-        """A legacy close of what was replayed, all being committed. Of an entry's range it changes nothing (RC-06)."""
+        """A legacy close of what was replayed, all being committed. STREAM_FENCED ends the recovery too (RC-06)."""
         require(self.recovers(p, s) and self.uploaded(self.node_of[p], s), "RC-05")  # G-49
         self.check_close(p)
-        if self.mode[p, s] == Mode.RECOVERING and self.epoch[s] == self.handle[p, s]:
+        if self.epoch[s] == self.handle[p, s] and self.owned_by(s, self.node_of[p]):
             self.close_stream(s)
         self.handle[p, s] = Epoch(0)
         self.mode[p, s] = Mode.SHUT

@@ -90,8 +90,13 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def entry_has_epoch(self) -> bool:
-        """So has a stream with an entry."""
-        return all(self.epoch[s] > Epoch(0) for n in Node for s in Stream if self.has_entry(n, s))
+        """So has the range that an entry seals."""
+        return all(self.entry_epoch[n, s] > Epoch(0) for n in Node for s in Stream if self.has_entry(n, s))
+
+    @lemma
+    def entry_epochs_come_from_the_table(self) -> bool:
+        """No entry has an epoch that the stream has not had."""
+        return all(self.entry_epoch[n, s] <= self.epoch[s] for n in Node for s in Stream)
 
     @lemma
     def epochs_come_from_the_table(self) -> bool:

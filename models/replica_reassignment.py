@@ -30,6 +30,7 @@ from holdfast.lang import (
     equivalent,
     init,
     invariant,
+    missing,
     outcomes,
     redundant,
     require,
@@ -59,10 +60,16 @@ class ReplicaReassignment(ReplicaLists):
 
     mutants = outcomes(
         {
+            "RA-44@prefer": equivalent("it completes nothing but what is due"),
+            "RA-45@prefer": missing("disks: whoever is dropped while nobody leads would keep its log"),
+            "RA-45@unfence": missing("disks: whoever is dropped while nobody leads would keep its log"),
             "RA-45": redundant("RA-47.replicas", "a leader that admits who was dropped is refused"),
             "RA-47.replicas": equivalent("who was dropped has heard of a new epoch, and does not fetch (RA-45)"),
             "SP-12.unclean@expand": equivalent("who sends it leads, and may go on"),
             "SP-12.unclean_order@expand": equivalent("who sends it leads, and may go on"),
+            "SP-12.isr@shrink": equivalent("who sends it leads, and may go on"),
+            "SP-12.unclean@shrink": equivalent("who sends it leads, and may go on"),
+            "SP-12.unclean_order@shrink": equivalent("who sends it leads, and may go on"),
             "SP-12.order@unfence": equivalent("only who is back may lead"),
             "SP-12.unclean_order@unfence": equivalent("only who is back may lead"),
             "SP-12.unclean_order@cancel": equivalent("of two originals the first is fenced then"),
@@ -149,12 +156,52 @@ class ReplicaReassignment(ReplicaLists):
         self.elect(x)
         self.settle()
 
+    # Records that complete what is due ------------------------------------------------------------------------
+
+    def is_due(self) -> bool:
+        """Whether all who stay are in sync while a reassignment is running: an unclean election has just got there."""
+        return self.in_progress() and all(self.isr[n] or self.removing[n] for n in Broker if self.replica[n])
+
+    def complete_due(self) -> None:
+        """RA-44. The record, whatever it is for, completes what is due."""
+        self.finish()
+        self.settle()
+
+    @action
+    def prefer(self, x: Broker) -> None:
+        """ElectLeaders. Where nobody may lead, the record completes what is due, and elects nobody."""
+        if self.leader is None and self.is_due():
+            self.complete_due()
+        else:
+            self.elect_preferred(x)
+
+    @action
+    def shrink(self, n: Broker, x: Broker) -> None:  # type: ignore[override]  # The record may elect x too.
+        """AlterPartition with one less, or with the same ISR."""
+        self.dismiss(n)
+        self.finish()
+        self.elect(x)
+        self.settle()
+
+    @action
+    def unfence(self, n: Broker, x: Broker) -> None:
+        """A broker is active again. If nobody leads, that is a record of the partition."""
+        if self.leader is None and not self.active[n]:
+            self.complete_due()
+        self.regain(n, x)
+
     # Properties -----------------------------------------------------------------------------------------------
 
     @invariant
     def marks_are_apart(self) -> bool:
         """SP-10. Nobody is being added and removed."""
         return not any(self.adding[n] and self.removing[n] for n in Broker)
+
+    @step(of="prefer")
+    def preferred_leads(self, old: Self, x: Broker) -> bool:
+        """SP-12. It elects the first replica, from the ISR that there is, if it does not only complete what is due."""
+        completes = old.leader is None and old.is_due()
+        return completes or (self.led_by(x) and old.isr[x] and old.is_first(x))
 
     @step(of="cancel")
     def set_restored(self, old: Self) -> bool:

@@ -14,7 +14,7 @@
 \* - A commit carries any part of what its sender holds (design.md 2): the order of uploads (PL-22) is not
 \*   relied on, nor what a process knows committed. A repeated commit (CS-03) and lost answers are the matter
 \*   of `stream_log`.
-\* - Each open has a new epoch (PT-01). The range of an entry is not kept, but for its end (G-07, G-34).
+\* - Each open has a new epoch (PT-01). Of the range of an entry its end and its epoch are kept (G-07, G-34).
 \*
 \* Left out: deleted streams, compaction, node locks, objects of several streams, batches that are trimmed
 \* apart (AM-08).
@@ -61,6 +61,8 @@ VARIABLES
     covered,         \* Stream, Offset -> BOOLEAN
     entry_from,      \* Node, Stream -> Offset
     entry_to,        \* Node, Stream -> Offset
+    entry_epoch,     \* Node, Stream -> Epoch
+    range_end,       \* Stream -> Offset
     node_epoch,      \* Node -> NodeEpoch
     failover_mode,   \* Node -> BOOLEAN
     reserved,        \* Proc -> BOOLEAN
@@ -74,9 +76,10 @@ VARIABLES
     acked_by         \* Stream, Offset -> Node or Nil; history, for properties
 
 vars == <<exists, opened, epoch, owner, start_offset, end_offset,
-          range_start, sealed_end, covered, entry_from, entry_to, node_epoch,
-          failover_mode, reserved, phase, handle, mode, next_offset,
-          confirm_offset, close_sent, wal, acked_by>>
+          range_start, sealed_end, covered, entry_from, entry_to,
+          entry_epoch, range_end, node_epoch, failover_mode, reserved, phase,
+          handle, mode, next_offset, confirm_offset, close_sent, wal,
+          acked_by>>
 
 \* In an action TLC takes the sides of a disjunction, and the values of a quantifier, for steps of their own;
 \* a condition that is compared is only evaluated.
@@ -97,6 +100,8 @@ TypeOK ==
     /\ covered \in [Stream \X Offset -> BOOLEAN]
     /\ entry_from \in [Node \X Stream -> Offset]
     /\ entry_to \in [Node \X Stream -> Offset]
+    /\ entry_epoch \in [Node \X Stream -> Epoch]
+    /\ range_end \in [Stream -> Offset]
     /\ node_epoch \in [Node -> NodeEpoch]
     /\ failover_mode \in [Node -> BOOLEAN]
     /\ reserved \in [Proc -> BOOLEAN]
@@ -120,6 +125,8 @@ Init ==
     /\ range_start = [s \in Stream |-> 0]
     /\ sealed_end = [s \in Stream |-> Nil]
     /\ covered = [s \in Stream, o \in Offset |-> FALSE]
+    /\ entry_epoch = [n \in Node, s \in Stream |-> 0]
+    /\ range_end = [s \in Stream |-> 0]
     /\ entry_from = [n \in Node, s \in Stream |-> 0]
     /\ entry_to = [n \in Node, s \in Stream |-> 0]
     /\ node_epoch = [n \in Node |-> 1]
@@ -165,14 +172,15 @@ Open(p, s) ==
         /\ opened' = [opened EXCEPT ![s] = TRUE]
         /\ owner' = [owner EXCEPT ![s] = n]
         /\ range_start' = [range_start EXCEPT ![s] = end_offset[s]]
+        /\ range_end' = [range_end EXCEPT ![s] = end_offset[s]]
         /\ handle' = [handle EXCEPT ![p, s] = e]
         /\ mode' = [mode EXCEPT ![p, s] = "OPEN"]
         /\ next_offset' = [next_offset EXCEPT ![p, s] = end_offset[s]]
         /\ confirm_offset' = [confirm_offset EXCEPT ![p, s] = end_offset[s]]
         /\ close_sent' = [close_sent EXCEPT ![p, s] = FALSE]
         /\ UNCHANGED <<exists, start_offset, end_offset, covered, entry_from,
-                       entry_to, node_epoch, failover_mode, reserved, phase,
-                       wal, acked_by>>
+                       entry_to, entry_epoch, node_epoch, failover_mode,
+                       reserved, phase, wal, acked_by>>
 
 \* A batch that ends at b is accepted; one is in flight at a time.
 Append(p, s, b) ==
@@ -182,8 +190,9 @@ Append(p, s, b) ==
                       ELSE next_offset
     /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                    range_start, sealed_end, covered, entry_from, entry_to,
-                   node_epoch, failover_mode, reserved, phase, handle, mode,
-                   confirm_offset, close_sent, wal, acked_by>>
+                   entry_epoch, range_end, node_epoch, failover_mode,
+                   reserved, phase, handle, mode, confirm_offset,
+                   close_sent, wal, acked_by>>
 
 \* Its PUT succeeds. Once another process has the reservation, no replay will find it (WL-09).
 Put(p, s) ==
@@ -199,8 +208,9 @@ Put(p, s) ==
                       ELSE wal[n, s_2, o]]
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, entry_from, entry_to,
-                       node_epoch, failover_mode, reserved, phase, handle, mode,
-                       next_offset, confirm_offset, close_sent, acked_by>>
+                       entry_epoch, range_end, node_epoch, failover_mode,
+                       reserved, phase, handle, mode, next_offset,
+                       confirm_offset, close_sent, acked_by>>
 
 \* It is acked: the PUT has succeeded, and the reservation names p after that.
 Ack(p, s) ==
@@ -216,8 +226,9 @@ Ack(p, s) ==
     /\ confirm_offset' = [confirm_offset EXCEPT ![p, s] = next_offset[p, s]]
     /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                    range_start, sealed_end, covered, entry_from, entry_to,
-                   node_epoch, failover_mode, reserved, phase, handle, mode,
-                   next_offset, close_sent, wal>>
+                   entry_epoch, range_end, node_epoch, failover_mode,
+                   reserved, phase, handle, mode, next_offset, close_sent,
+                   wal>>
 
 \* The storage of p fails, and each append in flight, PUT or not. All handles are fenced, and p halts.
 Fail(p) ==
@@ -226,13 +237,22 @@ Fail(p) ==
     /\ phase' = IF phase[p] = "READY" THEN [phase EXCEPT ![p] = "OFF"] ELSE phase  \* PL-04
     /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                    range_start, sealed_end, covered, entry_from, entry_to,
-                   node_epoch, failover_mode, reserved, handle, next_offset,
-                   confirm_offset, close_sent, wal, acked_by>>
+                   entry_epoch, range_end, node_epoch, failover_mode,
+                   reserved, handle, next_offset, confirm_offset,
+                   close_sent, wal, acked_by>>
 
 \* A trimStream arrives, within what p has acked. It rewrites no entry (ST-45).
 Trim(p, s, q) ==
     LET n == node_of[p]
         e == handle[p, s]
+        moves == range_start[s] < q
+        sealed == sealed_end[s]
+        end_offset_2 ==
+            IF start_offset[s] # q
+            THEN IF q > end_offset[s]
+                 THEN [end_offset EXCEPT ![s] = q]
+                 ELSE end_offset
+            ELSE end_offset
     IN  /\ /\ ~(mode[p, s] = "RECOVERING" \/ mode[p, s] = "DRAINING")  \* CL-06
            /\ q <= confirm_offset[p, s]
         /\ node_epoch[n] > 0  \* CK-01.unknown, else NODE_EPOCH_NOT_EXIST
@@ -245,27 +265,39 @@ Trim(p, s, q) ==
         /\ owner[s] = n  \* CK-02.node, else STREAM_FENCED
         /\ opened[s]  \* ST-41, else STREAM_NOT_OPENED
         /\ q >= start_offset[s]  \* ST-42, else OFFSET_NOT_MATCHED
-        /\ IF start_offset[s] # q
-           THEN LET sealed == sealed_end[s]
-                IN  /\ start_offset' = [start_offset EXCEPT ![s] = q]
-                    /\ end_offset' = IF q > end_offset[s]  \* ST-44.lift
-                                     THEN [end_offset EXCEPT ![s] = q]
-                                     ELSE end_offset
-                    /\ sealed_end' = IF sealed # Nil /\ sealed <= q
-                                     THEN [sealed_end EXCEPT ![s] = Nil]
-                                     ELSE sealed_end
-                    /\ range_start' = IF range_start[s] < q
-                                      THEN [range_start EXCEPT ![s] = q]
-                                      ELSE range_start
-                    /\ covered' = [s_2 \in Stream, o \in Offset |->
-                                      IF o < q /\ s_2 = s THEN FALSE ELSE covered[s_2, o]]
-           ELSE UNCHANGED <<start_offset, end_offset, range_start, sealed_end,
-                            covered>>
+        /\ start_offset' = IF start_offset[s] # q
+                           THEN [start_offset EXCEPT ![s] = q]
+                           ELSE start_offset
+        /\ end_offset' = IF moves  \* ST-44.lift
+                         THEN end_offset_2
+                         ELSE IF start_offset[s] # q
+                         THEN IF q > end_offset[s]
+                              THEN [end_offset EXCEPT ![s] = q]
+                              ELSE end_offset
+                         ELSE end_offset
+        /\ sealed_end' = IF start_offset[s] # q
+                         THEN IF sealed # Nil /\ sealed <= q
+                              THEN [sealed_end EXCEPT ![s] = Nil]
+                              ELSE sealed_end
+                         ELSE sealed_end
+        /\ range_start' = IF start_offset[s] # q
+                          THEN IF range_start[s] < q
+                               THEN [range_start EXCEPT ![s] = q]
+                               ELSE range_start
+                          ELSE range_start
+        /\ covered' = IF start_offset[s] # q
+                      THEN [s_2 \in Stream, o \in Offset |->
+                               IF o < q /\ s_2 = s THEN FALSE ELSE covered[s_2, o]]
+                      ELSE covered
+        /\ range_end' = IF moves
+                        THEN [range_end EXCEPT ![s] = end_offset_2[s]]
+                        ELSE range_end
         /\ acked_by' = [s_2 \in Stream, o_2 \in Offset |->
                            IF o_2 < q /\ s_2 = s THEN Nil ELSE acked_by[s_2, o_2]]
         /\ UNCHANGED <<exists, opened, epoch, owner, entry_from, entry_to,
-                       node_epoch, failover_mode, reserved, phase, handle, mode,
-                       next_offset, confirm_offset, close_sent, wal>>
+                       entry_epoch, node_epoch, failover_mode, reserved, phase,
+                       handle, mode, next_offset, confirm_offset, close_sent,
+                       wal>>
 
 \* An owner closes: no append from now on, and none in flight but one that has failed.
 SendClose(p, s) ==
@@ -277,8 +309,9 @@ SendClose(p, s) ==
         /\ mode' = [mode EXCEPT ![p, s] = "SHUT"]  \* CL-07.flag
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, entry_from, entry_to,
-                       node_epoch, failover_mode, reserved, phase, handle,
-                       next_offset, confirm_offset, wal, acked_by>>
+                       entry_epoch, range_end, node_epoch, failover_mode,
+                       reserved, phase, handle, next_offset, confirm_offset,
+                       wal, acked_by>>
 
 \* A fast close that p has sent arrives, perhaps again.
 Close(p, s) ==
@@ -295,16 +328,19 @@ Close(p, s) ==
         /\ epoch[s] >= e  \* CK-02.epoch_new, else STREAM_INNER_ERROR
         /\ owner[s] # Nil  \* CK-02.no_range, else STREAM_INNER_ERROR
         /\ owner[s] = n  \* CK-02.node, else STREAM_FENCED
-        /\ IF ~opened[s] /\ end_offset[s] = end  \* ST-33
-           THEN UNCHANGED <<opened, end_offset, entry_from, entry_to>>
+        /\ IF ~opened[s] /\ range_end[s] = end  \* ST-33
+           THEN UNCHANGED <<opened, end_offset, entry_from, entry_to, entry_epoch,
+                            range_end>>
            ELSE /\ opened[s]  \* ST-34, else OFFSET_NOT_MATCHED
                 /\ end_offset[s] <= end  \* ST-35, else OFFSET_NOT_MATCHED
                 /\ IF end_offset[s] < end  \* ST-37.entry
                    THEN /\ entry_from' = [entry_from EXCEPT ![n, s] = end_offset[s]]
                         /\ entry_to' = [entry_to EXCEPT ![n, s] = end]
-                   ELSE UNCHANGED <<entry_from, entry_to>>
+                        /\ entry_epoch' = [entry_epoch EXCEPT ![n, s] = epoch[s]]
+                   ELSE UNCHANGED <<entry_from, entry_to, entry_epoch>>
                 /\ opened' = [opened EXCEPT ![s] = FALSE]
                 /\ end_offset' = [end_offset EXCEPT ![s] = end]  \* ST-37.end
+                /\ range_end' = [range_end EXCEPT ![s] = end]  \* ST-37.end
         /\ UNCHANGED <<exists, epoch, owner, start_offset, range_start,
                        sealed_end, covered, node_epoch, failover_mode, reserved,
                        phase, handle, mode, next_offset, confirm_offset,
@@ -370,10 +406,17 @@ Commit(p, s, a, b) ==
                               /\ n_3 = n
                            THEN 0
                            ELSE entry_to[n_3, t]]
+        /\ entry_epoch' = [n_3 \in Node, t \in Stream |->
+                              IF /\ ~(IF entry_from_2[n, t] < start_offset[t]
+                                      THEN start_offset[t]
+                                      ELSE entry_from_2[n, t]) < entry_to[n, t]
+                                 /\ n_3 = n
+                              THEN 0
+                              ELSE entry_epoch[n_3, t]]
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, range_start,
-                       sealed_end, node_epoch, failover_mode, reserved, phase,
-                       handle, mode, next_offset, confirm_offset, close_sent,
-                       wal, acked_by>>
+                       sealed_end, range_end, node_epoch, failover_mode,
+                       reserved, phase, handle, mode, next_offset,
+                       confirm_offset, close_sent, wal, acked_by>>
 
 \* The WAL is trimmed, of what is committed, or nobody's to commit.
 TrimWal(p, s, q) ==
@@ -392,8 +435,9 @@ TrimWal(p, s, q) ==
                       IF o_2 < q /\ n_2 = n /\ s_2 = s THEN FALSE ELSE wal[n_2, s_2, o_2]]
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, entry_from, entry_to,
-                       node_epoch, failover_mode, reserved, phase, handle, mode,
-                       next_offset, confirm_offset, close_sent, acked_by>>
+                       entry_epoch, range_end, node_epoch, failover_mode,
+                       reserved, phase, handle, mode, next_offset,
+                       confirm_offset, close_sent, acked_by>>
 
 \* A process starts, or the worker of a registered one (FO-01): it takes the reservation, if no newer has it.
 Reserve(p) ==
@@ -413,8 +457,9 @@ Reserve(p) ==
         /\ phase' = [phase EXCEPT ![p] = "RESERVED"]
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, entry_from, entry_to,
-                       node_epoch, failover_mode, handle, mode, next_offset,
-                       confirm_offset, close_sent, wal, acked_by>>
+                       entry_epoch, range_end, node_epoch, failover_mode,
+                       handle, mode, next_offset, confirm_offset, close_sent,
+                       wal, acked_by>>
 
 \* A getOpeningStreams, the barrier: p, which has listed the WAL by now, replays what it is answered.
 Register(p) ==
@@ -440,7 +485,7 @@ Register(p) ==
                                 THEN start_offset[s]
                                 ELSE entry_from[n, s]) < entry_to[n, s]
                             /\ p_2 = p
-                         THEN epoch[s]
+                         THEN entry_epoch[n, s]
                          ELSE IF opened[s] /\ owner[s] = n /\ p_2 = p
                          THEN epoch[s]
                          ELSE handle[p_2, s]]
@@ -462,7 +507,8 @@ Register(p) ==
                               ELSE next_offset[p_2, s]]
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, entry_from, entry_to,
-                       reserved, close_sent, wal, acked_by>>
+                       entry_epoch, range_end, reserved, close_sent, wal,
+                       acked_by>>
 
 \* All that was replayed is committed: the WAL is emptied, and a next incarnation begins to serve.
 ResetWal(p) ==
@@ -482,10 +528,11 @@ ResetWal(p) ==
                       IF n_2 = n THEN FALSE ELSE wal[n_2, s_2, o_2]]
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, entry_from, entry_to,
-                       node_epoch, failover_mode, reserved, handle, mode,
-                       next_offset, confirm_offset, close_sent, acked_by>>
+                       entry_epoch, range_end, node_epoch, failover_mode,
+                       reserved, handle, mode, next_offset, confirm_offset,
+                       close_sent, acked_by>>
 
-\* A legacy close of what was replayed, all being committed. Of an entry's range it changes nothing (RC-06).
+\* A legacy close of what was replayed, all being committed. STREAM_FENCED ends the recovery too (RC-06).
 EndRecovery(p, s) ==
     LET n == node_of[p]
     IN  /\ Holds(/\ mode[p, s] = "RECOVERING" \/ mode[p, s] = "DRAINING"  \* RC-05
@@ -500,7 +547,7 @@ EndRecovery(p, s) ==
         /\ node_epoch[n] <= incarnation[p]  \* CK-01.expired, else NODE_EPOCH_EXPIRED
         /\ ~failover[p] =>  \* ST-31
                ~failover_mode[node_of[p]]  \* CK-01.flag, else NODE_FENCED
-        /\ opened' = IF mode[p, s] = "RECOVERING" /\ epoch[s] = handle[p, s]
+        /\ opened' = IF epoch[s] = handle[p, s] /\ owner[s] = node_of[p]
                      THEN [opened EXCEPT ![s] = FALSE]
                      ELSE opened
         /\ handle' = [handle EXCEPT ![p, s] = 0]
@@ -509,8 +556,8 @@ EndRecovery(p, s) ==
         /\ confirm_offset' = [confirm_offset EXCEPT ![p, s] = 0]
         /\ UNCHANGED <<exists, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, entry_from, entry_to,
-                       node_epoch, failover_mode, reserved, phase, close_sent,
-                       wal, acked_by>>
+                       entry_epoch, range_end, node_epoch, failover_mode,
+                       reserved, phase, close_sent, wal, acked_by>>
 
 Next ==
     \/ \E p \in Proc, s \in Stream : Open(p, s)
@@ -534,8 +581,9 @@ Spec == Init /\ [][Next]_vars
 \* A step that changes nothing but history and budgets is as good as none.
 protocol == <<exists, opened, epoch, owner, start_offset, end_offset,
               range_start, sealed_end, covered, entry_from, entry_to,
-              node_epoch, failover_mode, reserved, phase, handle, mode,
-              next_offset, confirm_offset, close_sent, wal>>
+              entry_epoch, range_end, node_epoch, failover_mode, reserved,
+              phase, handle, mode, next_offset, confirm_offset, close_sent,
+              wal>>
 
 Fairness ==
     /\ \A p \in Proc, s \in Stream : WF_protocol(Close(p, s))
@@ -908,12 +956,14 @@ CloseRepeats(p, s) ==
         /\ epoch[s] >= e
         /\ owner[s] # Nil
         /\ owner[s] = n
-        /\ ~(~opened[s] /\ end_offset[s] = end) =>
+        /\ ~(~opened[s] /\ range_end[s] = end) =>
                /\ opened[s]
                /\ end_offset[s] <= end
                /\ end_offset[s] < end =>
                       /\ [entry_from EXCEPT ![n, s] = end_offset[s]] = entry_from
                       /\ [entry_to EXCEPT ![n, s] = end] = entry_to
+                      /\ [entry_epoch EXCEPT ![n, s] = epoch[s]] = entry_epoch
                /\ [opened EXCEPT ![s] = FALSE] = opened
                /\ [end_offset EXCEPT ![s] = end] = end_offset
+               /\ [range_end EXCEPT ![s] = end] = range_end
 ==============================================================================

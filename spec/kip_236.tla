@@ -357,7 +357,7 @@ Expand(n, x) ==
                        shrink_left, fence_left, unfence_left, reassign_left,
                        cancel_left, edit_left, crash_left>>
 
-\* AlterPartition with one less; the leader stays. This completes nothing.
+\* AlterPartition with one less; the leader stays.
 Shrink(n) ==
     /\ leader # Nil /\ leader # n  \* RA-47.leader, else INVALID_REQUEST
     /\ shrink_left # 0  \* cut: budget

@@ -127,22 +127,94 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* ElectLeaders, by an operator or the balancer, or late: the first replica, by what the registration says.
+\* ElectLeaders. Where nobody may lead, the record completes what is due, and elects nobody.
 Prefer(x) ==
-    /\ isr[x] /\ active[x]  \* EL-08.isr
-    /\ Holds(/\ replica[x]  \* EL-08.first
-             /\ \A m \in Broker : replica[m] => x = m \/ before[x, m])
-    /\ IF ~leader = x
-       THEN /\ leader' = x
-            /\ fetches' = [b \in Broker |-> FALSE]
-            /\ complete' = [n \in Broker |-> IF ~replica[n] THEN FALSE ELSE complete[n]]
-       ELSE UNCHANGED <<leader, fetches, complete>>
+    /\ IF /\ leader = Nil
+          /\ \E n \in Broker : adding[n] \/ removing[n]
+          /\ \A n_2 \in Broker : replica[n_2] => isr[n_2] \/ removing[n_2]
+       THEN LET drops == \E n_3 \in Broker : removing[n_3]
+                behind ==
+                    \E n_4 \in Broker : replica[n_4] /\ ~removing[n_4] /\ ~isr[n_4]
+                replica_2 ==
+                    [n_7 \in Broker |-> IF removing[n_7] THEN FALSE ELSE replica[n_7]]
+                fetches_2 ==
+                    [n_7 \in Broker |->
+                        IF removing[n_7] THEN fetches[n_7] \/ isr[n_7] ELSE fetches[n_7]]
+                adding_2 ==
+                    IF behind
+                    THEN adding
+                    ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                            /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                         THEN [b \in Broker |-> FALSE]
+                         ELSE adding
+                removing_2 ==
+                    IF behind
+                    THEN removing
+                    ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                            /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                         THEN [b \in Broker |-> FALSE]
+                         ELSE removing
+            IN  /\ IF ~(\E n_10 \in Broker : adding_2[n_10] \/ removing_2[n_10])
+                   THEN /\ original' = [b \in Broker |-> FALSE]
+                        /\ original_before' = [b \in Broker, b_2 \in Broker |-> FALSE]
+                   ELSE UNCHANGED <<original, original_before>>
+                /\ hasty' = IF behind  \* RA-44
+                            THEN hasty
+                            ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                                    /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                                 THEN hasty \/ behind
+                                 ELSE hasty
+                /\ fetches' = IF behind  \* RA-44, RA-45
+                              THEN fetches
+                              ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                                      /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                                   THEN IF drops THEN [b \in Broker |-> FALSE] ELSE fetches_2
+                                   ELSE fetches
+                /\ replica' = IF behind  \* RA-44
+                              THEN replica
+                              ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                                      /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                                   THEN replica_2
+                                   ELSE replica
+                /\ isr' = IF behind  \* RA-44
+                          THEN isr
+                          ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                                  /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                               THEN [n_7 \in Broker |-> IF removing[n_7] THEN FALSE ELSE isr[n_7]]
+                               ELSE isr
+                /\ before' = IF behind  \* RA-44
+                             THEN before
+                             ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                                     /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                                  THEN [m \in Broker, n_8 \in Broker |->
+                                           before[m, n_8] /\ replica_2[m] /\ replica_2[n_8]]
+                                  ELSE before
+                /\ adding' = adding_2  \* RA-44
+                /\ removing' = removing_2  \* RA-44
+                /\ complete' = IF behind  \* RA-44, RA-45
+                               THEN complete
+                               ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
+                                       /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                                    THEN IF drops
+                                         THEN [n_9 \in Broker |-> IF ~replica_2[n_9] THEN FALSE ELSE complete[n_9]]
+                                         ELSE complete
+                                    ELSE complete
+                /\ UNCHANGED leader
+       ELSE /\ isr[x] /\ active[x]  \* EL-08.isr
+            /\ Holds(/\ replica[x]  \* EL-08.first
+                     /\ \A m_2 \in Broker : replica[m_2] => x = m_2 \/ before[x, m_2])
+            /\ IF ~leader = x
+               THEN /\ leader' = x
+                    /\ fetches' = [b \in Broker |-> FALSE]
+                    /\ complete' = [n_11 \in Broker |-> IF ~replica[n_11] THEN FALSE ELSE complete[n_11]]
+               ELSE UNCHANGED <<leader, fetches, complete>>
+            /\ UNCHANGED <<replica, before, isr, adding, removing, hasty, original,
+                           original_before>>
     /\ prefer_left # 0  \* cut: budget
     /\ prefer_left' = IF prefer_left = Nil THEN Nil ELSE prefer_left - 1
-    /\ UNCHANGED <<unclean, replica, before, isr, adding, removing, active,
-                   hasty, original, original_before, append_left,
-                   fetch_left, expand_left, shrink_left, fence_left,
-                   unfence_left, reassign_left, cancel_left>>
+    /\ UNCHANGED <<unclean, active, append_left, fetch_left, expand_left,
+                   shrink_left, fence_left, unfence_left, reassign_left,
+                   cancel_left>>
 
 \* A record is acked: all in the ISR have it, and nobody else.
 Append ==
@@ -324,17 +396,154 @@ Expand(n, x) ==
                        shrink_left, fence_left, unfence_left, reassign_left,
                        cancel_left>>
 
-\* AlterPartition with one less; the leader stays. This completes nothing.
-Shrink(n) ==
-    /\ leader # Nil /\ leader # n  \* RA-47.leader, else INVALID_REQUEST
-    /\ shrink_left # 0  \* cut: budget
-    /\ isr' = [isr EXCEPT ![n] = FALSE]
-    /\ shrink_left' = IF shrink_left = Nil THEN Nil ELSE shrink_left - 1
-    /\ UNCHANGED <<unclean, replica, before, adding, removing, leader,
-                   active, fetches, complete, hasty, original,
-                   original_before, prefer_left, append_left, fetch_left,
-                   expand_left, fence_left, unfence_left, reassign_left,
-                   cancel_left>>
+\* AlterPartition with one less, or with the same ISR.
+Shrink(n, x) ==
+    LET drops == \E n_2 \in Broker : removing[n_2]
+        isr_2 == [isr EXCEPT ![n] = FALSE]
+        behind ==
+            \E n_3 \in Broker : replica[n_3] /\ ~removing[n_3] /\ ~isr_2[n_3]
+        replica_2 ==
+            [n_6 \in Broker |-> IF removing[n_6] THEN FALSE ELSE replica[n_6]]
+        fetches_2 ==
+            [n_6 \in Broker |->
+                IF removing[n_6] THEN fetches[n_6] \/ isr_2[n_6] ELSE fetches[n_6]]
+        isr_3 ==
+            IF behind
+            THEN isr_2
+            ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                    /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                 THEN [n_6 \in Broker |-> IF removing[n_6] THEN FALSE ELSE isr_2[n_6]]
+                 ELSE isr_2
+        complete_2 ==
+            IF behind
+            THEN complete
+            ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                    /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                 THEN IF drops
+                      THEN [n_8 \in Broker |-> IF ~replica_2[n_8] THEN FALSE ELSE complete[n_8]]
+                      ELSE complete
+                 ELSE complete
+        fetches_3 ==
+            IF behind
+            THEN fetches
+            ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                    /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                 THEN IF drops THEN [b \in Broker |-> FALSE] ELSE fetches_2
+                 ELSE fetches
+        adding_2 ==
+            IF behind
+            THEN adding
+            ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                    /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                 THEN [b \in Broker |-> FALSE]
+                 ELSE adding
+        removing_2 ==
+            IF behind
+            THEN removing
+            ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                    /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                 THEN [b \in Broker |-> FALSE]
+                 ELSE removing
+    IN  /\ leader # Nil /\ leader # n  \* RA-47.leader, else INVALID_REQUEST
+        /\ IF \E n_9 \in Broker : isr_3[n_9] /\ active[n_9]
+           THEN LET before_2 ==
+                        IF behind
+                        THEN before
+                        ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                             THEN [m \in Broker, n_7 \in Broker |->
+                                      before[m, n_7] /\ replica_2[m] /\ replica_2[n_7]]
+                             ELSE before
+                    ahead ==
+                        \A n_10 \in Broker :
+                            isr_3[n_10] /\ active[n_10] /\ n_10 # x =>
+                                before_2[x, n_10] /\ ~leader = n_10
+                IN  /\ isr_3[x] /\ active[x]  \* SP-12.isr
+                    /\ Holds(ahead \/ leader = x)  \* SP-12.order
+                    /\ IF ~leader = x
+                       THEN LET replica_3 ==
+                                    IF behind
+                                    THEN replica
+                                    ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                            /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                                         THEN replica_2
+                                         ELSE replica
+                            IN  /\ leader' = x
+                                /\ fetches' = [b \in Broker |-> FALSE]  \* RA-44, RA-45
+                                /\ complete' = [n_11 \in Broker |->  \* RA-44, RA-45
+                                                   IF ~replica_3[n_11] THEN FALSE ELSE complete_2[n_11]]
+                       ELSE /\ fetches' = fetches_3  \* RA-44, RA-45
+                            /\ complete' = complete_2  \* RA-44, RA-45
+                            /\ UNCHANGED leader
+                    /\ isr' = isr_3  \* RA-44
+           ELSE LET replica_4 ==
+                        IF behind
+                        THEN replica
+                        ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                             THEN replica_2
+                             ELSE replica
+                IN  IF unclean /\ (\E n_12 \in Broker : replica_4[n_12] /\ active[n_12])
+                    THEN LET before_3 ==
+                                 IF behind
+                                 THEN before
+                                 ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                         /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                                      THEN [m \in Broker, n_7 \in Broker |->
+                                               before[m, n_7] /\ replica_2[m] /\ replica_2[n_7]]
+                                      ELSE before
+                             ahead_2 ==
+                                 \A n_13 \in Broker :
+                                     replica_4[n_13] /\ active[n_13] /\ n_13 # x => before_3[x, n_13]
+                             complete_3 ==
+                                 [n_14 \in Broker |->
+                                     IF ~replica_4[n_14] THEN FALSE ELSE complete_2[n_14]]
+                             isr_4 == [n_15 \in Broker |-> n_15 = x]
+                         IN  /\ replica_4[x] /\ active[x]  \* SP-12.unclean
+                             /\ ahead_2  \* SP-12.unclean_order
+                             /\ leader' = x
+                             /\ fetches' = [b \in Broker |-> FALSE]  \* RA-44, RA-45
+                             /\ complete' = [n_16 \in Broker |-> complete_3[n_16] \/ isr_4[n_16]]  \* RA-44, RA-45
+                             /\ isr' = isr_4  \* RA-44
+                    ELSE /\ IF leader # Nil
+                            THEN /\ leader' = Nil
+                                 /\ fetches' = [b \in Broker |-> FALSE]  \* RA-44, RA-45
+                                 /\ complete' = [n_17 \in Broker |->  \* RA-44, RA-45
+                                                    IF ~replica_4[n_17] THEN FALSE ELSE complete_2[n_17]]
+                            ELSE /\ fetches' = fetches_3  \* RA-44, RA-45
+                                 /\ complete' = complete_2  \* RA-44, RA-45
+                                 /\ UNCHANGED leader
+                         /\ isr' = isr_3  \* RA-44
+        /\ IF ~(\E n_18 \in Broker : adding_2[n_18] \/ removing_2[n_18])
+           THEN /\ original' = [b \in Broker |-> FALSE]
+                /\ original_before' = [b \in Broker, b_2 \in Broker |-> FALSE]
+           ELSE UNCHANGED <<original, original_before>>
+        /\ shrink_left # 0  \* cut: budget
+        /\ hasty' = IF behind  \* RA-44
+                    THEN hasty
+                    ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                            /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                         THEN hasty \/ behind
+                         ELSE hasty
+        /\ replica' = IF behind  \* RA-44
+                      THEN replica
+                      ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                              /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                           THEN replica_2
+                           ELSE replica
+        /\ before' = IF behind  \* RA-44
+                     THEN before
+                     ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                             /\ \E n_5 \in Broker : isr_2[n_5] /\ ~removing[n_5]
+                          THEN [m \in Broker, n_7 \in Broker |->
+                                   before[m, n_7] /\ replica_2[m] /\ replica_2[n_7]]
+                          ELSE before
+        /\ adding' = adding_2  \* RA-44
+        /\ removing' = removing_2  \* RA-44
+        /\ shrink_left' = IF shrink_left = Nil THEN Nil ELSE shrink_left - 1
+        /\ UNCHANGED <<unclean, active, prefer_left, append_left, fetch_left,
+                       expand_left, fence_left, unfence_left, reassign_left,
+                       cancel_left>>
 
 \* A broker is fenced.
 Fence(n, x) ==
@@ -396,52 +605,191 @@ Fence(n, x) ==
                    fetch_left, expand_left, shrink_left, unfence_left,
                    reassign_left, cancel_left>>
 
-\* A broker is active again.
+\* A broker is active again. If nobody leads, that is a record of the partition.
 Unfence(n, x) ==
-    /\ IF ~active[n]
-       THEN /\ IF leader = Nil
-               THEN LET active_2 == [active EXCEPT ![n] = TRUE]
-                    IN  IF \E n_2 \in Broker : isr[n_2] /\ active_2[n_2]
-                        THEN LET ahead ==
-                                     \A n_3 \in Broker :
-                                         isr[n_3] /\ active_2[n_3] /\ n_3 # x =>
-                                             before[x, n_3] /\ ~leader = n_3
-                             IN  /\ isr[x] /\ active_2[x]  \* SP-12.isr
-                                 /\ Holds(ahead \/ leader = x)  \* SP-12.order
-                                 /\ IF ~leader = x
-                                    THEN /\ leader' = x
-                                         /\ fetches' = [b \in Broker |-> FALSE]
-                                         /\ complete' = [n_4 \in Broker |-> IF ~replica[n_4] THEN FALSE ELSE complete[n_4]]
-                                    ELSE UNCHANGED <<leader, fetches, complete>>
-                                 /\ UNCHANGED isr
-                        ELSE IF unclean /\ (\E n_5 \in Broker : replica[n_5] /\ active_2[n_5])
-                        THEN LET ahead_2 ==
-                                     \A n_6 \in Broker :
-                                         replica[n_6] /\ active_2[n_6] /\ n_6 # x => before[x, n_6]
-                                 complete_2 ==
-                                     [n_7 \in Broker |-> IF ~replica[n_7] THEN FALSE ELSE complete[n_7]]
-                                 isr_2 == [n_8 \in Broker |-> n_8 = x]
-                             IN  /\ replica[x] /\ active_2[x]  \* SP-12.unclean
-                                 /\ ahead_2  \* SP-12.unclean_order
-                                 /\ leader' = x
-                                 /\ fetches' = [b \in Broker |-> FALSE]
-                                 /\ complete' = [n_9 \in Broker |-> complete_2[n_9] \/ isr_2[n_9]]
-                                 /\ isr' = isr_2
-                        ELSE /\ IF leader # Nil
-                                THEN /\ leader' = Nil
-                                     /\ fetches' = [b \in Broker |-> FALSE]
-                                     /\ complete' = [n_10 \in Broker |-> IF ~replica[n_10] THEN FALSE ELSE complete[n_10]]
-                                ELSE UNCHANGED <<leader, fetches, complete>>
-                             /\ UNCHANGED isr
-               ELSE UNCHANGED <<isr, leader, fetches, complete>>
-            /\ active' = [active EXCEPT ![n] = TRUE]
-       ELSE UNCHANGED <<isr, leader, active, fetches, complete>>
-    /\ unfence_left # 0  \* cut: budget
-    /\ unfence_left' = IF unfence_left = Nil THEN Nil ELSE unfence_left - 1
-    /\ UNCHANGED <<unclean, replica, before, adding, removing, hasty,
-                   original, original_before, prefer_left, append_left,
-                   fetch_left, expand_left, shrink_left, fence_left,
-                   reassign_left, cancel_left>>
+    LET drops == \E n_2 \in Broker : removing[n_2]
+        behind ==
+            \E n_3 \in Broker : replica[n_3] /\ ~removing[n_3] /\ ~isr[n_3]
+        replica_2 ==
+            [n_6 \in Broker |-> IF removing[n_6] THEN FALSE ELSE replica[n_6]]
+        fetches_2 ==
+            [n_6 \in Broker |->
+                IF removing[n_6] THEN fetches[n_6] \/ isr[n_6] ELSE fetches[n_6]]
+        adding_2 ==
+            IF behind
+            THEN adding
+            ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                    /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                 THEN [b \in Broker |-> FALSE]
+                 ELSE adding
+        removing_2 ==
+            IF behind
+            THEN removing
+            ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                    /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                 THEN [b \in Broker |-> FALSE]
+                 ELSE removing
+        complete_2 ==
+            IF leader = Nil /\ ~active[n]
+            THEN IF behind
+                 THEN complete
+                 ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                         /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                      THEN IF drops
+                           THEN [n_8 \in Broker |-> IF ~replica_2[n_8] THEN FALSE ELSE complete[n_8]]
+                           ELSE complete
+                      ELSE complete
+            ELSE complete
+        fetches_3 ==
+            IF leader = Nil /\ ~active[n]
+            THEN IF behind
+                 THEN fetches
+                 ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                         /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                      THEN IF drops THEN [b \in Broker |-> FALSE] ELSE fetches_2
+                      ELSE fetches
+            ELSE fetches
+        isr_2 ==
+            IF leader = Nil /\ ~active[n]
+            THEN IF behind
+                 THEN isr
+                 ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                         /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                      THEN [n_6 \in Broker |-> IF removing[n_6] THEN FALSE ELSE isr[n_6]]
+                      ELSE isr
+            ELSE isr
+    IN  /\ IF ~active[n]
+           THEN /\ IF leader = Nil
+                   THEN LET active_2 == [active EXCEPT ![n] = TRUE]
+                        IN  IF \E n_10 \in Broker : isr_2[n_10] /\ active_2[n_10]
+                            THEN LET before_2 ==
+                                         IF leader = Nil /\ ~active[n]
+                                         THEN IF behind
+                                              THEN before
+                                              ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                                      /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                                                   THEN [m \in Broker, n_7 \in Broker |->
+                                                            before[m, n_7] /\ replica_2[m] /\ replica_2[n_7]]
+                                                   ELSE before
+                                         ELSE before
+                                     ahead ==
+                                         \A n_11 \in Broker :
+                                             isr_2[n_11] /\ active_2[n_11] /\ n_11 # x =>
+                                                 before_2[x, n_11] /\ ~leader = n_11
+                                 IN  /\ isr_2[x] /\ active_2[x]  \* SP-12.isr
+                                     /\ Holds(ahead \/ leader = x)  \* SP-12.order
+                                     /\ IF ~leader = x
+                                        THEN LET replica_3 ==
+                                                     IF leader = Nil /\ ~active[n]
+                                                     THEN IF behind
+                                                          THEN replica
+                                                          ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                                                  /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                                                               THEN replica_2
+                                                               ELSE replica
+                                                     ELSE replica
+                                             IN  /\ leader' = x
+                                                 /\ fetches' = [b \in Broker |-> FALSE]  \* RA-44, RA-45
+                                                 /\ complete' = [n_12 \in Broker |->  \* RA-44, RA-45
+                                                                    IF ~replica_3[n_12] THEN FALSE ELSE complete_2[n_12]]
+                                        ELSE /\ fetches' = fetches_3  \* RA-44, RA-45
+                                             /\ complete' = complete_2  \* RA-44, RA-45
+                                             /\ UNCHANGED leader
+                                     /\ isr' = isr_2  \* RA-44
+                            ELSE LET replica_4 ==
+                                         IF leader = Nil /\ ~active[n]
+                                         THEN IF behind
+                                              THEN replica
+                                              ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                                      /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                                                   THEN replica_2
+                                                   ELSE replica
+                                         ELSE replica
+                                 IN  IF /\ unclean
+                                        /\ \E n_13 \in Broker : replica_4[n_13] /\ active_2[n_13]
+                                     THEN LET before_3 ==
+                                                  IF leader = Nil /\ ~active[n]
+                                                  THEN IF behind
+                                                       THEN before
+                                                       ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                                               /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                                                            THEN [m \in Broker, n_7 \in Broker |->
+                                                                     before[m, n_7] /\ replica_2[m] /\ replica_2[n_7]]
+                                                            ELSE before
+                                                  ELSE before
+                                              ahead_2 ==
+                                                  \A n_14 \in Broker :
+                                                      replica_4[n_14] /\ active_2[n_14] /\ n_14 # x => before_3[x, n_14]
+                                              complete_3 ==
+                                                  [n_15 \in Broker |->
+                                                      IF ~replica_4[n_15] THEN FALSE ELSE complete_2[n_15]]
+                                              isr_3 == [n_16 \in Broker |-> n_16 = x]
+                                          IN  /\ replica_4[x] /\ active_2[x]  \* SP-12.unclean
+                                              /\ ahead_2  \* SP-12.unclean_order
+                                              /\ leader' = x
+                                              /\ fetches' = [b \in Broker |-> FALSE]  \* RA-44, RA-45
+                                              /\ complete' = [n_17 \in Broker |-> complete_3[n_17] \/ isr_3[n_17]]  \* RA-44, RA-45
+                                              /\ isr' = isr_3  \* RA-44
+                                     ELSE /\ IF leader # Nil
+                                             THEN /\ leader' = Nil
+                                                  /\ fetches' = [b \in Broker |-> FALSE]  \* RA-44, RA-45
+                                                  /\ complete' = [n_18 \in Broker |->  \* RA-44, RA-45
+                                                                     IF ~replica_4[n_18] THEN FALSE ELSE complete_2[n_18]]
+                                             ELSE /\ fetches' = fetches_3  \* RA-44, RA-45
+                                                  /\ complete' = complete_2  \* RA-44, RA-45
+                                                  /\ UNCHANGED leader
+                                          /\ isr' = isr_2  \* RA-44
+                   ELSE /\ isr' = isr_2  \* RA-44
+                        /\ fetches' = fetches_3  \* RA-44, RA-45
+                        /\ complete' = complete_2  \* RA-44, RA-45
+                        /\ UNCHANGED leader
+                /\ active' = [active EXCEPT ![n] = TRUE]
+           ELSE /\ isr' = isr_2  \* RA-44
+                /\ fetches' = fetches_3  \* RA-44, RA-45
+                /\ complete' = complete_2  \* RA-44, RA-45
+                /\ UNCHANGED <<leader, active>>
+        /\ unfence_left # 0  \* cut: budget
+        /\ hasty' = IF leader = Nil /\ ~active[n]  \* RA-44
+                    THEN IF behind
+                         THEN hasty
+                         ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                 /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                              THEN hasty \/ behind
+                              ELSE hasty
+                    ELSE hasty
+        /\ replica' = IF leader = Nil /\ ~active[n]  \* RA-44
+                      THEN IF behind
+                           THEN replica
+                           ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                   /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                                THEN replica_2
+                                ELSE replica
+                      ELSE replica
+        /\ before' = IF leader = Nil /\ ~active[n]  \* RA-44
+                     THEN IF behind
+                          THEN before
+                          ELSE IF /\ \E n_4 \in Broker : adding[n_4] \/ removing[n_4]
+                                  /\ \E n_5 \in Broker : isr[n_5] /\ ~removing[n_5]
+                               THEN [m \in Broker, n_7 \in Broker |->
+                                        before[m, n_7] /\ replica_2[m] /\ replica_2[n_7]]
+                               ELSE before
+                     ELSE before
+        /\ adding' = IF leader = Nil /\ ~active[n] THEN adding_2 ELSE adding  \* RA-44
+        /\ removing' = IF leader = Nil /\ ~active[n] THEN removing_2 ELSE removing  \* RA-44
+        /\ original' = IF leader = Nil /\ ~active[n]
+                       THEN IF ~(\E n_9 \in Broker : adding_2[n_9] \/ removing_2[n_9])
+                            THEN [b \in Broker |-> FALSE]
+                            ELSE original
+                       ELSE original
+        /\ original_before' = IF leader = Nil /\ ~active[n]
+                              THEN IF ~(\E n_9 \in Broker : adding_2[n_9] \/ removing_2[n_9])
+                                   THEN [b \in Broker, b_2 \in Broker |-> FALSE]
+                                   ELSE original_before
+                              ELSE original_before
+        /\ unfence_left' = IF unfence_left = Nil THEN Nil ELSE unfence_left - 1
+        /\ UNCHANGED <<unclean, prefer_left, append_left, fetch_left,
+                       expand_left, shrink_left, fence_left, reassign_left,
+                       cancel_left>>
 
 \* AlterPartitionReassignments with a list, perhaps over a running reassignment (RA-41, RA-48).
 Reassign(a, b, x) ==
@@ -730,7 +1078,7 @@ Next ==
     \/ Append
     \/ \E n \in Broker : Fetch(n)
     \/ \E n \in Broker, x \in Broker : Expand(n, x)
-    \/ \E n \in Broker : Shrink(n)
+    \/ \E n \in Broker, x \in Broker : Shrink(n, x)
     \/ \E n \in Broker, x \in Broker : Fence(n, x)
     \/ \E n \in Broker, x \in Broker : Unfence(n, x)
     \/ \E a \in Broker, b \in Broker, x \in Broker : Reassign(a, b, x)
@@ -796,12 +1144,15 @@ InSyncIsComplete == \A n \in Broker : isr[n] => complete[n]
 NothingGivenUp == \A n \in Broker : isr'[n] => unclean \/ complete[n]
 AlwaysNothingGivenUp == [][NothingGivenUp]_vars
 
-\* SP-12. An election by preference elects the first replica, from the ISR that there is.
+\* SP-12. It elects the first replica, from the ISR that there is, if it does not only complete what is due.
 PreferredLeads(x) ==
-    /\ leader' = x
-    /\ isr[x]
-    /\ replica[x]
-    /\ \A m \in Broker : replica[m] => x = m \/ before[x, m]
+    \/ /\ leader = Nil
+       /\ \E n \in Broker : adding[n] \/ removing[n]
+       /\ \A n_2 \in Broker : replica[n_2] => isr[n_2] \/ removing[n_2]
+    \/ /\ leader' = x
+       /\ isr[x]
+       /\ replica[x]
+       /\ \A m \in Broker : replica[m] => x = m \/ before[x, m]
 AlwaysPreferredLeads ==
     [][\A x \in Broker : Prefer(x) => PreferredLeads(x)]_vars
 

@@ -43,8 +43,8 @@ CheckedExpand(n, x) ==
                  ELSE IF ~NothingGivenUp THEN "nothing_given_up"
                  ELSE "nothing"
 
-CheckedShrink(n) ==
-    /\ Shrink(n)
+CheckedShrink(n, x) ==
+    /\ Shrink(n, x)
     /\ broken' = IF ~ElectsInSync THEN "elects_in_sync"
                  ELSE IF ~LeaderStays THEN "leader_stays"
                  ELSE IF ~ElectsInOrder THEN "elects_in_order"
@@ -92,7 +92,7 @@ CheckedNext ==
     \/ CheckedAppend
     \/ \E n \in Broker : CheckedFetch(n)
     \/ \E n \in Broker, x \in Broker : CheckedExpand(n, x)
-    \/ \E n \in Broker : CheckedShrink(n)
+    \/ \E n \in Broker, x \in Broker : CheckedShrink(n, x)
     \/ \E n \in Broker, x \in Broker : CheckedFence(n, x)
     \/ \E n \in Broker, x \in Broker : CheckedUnfence(n, x)
     \/ \E a \in Broker, b \in Broker, x \in Broker :

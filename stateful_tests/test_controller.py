@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from impl.rules import without
-from stateful_tests.controller.differences import DIFFERENCES, is_untried
+from stateful_tests.controller.differences import DIFFERENCES
 from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
 from stateful_tests.controller.machine import PAIRINGS, Machine, drive, machine, pairing
 from stateful_tests.controller.search import shortest
@@ -36,15 +36,6 @@ def test_controller_agrees_with_the_model_for_long(name: str) -> None:
 # Differences on purpose -----------------------------------------------------------------------------------------
 
 MEET = {
-    "ST-33": (
-        *(Call("open", ("p1", "s1")), Call("append", ("p1", "s1", 1)), Call("commit", ("p1", "s1", 0, 1))),
-        *(Call("register", ("p2",)), Call("end_recovery", ("p2", "s1")), Call("close", ("p1", "s1"))),
-    ),
-    "ST-34": (
-        *(Call("open", ("p3", "s1")), Call("append", ("p3", "s1", 1)), Call("ack", ("p3", "s1"))),
-        *(Call("trim", ("p3", "s1", 1)), Call("commit", ("p1", "s1", 0, 2))),
-        *(Call("register", ("p1",)), Call("end_recovery", ("p1", "s1")), Call("close", ("p3", "s1"))),
-    ),
     "RC-06": (
         *(Call("open", ("p4", "s1")), Call("append", ("p4", "s1", 2)), Call("close", ("p4", "s1"))),
         *(Call("open", ("p3", "s1")), Call("register", ("p4",)), Call("end_recovery", ("p4", "s1"))),
@@ -67,8 +58,17 @@ def test_every_answer_that_differs_has_a_run() -> None:
     assert {each.rule for each in DIFFERENCES if each.answered is not None} == set(MEET)
 
 
-def test_unclean_election_leaves_a_reassignment_to_complete() -> None:
-    """RA-44: where only the new replica is alive, the start elects it, and its completion waits for another record."""
+@pytest.mark.parametrize(
+    "record",
+    [
+        [Call("shrink", (2,))],
+        [Call("fence", (1,)), Call("unfence", (0,))],
+        [Call("fence", (1,)), Call("prefer", ())],
+    ],
+    ids=["alter-partition", "unfence", "prefer"],
+)
+def test_record_completes_what_an_unclean_election_has_left(record: list[Call]) -> None:
+    """RA-44: where only the new replica is alive, the start elects it; the next record, of any kind, completes it."""
     replicas = pairing("replica_reassignment")
     start = next(
         start
@@ -78,8 +78,33 @@ def test_unclean_election_leaves_a_reassignment_to_complete() -> None:
     lockstep = Lockstep(replicas, start)
     for call in (Call("fence", (2,)), Call("fence", (0,)), Call("reassign", (1, 1))):
         lockstep.take(call)
-    assert is_untried(replicas.model, "prefer", lockstep.cells)
-    assert not is_untried(replicas.model, "prefer", replicas.cells(start))
+    assert lockstep.cells["removing", 2]
+    for call in record:
+        lockstep.take(call)
+    assert not lockstep.cells["removing", 2]
+
+
+REPEATED_CLOSES = {
+    "the end of its range": (
+        *(Call("open", ("p1", "s1")), Call("append", ("p1", "s1", 1)), Call("commit", ("p1", "s1", 0, 1))),
+        *(Call("register", ("p2",)), Call("end_recovery", ("p2", "s1")), Call("close", ("p1", "s1"))),
+    ),
+    "the end of the stream": (
+        *(Call("open", ("p3", "s1")), Call("append", ("p3", "s1", 1)), Call("ack", ("p3", "s1"))),
+        *(Call("trim", ("p3", "s1", 1)), Call("commit", ("p1", "s1", 0, 2))),
+        *(Call("register", ("p1",)), Call("end_recovery", ("p1", "s1")), Call("close", ("p3", "s1"))),
+    ),
+}
+
+
+@pytest.mark.parametrize("names", REPEATED_CLOSES)
+def test_close_after_a_legacy_close_is_judged_by_the_range(names: str) -> None:
+    """ST-33, ST-34, ST-36: a legacy close leaves the range's end below the stream's; a fast close names either."""
+    lockstep = Lockstep(pairing("fast_close"), pairing("fast_close").starts[0])
+    for call in REPEATED_CLOSES[names]:
+        lockstep.take(call)
+    assert lockstep.cells["range_end", "s1"] < lockstep.cells["end_offset", "s1"]
+    assert not lockstep.used
 
 
 # Missing rules --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Self
 from holdfast.lang import Map, init, invariant, require, rule, step
 from models.parts.errors import E
 from models.parts.nodes import Node
-from models.parts.streams import Offset, Stream, StreamTable
+from models.parts.streams import Epoch, Offset, Stream, StreamTable
 
 
 class EntryTable(StreamTable):
@@ -20,10 +20,16 @@ class EntryTable(StreamTable):
     entry_from: Map[tuple[Node, Stream], Offset]
     entry_to: Map[tuple[Node, Stream], Offset]
     """The node's entry on the stream; both are 0 if there is none (CS-34)."""
+    entry_epoch: Map[tuple[Node, Stream], Epoch]
+    """The epoch of the range that the entry seals; 0 if there is none."""
+    range_end: Map[Stream, Offset]
+    """Where the current range ends, by its record: commits do not write it."""
 
     @init
     def start_entries(self) -> None:
         """Nobody has an entry."""
+        self.entry_epoch.fill(Epoch(0))
+        self.range_end.fill(Offset(0))
         self.entry_from.fill(Offset(0))
         self.entry_to.fill(Offset(0))
 
@@ -50,9 +56,21 @@ class EntryTable(StreamTable):
 
     # Operations -----------------------------------------------------------------------------------------------
 
+    def open_range(self, s: Stream, e: Epoch, n: Node) -> None:
+        """ST-17. A new range, recorded as empty at the stream's end."""
+        self.begin_range(s, e, n)
+        self.range_end[s] = self.end_offset[s]
+
+    def trim_range(self, s: Stream, q: Offset) -> None:
+        """ST-41 to ST-44. A trim that reaches into the current range records it anew, up to the stream's end."""
+        moves = self.range_start[s] < q
+        self.trim_stream(s, q)
+        if moves:
+            self.range_end[s] = self.end_offset[s]
+
     def seal(self, s: Stream, end: Offset, n: Node) -> None:
-        """ST-33 to ST-37, the close with an end offset. One record batch: state, end and entry."""
-        if rule("ST-33", not self.opened[s] and self.end_offset[s] == end):  # G-16
+        """ST-33 to ST-37, the close with an end offset. One record batch: state, end, range and entry."""
+        if rule("ST-33", not self.opened[s] and self.range_end[s] == end):  # G-16
             return
         require(self.opened[s], "ST-34", error=E.OFFSET_NOT_MATCHED)  # G-15
         require(self.end_offset[s] <= end, "ST-35", error=E.OFFSET_NOT_MATCHED)  # G-14
@@ -60,8 +78,10 @@ class EntryTable(StreamTable):
         if rule("ST-37.entry", self.end_offset[s] < end):  # G-17
             self.entry_from[n, s] = self.end_offset[s]
             self.entry_to[n, s] = end
+            self.entry_epoch[n, s] = self.epoch[s]
         if rule("ST-37.end"):  # G-17
             self.end_offset[s] = end
+            self.range_end[s] = end
 
     def commit_range(self, s: Stream, a: Offset, b: Offset, n: Node) -> None:
         """CS-21 to CS-29b for the one range [a, b), and CS-30 to CS-35 for the entries of n."""
@@ -95,6 +115,7 @@ class EntryTable(StreamTable):
             if rule("CS-30", not self.has_entry(n, t)):  # G-31
                 self.entry_from[n, t] = Offset(0)
                 self.entry_to[n, t] = Offset(0)
+                self.entry_epoch[n, t] = Epoch(0)
 
     # Properties -----------------------------------------------------------------------------------------------
 

@@ -110,9 +110,8 @@ class ReplicaLists(Replicas):
 
     @action
     def shrink(self, n: Broker) -> None:
-        """AlterPartition with one less; the leader stays. This completes nothing."""
-        require(self.leader is not None and self.leader != n, "RA-47.leader", error=R.INVALID_REQUEST)
-        self.isr[n] = False
+        """AlterPartition with one less; the leader stays."""
+        self.dismiss(n)
 
     @action
     def fence(self, n: Broker, x: Broker) -> None:
@@ -144,6 +143,11 @@ class ReplicaLists(Replicas):
         require(self.active[n], "RA-47.active", error=R.INELIGIBLE_REPLICA)
         self.isr[n] = True
         self.fetches[n] = False
+
+    def dismiss(self, n: Broker) -> None:
+        """RA-47. A follower leaves the ISR."""
+        require(self.leader is not None and self.leader != n, "RA-47.leader", error=R.INVALID_REQUEST)
+        self.isr[n] = False
 
     def lose(self, n: Broker, x: Broker) -> None:
         """A fenced broker leaves the ISR, unless it is the last member."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from impl.controller.node import Controller
 from impl.controller.streams import close_stream, get_opening_streams, open_stream, trim_stream
 from impl.errors import E
@@ -37,9 +35,17 @@ class FastClosePairing(Processes):
         match action:
             case "append":
                 return bool(args["b"] <= cells["next_offset", args["p"], args["s"]] + 2)
-            case "trim" | "commit":
+            case "trim":
                 return self.is_near(cells, args)
+            case "commit":
+                return self.is_near(cells, args) and not self._moves_entry_back(cells, args)
         return True
+
+    def _moves_entry_back(self, cells: Cells, args: Arguments) -> bool:
+        """AM-06. A commit of a range that ends before it starts may move an entry below its range. The next answer of
+        getOpeningStreams is an error then (ND-03); the model does not keep where the range of an entry starts.
+        """
+        return bool(args["b"] < min(args["a"], cells["entry_from", cells["node_of", args["p"]], args["s"]]))
 
     def of_model(self, cells: Cells) -> Facts:
         entries = {}
@@ -47,7 +53,8 @@ class FastClosePairing(Processes):
             for s in names(cells, "exists"):
                 entry = cells["entry_from", n, s], cells["entry_to", n, s]
                 entries[f"entry of {n} on {s}"] = None if entry == (0, 0) else entry
-        return super().of_model(cells) | entries
+        ends = {f"end of the range of {s}": cells["range_end", s] for s in names(cells, "exists")}
+        return super().of_model(cells) | entries | ends
 
     def of_controller(self, controller: Controller) -> Facts:
         entries = {}
@@ -55,14 +62,17 @@ class FastClosePairing(Processes):
             for s in self.elements("exists"):
                 row = controller.image.entries.get(number(n), {}).get(number(s))
                 entries[f"entry of {n} on {s}"] = None if row is None else (row.start, row.to)
-        return super().of_controller(controller) | entries
+        ends = {}
+        for s in self.elements("exists"):
+            current = controller.image.current_range(number(s))
+            ends[f"end of the range of {s}"] = 0 if current is None else current.end
+        return super().of_controller(controller) | entries | ends
 
     def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
         match action:
             case "register":
                 failover = cells["failover", args["p"]]
-                answer = self.run(controller, get_opening_streams, cells, args, failover=failover)
-                return _split(answer, cells, cells["node_of", args["p"]])
+                return self.run(controller, get_opening_streams, cells, args, failover=failover)
             case "open":
                 epoch = cells["epoch", args["s"]] + 1
                 return self.run(controller, open_stream, cells, args, epoch=epoch)
@@ -81,7 +91,8 @@ class FastClosePairing(Processes):
         match action:
             case "register":
                 n = after["node_of", args["p"]]
-                return E.NONE, {"streams": opened_on(after, n), "entries": _entries(after, n)}
+                rows = opened_on(after, n) + _entries(after, n)
+                return E.NONE, {"streams": sorted(rows, key=lambda row: row["stream"])}
             case "open":
                 s = args["s"]
                 return E.NONE, {"start": before["start_offset", s], "next": before["end_offset", s]}
@@ -93,24 +104,12 @@ def _held(cells: Cells, args: Arguments) -> int:
     return epoch_of(cells["handle", args["p"], args["s"]])
 
 
-def _entries(cells: Cells, node: str) -> list[tuple[int, int, int]]:
-    """ND-03. The active entries of a node: stream, start, and the offset from which it still has to commit."""
+def _entries(cells: Cells, node: str) -> list[dict[str, int]]:
+    """ND-03. The rows of a node's active entries: each ends at the offset from which the node still has to commit."""
     rows = []
     for s in names(cells, "exists"):
         start = max(cells["entry_from", node, s], cells["start_offset", s])
         if start < cells["entry_to", node, s]:
-            rows.append((number(s), cells["start_offset", s], start))
+            epoch = cells["entry_epoch", node, s]
+            rows.append({"stream": number(s), "epoch": epoch, "start": cells["start_offset", s], "end": start})
     return rows
-
-
-def _split(answer: Answer, cells: Cells, node: str) -> Answer:
-    """The rows of OPENED streams and those of entries apart. An entry's row has the epoch of the range in which the
-    entry lies; the model keeps only the current range, so that this epoch is not compared.
-    """
-    opened = {row["stream"] for row in opened_on(cells, node)}
-    rows = answer.values.get("streams", [])
-    values = {
-        "streams": [row for row in rows if row["stream"] in opened],
-        "entries": [(row["stream"], row["start"], row["end"]) for row in rows if row["stream"] not in opened],
-    }
-    return attrs.evolve(answer, values=values)

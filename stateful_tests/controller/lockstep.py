@@ -125,7 +125,7 @@ class Lockstep:
         if answer.error is error:
             return error
         args = self.pairing.named(call.action, call.values)
-        for each in answers(self.pairing.model, call.action, before, args, self.controller):
+        for each in answers(self.pairing.model, call.action, before, args):
             if (error, answer.error) == (each.model, each.controller):
                 self.used.add(each)
                 return each.controller

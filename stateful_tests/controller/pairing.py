@@ -23,7 +23,7 @@ from impl.controller.node import Controller
 from impl.controller.view import Outcome
 from impl.errors import E
 from impl.records import Record
-from stateful_tests.controller.differences import Arguments, Cells, is_untried
+from stateful_tests.controller.differences import Arguments, Cells
 
 Facts = dict[str, Any]
 """What a model and a controller say alike of one state, by readable names."""
@@ -206,8 +206,7 @@ class Pairing:
 
     def _choice(self, state: bytes, action: str, values: tuple[Value, ...], codes: list[Args]) -> Choice:
         cells, args = self.cells(state), self.named(action, values)
-        left_out = action in self.left_out or is_untried(self.model, action, cells)
-        if left_out or not self.applies(action, cells, args):
+        if action in self.left_out or not self.applies(action, cells, args):
             return Choice((), None)
         outcomes = [self.machine.step(state, action, each) for each in codes]
         if any(isinstance(outcome, Cut) for outcome in outcomes):

@@ -27,7 +27,7 @@ class ReplicasPairing(Pairing):
     model = ReplicaReassignment
     removed = ("RA-47.caught_up",)
     sizes: ClassVar = {"Broker": 3}
-    decided: ClassVar = dict.fromkeys(("prefer", "expand", "fence", "unfence", "reassign", "cancel"), ("x",))
+    decided: ClassVar = dict.fromkeys(("prefer", "expand", "shrink", "fence", "unfence", "reassign", "cancel"), ("x",))
     silent = ("reassign", "prefer")
 
     def begin(self, cells: Cells) -> Controller:
@@ -108,7 +108,7 @@ class ReplicasPairing(Pairing):
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
         """EL-08. Nobody is elected who leads already; RA-46: a request that costs its sender the lead is told so."""
         values = _new_epoch(action, before, args, after)
-        if action == "prefer" and before["leader",] == after["leader",]:
+        if action == "prefer" and before["leader",] == after["leader",] is not None:
             return E.ELECTION_NOT_NEEDED, values
         if action == "expand" and before["leader",] != after["leader",]:
             return E.NEW_LEADER_ELECTED, values
