@@ -17,7 +17,7 @@ from stateful_tests.controller.fast_close import FastClosePairing
 from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
 from stateful_tests.controller.ownership import OwnershipPairing
 from stateful_tests.controller.pairing import Pairing
-from stateful_tests.controller.replicas import ReplicasPairing
+from stateful_tests.controller.replicas import KraftPairing, ReplicasPairing
 from stateful_tests.controller.search import reduced
 
 Machine = type["PairingMachine"]
@@ -27,8 +27,9 @@ PAIRINGS: Mapping[str, type[Pairing]] = {
     "fast_close": FastClosePairing,
     "cancellation": CancellationPairing,
     "replica_reassignment": ReplicasPairing,
+    "kraft": KraftPairing,
 }
-"""By the name of the model."""
+"""By the name of the model, or of its variant."""
 
 STEPS = 30
 """The most steps of one example."""

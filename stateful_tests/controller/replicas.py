@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import attrs
 
@@ -29,12 +29,14 @@ class ReplicasPairing(Pairing):
     sizes: ClassVar = {"Broker": 3}
     decided: ClassVar = dict.fromkeys(("prefer", "expand", "shrink", "fence", "unfence", "reassign", "cancel"), ("x",))
     silent = ("reassign", "prefer")
+    cancel: ClassVar[Literal["H", "K"]] = "H"
 
     def begin(self, cells: Cells) -> Controller:
         replicas = _in_order(cells, "replica", "before")
         records: list[Record] = [Broker(n, "active") for n in _brokers(cells, "active")]
         records += [Topic(TOPIC), Partition(*KEY, replicas, replicas, cells["leader",])]
-        controller = Controller(Profile(min_insync=MIN_INSYNC, unclean_election=cells["unclean",]))
+        profile = Profile(min_insync=MIN_INSYNC, unclean_election=cells["unclean",], cancel=self.cancel)
+        controller = Controller(profile)
         write(controller, *records)
         return controller
 
@@ -42,13 +44,14 @@ class ReplicasPairing(Pairing):
 
     def of_model(self, cells: Cells) -> Facts:
         leader = cells["leader",]
+        original = _in_order(cells, "original", "original_before") or None
         return {
             "replicas": _in_order(cells, "replica", "before"),
             "isr": set(_brokers(cells, "isr")),
             "leader": -1 if leader is None else leader,
             "adding": tuple(_brokers(cells, "adding")),
             "removing": tuple(_brokers(cells, "removing")),
-            "original": _in_order(cells, "original", "original_before") or None,
+            "original": original if self.cancel == "H" else None,
             "active": set(_brokers(cells, "active")),
         }
 
@@ -113,6 +116,13 @@ class ReplicasPairing(Pairing):
         if action == "expand" and before["leader",] != after["leader",]:
             return E.NEW_LEADER_ELECTED, values
         return E.NONE, values
+
+
+class KraftPairing(ReplicasPairing):
+    """KRaft as shipped: no originals are kept, and a cancel drops whoever is being added (RA-41, CA-21)."""
+
+    variants = ("kraft",)
+    cancel = "K"
 
 
 def _new_epoch(action: str, before: Cells, args: Arguments, after: Cells) -> Facts:

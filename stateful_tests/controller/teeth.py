@@ -21,4 +21,5 @@ TEETH = {
         *("RA-05", "RA-44", "RA-46", "RA-47.active", "RA-47.replicas"),
         *("CA-20", "CA-26.alive", "CA-26.min_isr", "CA-27"),
     ),
+    "kraft": ("CA-20", "CA-22"),
 }
