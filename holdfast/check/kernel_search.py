@@ -80,7 +80,8 @@ class KernelSearch(Exploration):
             meter.stage("compiling the kernel, which happens once")
             kernel = Kernel(
                 machine,
-                self.group if self.reduced else None,
+                self.group,
+                reduced=self.reduced,
                 witnesses=self.witnesses,
                 finals=self.finals,
                 idempotent=selection.idempotent,

@@ -207,7 +207,7 @@ LARGE = [entry for entry in PINNED if entry.get("slow")]
 def test_searches_of_every_pinned_configuration_are_equal(entry: dict[str, Any]) -> None:
     """Whatever the manifest pins, both searches find it, on one core and on two."""
     for cores in (1, 2):
-        result = equal_searches(pinned(entry), entry["scope"], cores=cores)
+        result = equal_searches(pinned(entry), entry["scope"], cores=cores, properties=entry.get("properties"))
         assert (result.figures.distinct, result.figures.depth) == (entry["states"], entry["depth"])
 
 
@@ -215,7 +215,8 @@ def test_searches_of_every_pinned_configuration_are_equal(entry: dict[str, Any])
 @pytest.mark.parametrize("entry", INTERPRETED, ids=title)
 def test_searches_without_symmetry_are_equal(entry: dict[str, Any]) -> None:
     """The same without symmetry."""
-    equal_searches(pinned(entry), entry["scope"], cores=2, symmetry=False)
+    properties = entry.get("properties")
+    equal_searches(pinned(entry), entry["scope"], cores=2, symmetry=False, properties=properties)
 
 
 @pytest.mark.slow

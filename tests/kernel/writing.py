@@ -202,5 +202,32 @@ SEARCHED = {
     def says_nothing(self) -> bool:
         return all(self.here[n] == N(0) for n in Node if self.here[n] > N(2))
     """,
+    "the least predecessor is not that of the least orbit": """
+    here: Map[Node, N]
+    other: Rel[Node]
+    tiny = Scope({N: 2, Node: 2})
+    @init
+    def zero(self) -> None:
+        self.here.fill(N(0))
+        self.other.fill(False)
+    @action
+    def spread(self, m: Node, n: Node) -> None:
+        require(m != n and all(self.here[k] == N(0) and not self.other[k] for k in Node), "A-1")
+        self.here[m] = N(1)
+        self.here[n] = N(2)
+    @action
+    def single(self, n: Node) -> None:
+        require(all(self.here[k] == N(0) and not self.other[k] for k in Node), "A-2")
+        self.here[n] = N(2)
+    @action
+    def merge(self, n: Node) -> None:
+        require(self.here[n] > N(0), "A-3")
+        self.here.fill(N(0))
+        for k in Node:
+            self.other[k] = k != n
+    @witness
+    def merged(self) -> bool:
+        return any(self.other[n] for n in Node)
+    """,
 }
 """Models for a search, by what is to be seen in them."""

@@ -29,7 +29,8 @@ Words = NDArray[np.int64]
 class Kernel:
     """The compiled functions of an interpreter's system and scope.
 
-    A ``mutable`` kernel serves all mutants of the system: see ``without``. Raises UsageError for a state that takes
+    States are ranked by their orbits under ``symmetry``; if ``reduced``, one state of each orbit is stored. A
+    ``mutable`` kernel serves all mutants of the system: see ``without``. Raises UsageError for a state that takes
     too many words, and for more properties of one kind than a word has bits.
     """
 
@@ -38,6 +39,7 @@ class Kernel:
         machine: Interpreter,
         symmetry: Symmetry | None,
         *,
+        reduced: bool = True,
         witnesses: Sequence[Property] = (),
         finals: Sequence[Property] = (),
         idempotent: Sequence[Action] = (),
@@ -57,6 +59,7 @@ class Kernel:
             self.packing,
             self.statistics,
             symmetry,
+            reduced=reduced,
             checked=self.checked,
             steps=self.steps,
             witnesses=self.witnesses,

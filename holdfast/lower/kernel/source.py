@@ -31,7 +31,8 @@ MOST_STEPS = 1 << 20
 
 class Source:
     """Writes the functions of a model. ``checked`` are the invariants and lemmas, ``steps`` the step properties,
-    ``witnesses`` and ``finals`` the properties of these kinds: those that a search looks at, in their order.
+    ``witnesses`` and ``finals`` the properties of these kinds: those that a search looks at, in their order. States are
+    ranked by their orbits under ``symmetry``; if ``reduced``, one state of each orbit is stored.
 
     A ``mutable`` text serves all mutants of the model: each labelled rule asks the array ``removed``, at the rule's
     place in the statistics, whether it is there at all. Raises UsageError where a mutant alone would: a condition
@@ -44,6 +45,7 @@ class Source:
         statistics: Statistics,
         symmetry: Symmetry | None,
         *,
+        reduced: bool = True,
         checked: Sequence[Property],
         steps: Sequence[Property],
         witnesses: Sequence[Property],
@@ -56,6 +58,7 @@ class Source:
         self.system = packing.layout.system
         self.statistics = statistics
         self.symmetry = symmetry
+        self.reduced = reduced
         self.checked, self.steps, self.witnesses, self.finals = checked, steps, witnesses, finals
         self.idempotent = idempotent
         self.mutable = mutable
@@ -112,7 +115,7 @@ class Source:
             "WORDS": self.packing.words,
             "FAN": max(self.fan, 1),
             "ACTIONS": len(self.system.actions),
-            "REDUCED": self.symmetry is not None,
+            "REDUCED": self.symmetry is not None and self.reduced,
             "HAS_FINALS": bool(self.finals),
             "HAS_WITNESSES": bool(self.witnesses),
             "BOUNDS": len(self.statistics.cut_counts),
