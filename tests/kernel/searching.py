@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -14,13 +15,14 @@ from holdfast.lower.kernel.kernel import Kernel
 
 
 def equal_searches(
-    system: System, scope: str, *, cores: int = 1, kernel: Kernel | None = None, **options: Any
+    system: System, scope: str, *, cores: Sequence[int] = (1,), kernel: Kernel | None = None, **options: Any
 ) -> Result:
-    """The answer of both, which must be the same to the last figure and the last letter, but for the time it took."""
+    """The answer of both, on these numbers of cores: the same to the last letter, but for the time it took."""
     wanted = search(system, system.scopes[scope], engine="interpreter", **options)
-    found = search(system, system.scopes[scope], engine="kernel", cores=cores, kernel=kernel, **options)
-    found = attrs.evolve(found, timing=wanted.timing)
-    assert to_json(found) == to_json(wanted)
-    assert render_result(found) == render_result(wanted)
-    assert found == wanted
-    return found
+    for number in cores:
+        found = search(system, system.scopes[scope], engine="kernel", cores=number, kernel=kernel, **options)
+        found = attrs.evolve(found, timing=wanted.timing)
+        assert to_json(found) == to_json(wanted)
+        assert render_result(found) == render_result(wanted)
+        assert found == wanted
+    return wanted

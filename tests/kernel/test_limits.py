@@ -79,7 +79,7 @@ def test_states_of_several_words(
     assert engines.kernel.words == words
     assert differences(engines, states=10) == []
     for keep_going in (False, True):
-        equal_searches(system, "tiny", keep_going=keep_going, cores=2)
+        equal_searches(system, "tiny", keep_going=keep_going, cores=[2])
 
 
 @pytest.mark.usefixtures("uncompiled")

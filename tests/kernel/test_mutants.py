@@ -62,7 +62,7 @@ def test_a_mutable_kernel_searches_ownership_without_each_rule() -> None:
     whole = compile_model(load_model("ownership"))
     kernel = mutable_kernel(whole, whole.scopes["tiny"])
     for entry in MUTANTS:
-        result = equal_searches(remove_rules(whole, entry["without"]), "tiny", kernel=kernel, cores=2)
+        result = equal_searches(remove_rules(whole, entry["without"]), "tiny", kernel=kernel, cores=[2])
         assert (result.figures.distinct, result.figures.depth) == (entry["states"], entry["depth"]), entry["without"]
         assert [trace.claim.name for trace in result.findings] == [entry["property"]], entry["without"]
 

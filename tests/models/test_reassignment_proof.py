@@ -46,7 +46,7 @@ def test_a_missing_lemma_shows_in_the_smallest_state(reassignment: System) -> No
     assert (result.verdict, result.exit_code) == ("not_inductive", 20)
     found = next(each.counterexample for each in result.properties if each.claim.name == "one_lease")
     assert found is not None
-    assert found.action == "close"
+    assert found.action in ("close", "late_close")
     assert {dict(found.sizes)[name] for name in ("Node", "Stream")} == {1}
 
 
