@@ -83,13 +83,15 @@ def without_rule(text: str, label: str) -> str | None:
     """The text without the line of a rule, or the block that it governs; None if the rule does not stand in it."""
     lines = text.splitlines()
     for start, line in enumerate(lines):
-        if not re.match(r"\s*(require|if rule)\(", line):
+        if not re.match(r"\s*(require|if rule|elif rule)\(", line):
             continue
         end = statement_end(lines, start)
         if f'"{label}"' not in "".join(lines[start:end]):
             continue
         kept: list[str] = []
-        if line.lstrip().startswith("if"):
+        if line.lstrip().startswith("elif"):
+            end = block_end(lines, end, indent(line))
+        elif line.lstrip().startswith("if"):
             end = block_end(lines, end, indent(line))
             margin, following = " " * indent(line), lines[end] if end < len(lines) else ""
             if following == f"{margin}else:":
@@ -113,18 +115,20 @@ def without_declarations(text: str) -> str:
 
 
 def deleted(folder: Path, model: str, label: str) -> System:
-    """A copy of the model, its parts and what it extends in which the rule is deleted by hand."""
+    """A copy of the model, its parts and what it extends in which the rule is deleted by hand.
+
+    It may stand at several places, of which the model uses one: a helper that the model overrides, or never calls.
+    """
     package = f"copy_of_{model}_{re.sub('[^a-z0-9]', '_', label.lower())}"
     edited = 0
     for path in sorted(FOLDER.rglob("*.py")):
         text = without_declarations(path.read_text(encoding="utf-8"))
-        shorter = without_rule(text, label)
-        if shorter is not None and (path.stem == model or path.stem in parts_of(model)):
+        while path.stem in {model, *parts_of(model)} and (shorter := without_rule(text, label)) is not None:
             text, edited = shorter, edited + 1
         copy = folder / package / path.relative_to(FOLDER)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text.replace("from models.", f"from {package}."), encoding="utf-8")
-    assert edited == 1, f"{label} stands at {edited} places of {model}"
+    assert edited, f"{label} stands nowhere in {model}"
     return compile_model(load_model(str(folder / package / f"{model}.py")))
 
 
