@@ -73,12 +73,13 @@ def mutants(
 
 
 def main() -> None:
-    """Run the command; SIGTERM is taken as Ctrl-C."""
+    """Run the command; SIGTERM is taken as Ctrl-C, and so is the SIGINT that a shell lets background jobs ignore."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     sys.exit(app())
 
 
