@@ -114,15 +114,29 @@ def test_a_repeated_close_seals_nothing_again() -> None:
     assert state.take("close", p=OWNER, s=S).entry_to[FIRST, S] == Offset(0)
 
 
+def late_close(acked: int) -> FastClose:
+    """The owner has acked as much when it fails; its WAL has one record more, and its worker has committed both."""
+    state = FastClose.at("tiny", variants=("late_close",)).start().take("open", p=OWNER, s=S)
+    for end in range(1, acked + 2):
+        state = state.take("append", p=OWNER, s=S, b=Offset(end)).take("put", p=OWNER, s=S)
+        if end <= acked:
+            state = state.take("ack", p=OWNER, s=S)
+    state = state.take("reserve", p=WORKER).take("fail", p=OWNER).take("send_close", p=OWNER, s=S)
+    return state.take("register", p=WORKER).take("commit", **upload(WORKER, 0, acked + 1))
+
+
 def test_a_late_close_is_told_from_the_workers() -> None:
     """ST-34, ST-35. Its end is below what the worker has committed: open or CLOSED, it is refused."""
-    state = FastClose.at("tiny", variants=("late_close",)).start().take("open", p=OWNER, s=S)
-    state = state.take("append", p=OWNER, s=S, b=Offset(1)).take("put", p=OWNER, s=S).take("reserve", p=WORKER)
-    state = state.take("fail", p=OWNER).take("send_close", p=OWNER, s=S).take("register", p=WORKER)
-    state = state.take("commit", **upload(WORKER, 0, 1))
+    state = late_close(acked=1)
     assert state.refusal("close", p=OWNER, s=S) == ("ST-35", E.OFFSET_NOT_MATCHED)
     state = state.take("end_recovery", p=WORKER, s=S)
     assert state.refusal("close", p=OWNER, s=S) == ("ST-34", E.OFFSET_NOT_MATCHED)
+
+
+def test_a_late_close_that_names_the_end_of_the_range_is_a_repeated_one() -> None:
+    """ST-33, ST-36. The worker's legacy close has left the range as it was recorded, empty; nothing changes."""
+    state = late_close(acked=0).take("end_recovery", p=WORKER, s=S)
+    assert state.take("close", p=OWNER, s=S).end_offset[S] == Offset(1)
 
 
 @pytest.fixture(scope="module")
