@@ -17,7 +17,7 @@ from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.mutation import fingerprint, mutants
 from holdfast.check.mutate.operators import operators, try_operators
-from holdfast.check.mutate.result import Facts, Kill, Mutant, OperatorRow, Pair, Row, to_json
+from holdfast.check.mutate.result import Facts, Kill, Mutant, OperatorRow, Pair, ProofRow, Row, to_json
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Declaration, System
@@ -389,6 +389,19 @@ def test_what_is_known_is_not_tried_again(compiled: Compiled, tmp_path: Path, mo
     again = mutation(system, known=MutationLog(path).known("lock", "f"), keep=_fail).report()
 
     assert to_json(again) == to_json(first)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_proved_is_not_asked_again(again: bool, tmp_path: Path) -> None:
+    """In the run that asked, and in a later one with the same file; of other lemmas, or another model, it is asked."""
+    path, row = tmp_path / "facts", ProofRow("LS-07", ("one_inside",))
+    log = MutationLog(path)
+    log.keep_proof("lock", "f", "lemmas", row)
+    found = MutationLog(path) if again else log
+
+    assert found.proof("lock", "f", "lemmas", "LS-07") == row
+    assert found.proof("lock", "f", "others", "LS-07") is None
+    assert found.proof("lock", "g", "lemmas", "LS-07") is None
 
 
 def _fail(facts: Facts) -> None:

@@ -14,6 +14,7 @@ from holdfast.check.walk import walk
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import System
+from holdfast.ir.types import IntType
 from holdfast.lower.fairness import Demands
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel import source
@@ -21,6 +22,8 @@ from holdfast.lower.kernel.comparing import Comparison
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.graphs import KernelGraph
 from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.sinks import One
 from holdfast.lower.terms import Term
 from tests.check.walking import Both
 from tests.kernel import plain
@@ -183,3 +186,13 @@ def test_no_value_in_the_kernels_text_lies_beyond_its_bounds(gauges: System, mon
     monkeypatch.setattr(plain, "HEAD", f"{plain.HEAD}from tests.lower.test_terms import seen\n")
     monkeypatch.setattr(source, "KernelEmitter", Watched)
     assert differences(Engines(gauges, gauges.scopes["tiny"]), states=4) == []
+
+
+@pytest.mark.parametrize(("lo", "hi"), [(-3, -1), (-3, 0), (-3, 1), (-1, 3)])
+def test_a_value_out_of_an_optional_keeps_its_bounds(lo: int, hi: int, gauges: System) -> None:
+    """The codes of numbers below 0 stay, and those above make room for None: the bounds are those of all values."""
+    layout = Interpreter(gauges, gauges.scopes["tiny"]).layout
+    writer = KernelEmitter(Packing(layout), "a test", gauges.init.at, One([]))
+    found = writer.unwrap(Term("code", lo, hi), IntType("Gap", -2, 2))
+    values = [(code - 1 if code > 0 else code) - 2 for code in range(lo, hi + 1)]
+    assert (found.lo, found.hi) == (min(values), max(values))

@@ -15,7 +15,7 @@ from holdfast.ir.system import System
 from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt import instance
 from holdfast.lower.smt.encoding import Encoding
-from holdfast.lower.smt.extent import too_large
+from holdfast.lower.smt.extent import too_large, width
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.instance import NotFound, Smallest
 from holdfast.lower.smt.logic import Logic
@@ -123,6 +123,13 @@ def test_a_size_that_is_too_large_is_not_written_out(build: Build, monkeypatch: 
 def false(theory: Theory) -> z3.BoolRef:
     """What is never true."""
     return z3.BoolVal(False, theory.encoding.universe.ctx)
+
+
+@pytest.mark.parametrize("op", ["+", "-"])
+def test_a_word_has_room_for_sums(op: str, build: Build) -> None:
+    """A sum is as far from 0 as its parts together, beside a bit for the sign and one to spare."""
+    body = BODY.replace("return self.mode", f"return self.step {op} {1 << 40} {op} {1 << 40} != 1 and self.mode")
+    assert width(build(body), {"Node": 1, "Turn": 1, "Step": 1}) == ((1 << 41) + 1).bit_length() + 2
 
 
 def test_a_cell_has_room_for_so_many_values(build: Build) -> None:
