@@ -27,6 +27,7 @@ from holdfast.lower.interpreter import Interpreter
         ("500 states", Budget(states=500)),
         ("2GB", Budget(memory_bytes=2_000_000_000)),
         ("512MiB", Budget(memory_bytes=512 * 2**20)),
+        ("2GiB", Budget(memory_bytes=2 * 2**30)),
         ("30s,1e6states,2GB", Budget(30, 1_000_000, 2_000_000_000)),
         (" 2GB , 30s ", Budget(30, None, 2_000_000_000)),
     ],

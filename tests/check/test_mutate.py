@@ -95,6 +95,12 @@ def ends(self) -> bool:
 """
 
 
+def test_a_rule_may_be_covered_in_one_action(compiled: Compiled) -> None:
+    """What is declared may name the partner's place in an action, though it serves no other."""
+    report = mutation(compiled(lock(LS_02='redundant(with_="LS-03@enter")'))).report()
+    assert (ways(report)["LS-02"], faults(report)) == ("redundant", {})
+
+
 def test_a_declared_pair_is_tried_in_every_scope(compiled: Compiled) -> None:
     """In the smallest scope a bound cuts what the two rules refuse; a larger one shows that they cover one another."""
     report = mutation(compiled(STAIRS)).report()
