@@ -33,6 +33,7 @@ from holdfast.lower.walking import (
     by_priority,
 )
 from tests.check.walking import Both, noted
+from tests.kernel.plain import use_python
 
 Compiled = Callable[[str], System]
 
@@ -390,12 +391,15 @@ REASONS = [{STILL, MASKED}, {STUCK, MASKED}, {STUCK}, {DEPTH, MASKED}, {CUT, MAS
 """The reasons for a run from each initial state."""
 
 
+@pytest.mark.parametrize("by_python", [False, True])
 @pytest.mark.parametrize("final", [False, True])
-def test_why_a_run_ends(compiled: Compiled, final: bool) -> None:
+def test_why_a_run_ends(compiled: Compiled, final: bool, by_python: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each reason why a run may end is told from the others, and the kernel sees the same in each run.
 
     Where the model names final states, a state without a step is one of them, or a deadlock.
     """
+    if by_python:
+        use_python(monkeypatch)
     system = compiled(ENDS + FINAL_AT_TWO if final else ENDS)
     both = Both.of(system, system.scopes["tiny"], 0, 6)
     reasons: list[set[int]] = [set() for _ in REASONS]
