@@ -636,3 +636,20 @@ def test_a_contradicting_scope_is_refused(compiled: Compiled) -> None:
 
     with pytest.raises(ModelError, match="contradict the assumption positive"):
         walked(system)
+
+
+SILENT = """
+    @invariant
+    def says_nothing(self) -> bool:
+        return all(n > N(1) for n in N if n == self.n and self.n > N(5))
+
+    @invariant
+    def says_something(self) -> bool:
+        return all(n < N(3) for n in N if n == self.n)
+"""
+
+
+def test_what_never_said_anything_is_named(compiled: Compiled) -> None:
+    """Properties of states whose condition no run has met; others are not."""
+    result = walked(compiled(COUNT + SILENT))
+    assert [claim.name for claim in result.vacuous] == ["says_nothing"]

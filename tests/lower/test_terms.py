@@ -14,6 +14,7 @@ from holdfast.ir.expr import Expr
 from holdfast.ir.system import System
 from holdfast.lower.emit import Emitter
 from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.sinks import One
 from holdfast.lower.terms import (
     Term,
     add,
@@ -206,3 +207,11 @@ def test_a_value_beyond_its_bounds_is_seen(gauges: System, monkeypatch: pytest.M
     monkeypatch.setattr(Emitter, "if_else", narrow)
     with pytest.raises(AssertionError):
         watch(gauges, 1, states=20)
+
+
+@pytest.mark.parametrize(("lo", "hi", "least_one", "most"), [(2, 5, 0, 5), (-5, -2, -5, 0), (-1, 3, -1, 3)])
+def test_what_is_left_out_of_a_sum_adds_nothing(lo: int, hi: int, least_one: int, most: int, gauges: System) -> None:
+    """An element that a condition may leave out adds 0, so that 0 lies within the bounds of what it adds."""
+    writer = Emitter(Interpreter(gauges, gauges.scopes["tiny"]).layout, "a test", One([]))
+    found = writer.counted(Term("left", 0, 1), Term("value", lo, hi))
+    assert (found.lo, found.hi) == (least_one, most)

@@ -32,6 +32,8 @@ SUM = Fold("sum", "n", NODE, TRUE, G, Lit(0, INT), INT)
         (Arithmetic("+", (LESS, ONE), INT), None),
         (Arithmetic("abs", (LESS,), INT), 0),
         (IfElse(T, LESS, ONE, INT), None),
+        (IfElse(T, ONE, LESS, INT), None),
+        (IfElse(T, ONE, Lit(-5, INT), INT), -5),
         (Fold("min", "n", NODE, TRUE, ONE, Lit(-5, INT), INT), -5),
         (Fold("count", "n", NODE, TRUE, ONE, ONE, INT), 0),
     ],

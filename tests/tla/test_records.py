@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.records.second_opinion import agreement_record
+from holdfast.check.records.second_opinion import agreement_record, owed_record
 from holdfast.check.tlc.agreement import Agreement, Side
+from holdfast.check.tlc.liveness import LiveAgreement
 from holdfast.check.tlc.process import Tools
 from tests.tla.asking import opinion, system_of
 
 MAILBOX = "tests/tla/models/mailbox.py"
+LAMP = "tests/tla/models/lamp.py"
 NINE, TEN = Side("exhausted", 9, 2), Side("exhausted", 10, 2)
 
 
@@ -32,3 +34,16 @@ def test_a_record_of_what_both_found(
     assert (case.status, case.message) == (status, message)
     assert (record.verdict, record.exit_code) == (verdict, code)
     assert case.text.splitlines() == [f"search  {NINE}", f"TLC     {theirs}", *differences]
+
+
+@pytest.mark.parametrize(
+    ("differences", "status", "verdict", "code"),
+    [((), "passed", "agrees", 0), (("shines: TLC finds it violated",), "failed", "disagrees", 1)],
+)
+def test_a_record_of_what_is_owed(differences: tuple[str, ...], status: str, verdict: str, code: int) -> None:
+    """A case for each leads-to, and the verdict and exit code of all."""
+    system = system_of(LAMP)
+    asked = opinion(Tools("java", Path("no.jar"), frozenset()), system, target=LAMP)
+    record = owed_record(asked, LiveAgreement(system.name, "tiny", (), (), ("shines",), (), (), (), differences, ()))
+    found = {case.name: case.status for case in record.cases}
+    assert (found["shines"], record.verdict, record.exit_code) == (status, verdict, code)
