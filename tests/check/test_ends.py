@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN, VIOLATED
 from holdfast.check.search import search
+from holdfast.cli.app import CODES
+from holdfast.ir.errors import ModelError
 from tests.check.conftest import Compiled
 
 FORK = """
@@ -76,3 +79,10 @@ def test_a_run_that_comes_back_finds_nothing_new(compiled: Compiled) -> None:
 def test_one_final_state_of_several_is_enough(compiled: Compiled) -> None:
     """Each end satisfies one of the two."""
     assert ends(compiled, FORK + BOTH) == []
+
+
+def test_exit_codes_are_those_of_the_help() -> None:
+    """Who writes a CI script goes by the numbers in the help."""
+    said = {int(line.split()[0]) for line in CODES.splitlines()[1:]}
+    assert (HOLDS, UNSHOWN, DEADLOCK, VIOLATED, STARVED, OUT_OF_BUDGET) == (0, 10, 11, 12, 13, 20)
+    assert {HOLDS, UNSHOWN, DEADLOCK, VIOLATED, STARVED, OUT_OF_BUDGET, ModelError.exit_code} <= said

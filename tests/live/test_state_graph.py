@@ -16,11 +16,12 @@ from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.fairness import FREE, Demands
+from holdfast.lower.fairness import FREE, Demands, protocol_cells
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel import build, graphs
 from holdfast.lower.state_graph import FLAGS, Arrays, PlainGraph, draw
 from tests.kernel.plain import plain_build
+from tests.kernel.writing import written
 from tests.live.asking import LEASE, answer
 from tests.live.conftest import Compiled
 from tests.live.oracle import puzzles
@@ -183,3 +184,32 @@ def test_both_engines_answer_the_same() -> None:
         for engine in ("interpreter", "kernel")
     )
     assert one == two
+
+
+def test_what_is_part_of_the_protocol(tmp_path: Path) -> None:
+    """Cells that stand together are one span; ghosts and budgets are left out, wherever they stand."""
+    system = written(
+        tmp_path,
+        """
+        first: N
+        second: Map[Node, N]
+        seen: Ghost[Rel[Node]]
+        third: bool
+        tiny = Scope({N: 1, Node: 2}, budgets={"go": 1})
+        @init
+        def zero(self) -> None:
+            self.first = N(0)
+            self.second.fill(N(0))
+            self.seen.fill(False)
+            self.third = False
+        @action
+        def go(self, n: Node) -> None:
+            self.third = True
+            self.seen[n] = True
+        @invariant
+        def unseen(self) -> bool:
+            return all(not self.seen[n] for n in Node)
+        """,
+    )
+    layout = Interpreter(system, system.scopes["tiny"]).layout
+    assert protocol_cells(layout) == [(0, 3), (5, 6)]
