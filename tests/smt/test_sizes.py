@@ -142,3 +142,30 @@ def test_a_cell_has_room_for_so_many_values(build: Build) -> None:
     )
     assert too_large(plain, room | {"Node": MOST_CODES}) is None
     assert too_large(plain, room | {"Node": MOST_CODES + 1}) is not None
+
+
+def test_an_alternative_leads_no_further_than_its_parts(build: Build) -> None:
+    """Beside an alternative, "for all y" leads from no sort to another, as ever, and "there is a y" does."""
+    body = """
+quiet: bool
+likes: Rel[Node, Turn]
+tiny = Scope({Node: 1, Turn: 1})
+@init
+def begin(self) -> None:
+    self.quiet = True
+    self.likes.fill(False)
+@action
+def wake(self) -> None:
+    self.quiet = False
+@invariant
+def alike(self) -> bool:
+    return all(self.quiet or all(self.likes[n, t] for t in Turn) for n in Node)
+"""
+    assert ways_of(build(body)) == set()
+    assert ways_of(build(body.replace("or all", "or any"))) == {("Node", "Turn")}
+
+
+def ways_of(system: System) -> set[tuple[str, str]]:
+    """From which sorts to which the invariants lead."""
+    found = fragment(Logic(system, frozenset(), tuple(system.of_kind("invariant"))))
+    return {(edge.source, edge.target) for edge in found.edges}
