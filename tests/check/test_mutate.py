@@ -410,6 +410,20 @@ def test_what_was_proved_is_not_asked_again(again: bool, tmp_path: Path) -> None
     assert found.proof("lock", "g", "lemmas", "LS-07") is None
 
 
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (ProofRow("LS-07", ()), 0),
+        (ProofRow("LS-07", (), open="time: more than 1 s"), 20),
+        (ProofRow("LS-07", (), fault="proved without it"), 10),
+    ],
+)
+def test_what_the_prover_left_open_is_no_success(row: ProofRow, code: int, compiled: Compiled) -> None:
+    """20 where it has no answer, 10 where it says otherwise."""
+    report = mutation(compiled(lock())).report()
+    assert attrs.evolve(report, proofs=(row,)).exit_code == code
+
+
 def _fail(facts: Facts) -> None:
     pytest.fail(f"{facts} was known")
 
