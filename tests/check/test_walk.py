@@ -646,10 +646,18 @@ SILENT = """
     @invariant
     def says_something(self) -> bool:
         return all(n < N(3) for n in N if n == self.n)
+
+    @step
+    def never_from_above(self, old: Self) -> bool:
+        return all(self.n > n for n in N if n == old.n and n > N(5))
+
+    @step
+    def goes_up(self, old: Self) -> bool:
+        return all(self.n > n for n in N if n == old.n)
 """
 
 
 def test_what_never_said_anything_is_named(compiled: Compiled) -> None:
-    """Properties of states whose condition no run has met; others are not."""
+    """Properties of states and of steps whose condition no run has met."""
     result = walked(compiled(COUNT + SILENT))
-    assert [claim.name for claim in result.vacuous] == ["says_nothing"]
+    assert [claim.name for claim in result.vacuous] == ["says_nothing", "never_from_above"]

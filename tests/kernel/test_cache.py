@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.lower.kernel import build
+
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "tests" / "lower" / "models" / "streams.py"
 SCRIPT = ROOT / "tests" / "kernel" / "compile_events.py"
@@ -173,3 +175,12 @@ def test_a_mended_cache_serves_again(cache: Path) -> None:
 
     assert compiled_by(started(cache)) > 0
     assert compiled_by(started(cache)) == 0
+
+
+@pytest.mark.parametrize("what", ["python_version", "machine"])
+def test_machine_code_of_another_machine_has_another_name(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder may be shared between machines, and outlives upgrades."""
+    here = build._digest("text")
+    monkeypatch.setattr(build.platform, what, lambda: "another")
+    assert build._digest("text") != here
+    assert build._digest("another text") != build._digest("text")
