@@ -393,3 +393,14 @@ def test_one_model_under_two_paths(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(text)
     one, two = (compile_model(load_model(str(tmp_path / f"{name}.py"))) for name in ("one", "two"))
     assert only(compared(one, two).of("B")).answer.what == "ST-14"
+
+
+@pytest.mark.parametrize("left_out", ["searched_a", "searched_b"])
+def test_what_was_not_searched_has_no_figures(left_out: str, compiled: Compiled) -> None:
+    """Each figure of the other version stands beside a dash."""
+    found = diff(*versions(compiled(LEASE), compiled(LEASE)))
+    whole, lacking = (render_diff(each) for each in (found, attrs.evolve(found, **{left_out: None})))
+    for name in ("states", "steps", "depth"):
+        (line,) = (line.split() for line in whole.splitlines() if line.split()[:1] == [name])
+        (beside,) = (line.split() for line in lacking.splitlines() if line.split()[:1] == [name])
+        assert beside == ([name, "-", line[2]] if left_out == "searched_a" else [name, line[1], "-"])
