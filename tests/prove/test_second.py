@@ -70,3 +70,13 @@ def test_a_package_that_is_missing_is_one_line(
     monkeypatch.setattr(prover, "is_installed", lambda: False)
     assert main(["prove", str(EXAMPLES / "two_phase_commit.py"), "--with", "cvc5"]) == 2
     assert capsys.readouterr().err.strip().endswith("pip install 'holdfast[cvc5]'")
+
+
+def test_a_package_is_there_if_python_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is imported for that."""
+    asked: list[str] = []
+    monkeypatch.setattr(prover, "find_spec", lambda name: asked.append(name) or object())
+    assert prover.is_installed()
+    monkeypatch.setattr(prover, "find_spec", lambda name: asked.append(name))
+    assert not prover.is_installed()
+    assert asked == ["cvc5", "cvc5"]

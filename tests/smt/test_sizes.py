@@ -18,7 +18,7 @@ from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.extent import too_large, width
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.instance import NotFound, Smallest
-from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.logic import Logic, Sorts, sorts_of
 from holdfast.lower.smt.sized import Sized
 from holdfast.lower.smt.theory import Formulas, Theory
 from holdfast.lower.smt.unbounded import computed_nats, largest_key
@@ -86,7 +86,9 @@ def test_what_is_counted_with_is_arithmetic(build: Build) -> None:
     """A Nat that is computed, and an Int; a Nat that is only compared is an order."""
     system = build(BODY)
     assumed = tuple(system.of_kind("invariant"))
-    assert fragment(Logic(system, frozenset(), assumed)).arithmetic == ("Step", "Gap")
+    logic = Logic(system, frozenset(), assumed)
+    assert fragment(logic).arithmetic == ("Step", "Gap")
+    assert sorts_of(logic) == Sorts(("Node",), ("Turn",), ("Step",))
 
 
 def test_whoever_stands_beside_arithmetic_is_computed_with(build: Build) -> None:
