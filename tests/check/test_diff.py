@@ -11,17 +11,18 @@ import pytest
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.comparison.diff import Diff, Parts, RuleDifference, Version, diff, diff_to_json
 from holdfast.check.comparison.diff_text import render_diff
-from holdfast.check.comparison.half import Answer, Half, same_action
+from holdfast.check.comparison.half import Answer, Half, alike, same_action
 from holdfast.check.comparison.lockstep import Compared, Difference, Lockstep
 from holdfast.check.replay import Replayer, Stopped
 from holdfast.check.search import search
 from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower import symmetry
 from holdfast.lower.interpreter import Interpreter
-from holdfast.lower.outcome import Refused
+from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.trace.text import action as written
 
 Compiled = Callable[[str], System]
@@ -404,3 +405,16 @@ def test_what_was_not_searched_has_no_figures(left_out: str, compiled: Compiled)
         (line,) = (line.split() for line in whole.splitlines() if line.split()[:1] == [name])
         (beside,) = (line.split() for line in lacking.splitlines() if line.split()[:1] == [name])
         assert beside == ([name, "-", line[2]] if left_out == "searched_a" else [name, line[1], "-"])
+
+
+def test_which_answers_are_alike() -> None:
+    """Refusals by one rule with one error, cuts at one bound, and all that is granted; the place does not count."""
+    places = Place("one.py", 1), Place("two.py", 2)
+    one, two = (Refused("R-1", "NO", place) for place in places)
+    assert alike(one, two)
+    assert not alike(one, Refused("R-2", "NO", places[0]))
+    assert not alike(one, Refused("R-1", None, places[0]))
+    assert alike(Cut("N", places[0]), Cut("N", places[1]))
+    assert not alike(Cut("N"), Cut("M"))
+    assert alike(Taken(b"a"), Taken(b"b"))
+    assert not alike(Taken(b"a"), Cut("N"))

@@ -77,6 +77,6 @@ def test_a_package_is_there_if_python_finds_it(monkeypatch: pytest.MonkeyPatch) 
     asked: list[str] = []
     monkeypatch.setattr(prover, "find_spec", lambda name: asked.append(name) or object())
     assert prover.is_installed()
-    monkeypatch.setattr(prover, "find_spec", lambda name: asked.append(name))
+    monkeypatch.setattr(prover, "find_spec", asked.append)
     assert not prover.is_installed()
     assert asked == ["cvc5", "cvc5"]

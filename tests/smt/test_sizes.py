@@ -21,7 +21,7 @@ from holdfast.lower.smt.instance import NotFound, Smallest
 from holdfast.lower.smt.logic import Logic, Sorts, sorts_of
 from holdfast.lower.smt.sized import Sized
 from holdfast.lower.smt.theory import Formulas, Theory
-from holdfast.lower.smt.unbounded import computed_nats, largest_key
+from holdfast.lower.smt.unbounded import computed_nats, largest_key, largest_literals
 
 HEADER = """\
 from enum import Enum
@@ -80,6 +80,12 @@ def test_a_scope_has_the_cells_that_are_named(build: Build) -> None:
     turn, step = system.nats
     assert (largest_key(system, turn), largest_key(system, step)) == (3, 0)
     assert largest_key(build(BODY.replace("held[Turn(1)]", "held[Turn(4)]")), turn) == 4
+
+
+@pytest.mark.parametrize("text", ["t < 9", "9 > t", "t < Turn(9)", "Turn(9) > t"])
+def test_a_number_counts_on_either_side(text: str, build: Build) -> None:
+    """The largest number that a Nat is compared with, wherever it stands and however it is written."""
+    assert largest_literals(build(BODY.replace("t < Turn(4)", text)))["Turn"] == 9
 
 
 def test_what_is_counted_with_is_arithmetic(build: Build) -> None:
