@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.check.agreement import opinions
 from holdfast.check.agreement.jobs import SHORT, Done, Job, make
-from holdfast.check.agreement.opinions import Opinion, drawn, proved
+from holdfast.check.agreement.opinions import Opinion, _differences, drawn, proved
 from holdfast.check.manifest import read_manifest
 from holdfast.check.proof import prove as prover
 from holdfast.check.proof.result import ProofResult
@@ -155,3 +155,12 @@ def test_a_failed_job_is_reported_with_what_it_left_open() -> None:
     assert (silent.status, silent.message) == ("unanswered", "no answer: two: open; more")
     assert (passed.status, passed.message) == ("passed", "as expected")
     assert (unasked.status, unasked.message) == ("unanswered", "not asked: interrupted, or out of time")
+
+
+def test_differences_tell_both_values_cut_short() -> None:
+    """Of each key on which the answers differ, with at most two hundred characters of a value."""
+    mine, theirs = {"states": 5, "depth": 2, "run": "x" * 201}, {"states": 5, "depth": 3, "run": "x" * 200}
+    assert _differences("tiny", ("the search", mine), ("the kernel", theirs)) == (
+        "tiny: depth: the search 2, the kernel 3",
+        f"tiny: run: the search {'x' * 200}..., the kernel {'x' * 200}",
+    )

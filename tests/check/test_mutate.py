@@ -616,3 +616,11 @@ def test_equal_changes_of_one_line_are_told_apart(compiled: Compiled, tmp_path: 
     moved = tried(MutationLog(path), compiled(f"# A comment.\n{TWICE}"))
     assert [row[1:] for row in moved] == [row[1:] for row in first]
     assert {place.rsplit("/")[-1] for place, *_ in moved}.isdisjoint({place.rsplit("/")[-1] for place, *_ in first})
+
+
+@pytest.mark.parametrize("kind", ["invariant", "lemma", "witness"])
+def test_whose_premises_are_dropped(kind: str, compiled: Compiled) -> None:
+    """Those of invariants and lemmas; a witness claims nothing that could be too weak."""
+    body = without_liveness(lock()).replace("@invariant\ndef asked_first", f"@{kind}\ndef asked_first")
+    changed = {each.where for each in operators(compiled(body)) if each.action is None}
+    assert ("asked_first" in changed) is (kind != "witness")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -9,14 +10,17 @@ import attrs
 import pytest
 
 from holdfast.check.campaign import Campaign
+from holdfast.check.fitting import fit
 from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.check.search import search
 from holdfast.check.walk import walk
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Cut, Refused
+from holdfast.trace.itf_read import itf_run
 from holdfast.trace.trace import Trace
 from tests.check.replaying import PINNED, counterexample, found, model, pinned, title
+from tests.kernel.writing import written
 
 
 def replayer(system: System) -> Replayer:
@@ -215,3 +219,25 @@ def test_random_scripts_are_followed_as_the_interpreter_goes() -> None:
             states = again.states(Script((), tuple(script)))
             assert not isinstance(states, Stopped)
             assert states[-1] == state
+
+
+def test_of_actions_that_do_the_same_the_first_is_taken(tmp_path: Path) -> None:
+    """A file that names no actions fits several runs; the least of them is the answer."""
+    system = written(
+        tmp_path,
+        """
+        n: N
+        tiny = Scope({N: 2, Node: 2})
+        @init
+        def zero(self) -> None:
+            self.n = N(0)
+        @action
+        def climb(self, by: Node) -> None:
+            self.n = self.n + 1
+        @action
+        def jump(self) -> None:
+            self.n = self.n + 1
+        """,
+    )
+    run = itf_run({"vars": ["n"], "states": [{"n": 0}, {"n": 1}, {"n": 2}]}, Path("x.itf.json"))
+    assert fit(Replayer(system, system.scopes["tiny"]), run).steps == (("climb", (0,)), ("climb", (0,)))

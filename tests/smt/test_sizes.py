@@ -9,12 +9,16 @@ import pytest
 import z3
 
 from holdfast.check.proof.prove import prove
+from holdfast.check.proof.trial import trial
+from holdfast.check.result import Result
 from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import HoldfastError, ModelError, Place, UsageError
 from holdfast.ir.load import load_model
-from holdfast.ir.system import System
+from holdfast.ir.system import Scope, System
 from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt import instance
 from holdfast.lower.smt.encoding import Encoding
+from holdfast.lower.smt.expressions import _computed
 from holdfast.lower.smt.extent import too_large, width
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.instance import NotFound, Smallest
@@ -177,3 +181,27 @@ def ways_of(system: System) -> set[tuple[str, str]]:
     """From which sorts to which the invariants lead."""
     found = fragment(Logic(system, frozenset(), tuple(system.of_kind("invariant"))))
     return {(edge.source, edge.target) for edge in found.edges}
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "number"),
+    [("min", (3, 1, 2), 1), ("max", (1, 3, 2), 3), ("abs", (-2,), 2), ("+", (1, 2, 3), 6), ("-", (5, 2, 1), 2)],
+)
+def test_numbers_are_computed_at_once(op: str, args: tuple[int, ...], number: int) -> None:
+    """Where all parts are known, Z3 sees the outcome."""
+    assert _computed(op, args) == number
+
+
+@pytest.mark.parametrize("problem", [UsageError("too many values"), ModelError(Place("x.py", 1), "init", "none", "no")])
+def test_scopes_that_were_not_searched_are_counted(problem: HoldfastError, build: Build) -> None:
+    """Each scope without a start, or without room, is one in which the proof was not tried."""
+    asked: list[str] = []
+
+    def look(scope: Scope, states: int) -> Result:
+        asked.append(f"{scope.sizes}, {states} states")
+        raise problem
+
+    system = build(BODY)
+    found = trial(Logic(system, frozenset(), tuple(system.of_kind("invariant"))), look, lambda _: None)
+    assert found.attempts == ()
+    assert found.skipped >= len(asked) > 1
