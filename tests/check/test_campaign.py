@@ -15,7 +15,7 @@ from holdfast.ir.errors import UsageError
     ("option", "least", "most"),
     [
         ("seed", 0, 2**64 - 1),
-        ("traces", 1, None),
+        ("traces", 1, 10**15),
         ("depth", 1, 1_000_000),
         ("run", 0, None),
         ("pct", 1, None),

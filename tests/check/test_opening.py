@@ -12,12 +12,13 @@ import attrs
 import itf_py
 import pytest
 
-from holdfast.check.opening import ImpossibleError, Opened, Source, open_trace
+from holdfast.check.opening import ImpossibleError, Opened, Source, _said, open_trace
 from holdfast.check.replay import Replayer, Script
 from holdfast.check.search import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf
+from holdfast.trace.itf_read import itf_run
 from holdfast.trace.line import replay_command, to_line
 from holdfast.trace.reading import read_file
 from holdfast.trace.trace import Trace
@@ -316,3 +317,11 @@ def test_removing_another_rule_is_another_model() -> None:
         for where in (scope, system.scopes["default"], attrs.evolve(scope, given={"node_of": (1, 0)}))
     }
     assert len(prints) == 6
+
+
+def test_a_file_that_names_no_variants_is_of_the_model_as_it_is() -> None:
+    """Nor any removed rule."""
+    meta = {"fingerprint": "f", "source": "ownership", "scope": "tiny"}
+    said = _said(itf_run({"#meta": meta, "vars": ["n"], "states": [{"n": 0}]}, Path("x.itf.json")))
+    assert said is not None
+    assert said.source == Source("ownership", "tiny", (), ())

@@ -661,3 +661,16 @@ def test_what_never_said_anything_is_named(compiled: Compiled) -> None:
     """Properties of states and of steps whose condition no run has met."""
     result = walked(compiled(COUNT + SILENT))
     assert [claim.name for claim in result.vacuous] == ["says_nothing", "never_from_above"]
+
+
+def test_a_run_is_shown_by_what_changes(compiled: Compiled) -> None:
+    """Unless all cells of its states are asked for."""
+    result = walked(
+        compiled(
+            COUNT.replace("n: N", "n: N\n    still: bool", 1).replace(
+                "self.n = N(0)", "self.n = N(0)\n        self.still = True", 1
+            )
+            + LOW
+        )
+    )
+    assert render_walk(result) == render_walk(result, full=False) != render_walk(result, full=True)
