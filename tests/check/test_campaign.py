@@ -18,7 +18,7 @@ from holdfast.ir.errors import UsageError
         ("traces", 1, 10**15),
         ("depth", 1, 1_000_000),
         ("run", 0, None),
-        ("pct", 1, None),
+        ("pct", 1, 100),
     ],
 )
 def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:

@@ -92,6 +92,8 @@ def test_json_has_the_same(holdfast: Run) -> None:
             "command": "holdfast check ownership --scope tiny --without ST-14"} in st14["removals"]  # fmt: skip
     assert {each["label"] for each in flag["rules"]} == {each["mutant"] for each in flag["removals"]} == {"CK-01.flag"}
     assert st14["guards"] == ["G-02", "RG-01"]
+    assert "STREAM_NOT_CLOSED" in st14["text"]
+    assert set(flag) == set(st14)
 
 
 def test_without_an_id_all_are_listed(counting: Path, holdfast: Run) -> None:
