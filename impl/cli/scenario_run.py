@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.record import Case, Moment, Record, fingerprint
 from holdfast.cli.output import note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -67,11 +67,9 @@ def run(
     _check_labels(without)
     reports.prepare(json=json)
     verdicts: list[Verdict] = []
-    meter = Meter(Budget())
-    with without_rules(*without), interruptible(meter):
+    # A scenario that Ctrl-C ends has no verdict; those before it have.
+    with without_rules(*without), suppress(KeyboardInterrupt):
         for scenario in scenarios:
-            if meter.spent is not None:
-                break
             if failover_at is not None:
                 verdict = run_with_failovers(scenario, as_built, at=at)
             else:
@@ -119,7 +117,7 @@ def _failover_steps(given: str | None, scenarios: Sequence[Scenario]) -> tuple[i
         raise UsageError(f"--failover-at {given}: give the number of a step, from 1, or all")
     longest = max(len(scenario.steps) for scenario in scenarios)
     if int(given) > longest:
-        raise UsageError(f"--failover-at {given}: no scenario has so many steps; the longest has {longest}")
+        raise UsageError(f"--failover-at {given}: the longest scenario ends with step {longest}; give no more")
     return (int(given),)
 
 

@@ -1,4 +1,4 @@
-"""The error messages about an unknown word and an unknown id, with those that are near."""
+"""The error messages about an unknown word and an unknown id, with the known ones near it."""
 
 from __future__ import annotations
 

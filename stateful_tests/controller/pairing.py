@@ -6,6 +6,7 @@ process or of its storage, step the model alone.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 from itertools import product
@@ -56,7 +57,7 @@ class Choice:
         return "none" if self.error is None else "refusal"
 
 
-class Pairing:
+class Pairing(ABC):
     """One model beside a controller. ``removed``: rules of the model's environment, without which any process may send
     any request at any time.
     """
@@ -75,21 +76,21 @@ class Pairing:
 
     # What a pairing says --------------------------------------------------------------------------------------
 
+    @abstractmethod
     def begin(self, cells: Cells) -> Controller:
         """A controller in the initial state of the model."""
-        raise NotImplementedError
 
+    @abstractmethod
     def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
         """Send the request that an action is, in the state ``cells``; None if it is not one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def of_model(self, cells: Cells) -> Facts:
         """What both know, as the model has it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def of_controller(self, controller: Controller) -> Facts:
         """What both know, as the controller has it."""
-        raise NotImplementedError
 
     def refusal(self, action: str, cells: Cells, args: Arguments, label: str, error: str | None) -> E | None:  # noqa: ARG002
         """The answer to a request that a rule of the model refuses; None if the rule is one of the environment."""

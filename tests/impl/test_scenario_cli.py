@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.cli.app import main
 from impl.cli import scenario_run
-from impl.scenario.language import read_file
+from impl.scenario.language import Scenario
 from impl.scenario.runner import Verdict
 from impl.scenario.switches import ALWAYS, switches
 
@@ -102,7 +102,7 @@ def test_malformed_files_end_with_one_line(path: Path, capsys: Captured) -> None
         (("good.yaml", "--without", "CK-01"), "unknown label CK-01; known: CK-01.expired, CK-01.flag, CK-01.unknown"),
         (("good.yaml", "--without", "XX"), "unknown label XX; known: CA-N, CK-N,"),
         (("good.yaml", "--switch", "AM-77"), "unknown switch AM-77; known: AM-02, AM-04,"),
-        (("good.yaml", "--failover-at", "2"), "no scenario has so many steps; the longest has 1"),
+        (("good.yaml", "--failover-at", "2"), "the longest scenario ends with step 1; give no more"),
         (("good.yaml", "--failover-at", "never"), "give the number of a step, from 1, or all"),
         (("good.yaml", "--failover-at", "0"), "give the number of a step"),
         (("good.yaml", "--failover-at", "all", "--replay"), "two kinds of runs"),
@@ -157,11 +157,12 @@ def test_switches(capsys: Captured) -> None:
 
 
 def test_interrupted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C lets the scenario end that runs; what was found by then is said, and is no verdict about the rest."""
+    """Ctrl-C ends the scenario that runs at once; what was found by then is said, and is no verdict about the rest."""
 
-    def interrupting(*_: object, **__: object) -> Verdict:
-        signal.raise_signal(signal.SIGINT)
-        return Verdict(next(iter(read_file(Path("good.yaml")))))
+    def interrupting(scenario: Scenario, *_: object, **__: object) -> Verdict:
+        if scenario.name == "the owner":
+            signal.raise_signal(signal.SIGINT)
+        return Verdict(scenario)
 
     monkeypatch.setattr(scenario_run, "run_scenario", interrupting)
 

@@ -31,7 +31,7 @@ MOST_STEPS = 1 << 20
 
 class Source:
     """Writes the functions of a model. ``checked`` are the invariants and lemmas, ``steps`` the step properties,
-    ``witnesses`` and ``finals`` the properties of these kinds: those that a search looks at, in their order. States are
+    ``witnesses`` and ``finals`` the properties of these kinds, in the order in which a search asks them. States are
     ranked by their orbits under ``symmetry``; if ``reduced``, one state of each orbit is stored.
 
     A ``mutable`` text serves all mutants of the model: each labelled rule asks the array ``removed``, at the rule's
