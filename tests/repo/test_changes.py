@@ -32,12 +32,11 @@ def git(*arguments: str) -> str | None:
 
 
 def base() -> str | None:
-    """The last commit that is not part of the change: on ``origin/main`` itself the one before the last."""
+    """The last commit that is not part of the change: the one before the last, where ``origin/main`` does not tell."""
     named = os.environ.get(BASE) or "origin/main"
     common, head = git("merge-base", named, "HEAD"), git("rev-parse", "HEAD")
-    if common is None:
-        return None
-    if common != head or git("status", "--porcelain"):
+    assert common is not None or BASE not in os.environ, f"{BASE} is {named}, and there is no such commit; correct it"
+    if common is not None and (common != head or git("status", "--porcelain")):
         return common.strip()
     return "HEAD~1" if git("rev-parse", "--verify", "--quiet", "HEAD~1") else None
 
@@ -55,7 +54,7 @@ def test_the_change_has_a_note() -> None:
     """What ``origin/main`` lacks, or its last commit, has a note if it touches what users see."""
     since = base()
     if since is None:
-        pytest.skip(f"there is no commit to compare with; fetch origin/main, or name one in {BASE}")
+        pytest.skip(f"there is no commit to compare with: deepen the clone, or name one in {BASE}")
     changed = (git("diff", "--name-only", since) or "").splitlines()
     untracked = (git("ls-files", "--others", "--exclude-standard") or "").splitlines()
     messages = git("log", "--format=%B", f"{since}..HEAD") or ""
