@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import Self
 
 from holdfast.lang import Flag, Scope, action, equivalent, liveness, outcomes, require, rule, step, witness
-from models.parts.handles import HandleTable, Mode, Record
+from models.parts.handles import HandleTable, Mode
 from models.parts.nodes import Node, NodeEpoch, Proc
 from models.parts.processes import Phase
 from models.parts.streams import Epoch, Offset, Stream
@@ -125,7 +125,7 @@ class StreamLog(HandleTable):
     @action
     def trim(self, p: Proc, s: Stream, q: Offset) -> None:
         """A trimStream arrives, within what p has acked. RC-03 relies on it that q begins a batch."""
-        splits = self.wal[self.node_of[p], s, q] == Record.MORE and self.end_offset[s] <= q
+        splits = self.is_inside_batch(self.node_of[p], s, q) and self.end_offset[s] <= q
         require(self.mode[p, s] != Mode.RECOVERING and q <= self.confirm_offset[p, s], "CL-06")
         require(self.split_trims or not splits, "AM-08")
         self.check_node_epoch(p)
@@ -152,7 +152,7 @@ class StreamLog(HandleTable):
     def commit(self, p: Proc, s: Stream, a: Offset, b: Offset, heard: bool) -> None:
         """A WAL upload with [a, b) of s arrives: whole batches, and the same object until its answer is heard."""
         require(self.committed_to[p, s] <= a and a < b and b <= self.confirm_offset[p, s], "PL-20")
-        require(self.wal[self.node_of[p], s, b] != Record.MORE, "PL-10")
+        require(not self.is_inside_batch(self.node_of[p], s, b), "PL-10")
         require(self.comes_next(p, s, a, b), "PL-22")  # G-39
         self.check_node_epoch(p)
         if rule("CS-01", self.failover[p]):  # G-10
@@ -285,9 +285,7 @@ class StreamLog(HandleTable):
     @step(of="put")
     def written_once(self, old: Self, p: Proc, s: Stream) -> bool:
         """INV-13. No offset is written twice into one WAL, where a replay would keep the older record (RC-02)."""
-        return all(
-            old.wal[self.node_of[p], s, o] == Record.NONE for o in Offset if old.reserved[p] and old.in_flight(p, s, o)
-        )
+        return all(old.wal[self.node_of[p], s, o] is None for o in Offset if old.reserved[p] and old.in_flight(p, s, o))
 
     # Witnesses ------------------------------------------------------------------------------------------------
 

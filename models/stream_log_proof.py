@@ -7,7 +7,7 @@ not barred; what a handle is; that a process that is not barred has the stream; 
 from __future__ import annotations
 
 from holdfast.lang import lemma
-from models.parts.handles import Mode, Record
+from models.parts.handles import Mode
 from models.parts.nodes import Node, Proc
 from models.parts.processes import Phase
 from models.parts.processes_proof import ProcessTableProof
@@ -28,7 +28,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     def has(self, p: Proc, s: Stream, o: Offset) -> bool:
         """Whether the WAL of p's node has a record at o."""
-        return self.wal[self.node_of[p], s, o] != Record.NONE
+        return self.wal[self.node_of[p], s, o] is not None
 
     # Handles --------------------------------------------------------------------------------------------------
 
@@ -171,25 +171,25 @@ class StreamLogProof(ProcessTableProof, StreamLog):
     @lemma
     def batch_begins_at_end(self) -> bool:
         """The end of a stream is not inside a batch that its node has to commit."""
-        return all(self.wal[n, s, self.end_offset[s]] != Record.MORE for n in Node for s in Stream if self.lists(n, s))
+        return all(not self.is_inside_batch(n, s, self.end_offset[s]) for n in Node for s in Stream if self.lists(n, s))
 
     @lemma
     def wal_has_no_gap(self) -> bool:
         """Nor is there a gap above it."""
         return all(
-            all(self.wal[n, s, x] != Record.NONE for x in Offset if self.end_offset[s] <= x and x < o)
+            all(self.wal[n, s, x] is not None for x in Offset if self.end_offset[s] <= x and x < o)
             for n in Node
             for s in Stream
             for o in Offset
-            if self.lists(n, s) and self.wal[n, s, o] != Record.NONE
+            if self.lists(n, s) and self.wal[n, s, o] is not None
         )
 
     @lemma
     def replay_ends(self) -> bool:
         """At the end of a stream, or somewhere above it, there is no record, so that a replay comes to an end."""
         return all(
-            self.wal[n, s, self.end_offset[s]] == Record.NONE
-            or any(self.end_offset[s] < o and self.wal[n, s, o] == Record.NONE for o in Offset)
+            self.wal[n, s, self.end_offset[s]] is None
+            or any(self.end_offset[s] < o and self.wal[n, s, o] is None for o in Offset)
             for n in Node
             for s in Stream
             if self.lists(n, s)

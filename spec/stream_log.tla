@@ -46,7 +46,6 @@ Offset == 0..MaxOffset
 NodeEpoch == 0..MaxNodeEpoch
 Phase == {"OFF", "RESERVED", "RECOVERING", "READY"}
 Mode == {"SHUT", "OPEN", "RECOVERING"}
-Record == {"NONE", "FIRST", "MORE"}
 ASSUME node_of \in [Proc -> Node]
 ASSUME incarnation \in [Proc -> NodeEpoch]
 ASSUME failover \in [Proc -> BOOLEAN]
@@ -73,7 +72,7 @@ VARIABLES
     durable,         \* Proc, Stream -> BOOLEAN
     unheard,         \* Proc, Stream -> BOOLEAN
     close_sent,      \* Proc, Stream -> BOOLEAN
-    wal,             \* Node, Stream, Offset -> Record
+    wal,             \* Node, Stream, Offset -> Offset or Nil
     acked_by         \* Stream, Offset -> Node or Nil; history, for properties
 
 vars == <<exists, opened, epoch, owner, start_offset, end_offset,
@@ -111,7 +110,7 @@ TypeOK ==
     /\ durable \in [Proc \X Stream -> BOOLEAN]
     /\ unheard \in [Proc \X Stream -> BOOLEAN]
     /\ close_sent \in [Proc \X Stream -> BOOLEAN]
-    /\ wal \in [Node \X Stream \X Offset -> Record]
+    /\ wal \in [Node \X Stream \X Offset -> Offset \cup {Nil}]
     /\ acked_by \in [Stream \X Offset -> Node \cup {Nil}]
 
 \* Nothing is under way, and every WAL is empty.
@@ -138,7 +137,7 @@ Init ==
     /\ durable = [p_2 \in Proc, s \in Stream |-> FALSE]
     /\ unheard = [p_2 \in Proc, s \in Stream |-> FALSE]
     /\ close_sent = [p_2 \in Proc, s \in Stream |-> FALSE]
-    /\ wal = [n \in Node, s \in Stream, o \in Offset |-> "NONE"]
+    /\ wal = [n \in Node, s \in Stream, o \in Offset |-> Nil]
     /\ acked_by = [s \in Stream, o \in Offset |-> Nil]
 
 ------------------------------------------------------------------------------
@@ -195,7 +194,7 @@ Put(p, s) ==
                           /\ o_2 < next_offset[p, s]
                           /\ n = node_of[p]
                           /\ s_2 = s
-                       THEN IF o_2 = confirm_offset[p, s] THEN "FIRST" ELSE "MORE"
+                       THEN confirm_offset[p, s]
                        ELSE wal[n, s_2, o_2]]
               ELSE wal
     /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
@@ -241,7 +240,10 @@ Fail(p) ==
 
 \* A trimStream arrives, within what p has acked. RC-03 relies on it that q begins a batch.
 Trim(p, s, q) ==
-    LET splits == wal[node_of[p], s, q] = "MORE" /\ end_offset[s] <= q
+    LET splits ==
+            /\ wal[node_of[p], s, q] # Nil
+            /\ wal[node_of[p], s, q] # q
+            /\ end_offset[s] <= q
         n == node_of[p]
         e == handle[p, s]
     IN  /\ mode[p, s] # "RECOVERING" /\ q <= confirm_offset[p, s]  \* CL-06
@@ -296,7 +298,7 @@ SendClose(p, s) ==
 Commit(p, s, a, b, heard) ==
     LET n == node_of[p]
     IN  /\ committed_to[p, s] <= a /\ a < b /\ b <= confirm_offset[p, s]  \* PL-20
-        /\ wal[node_of[p], s, b] # "MORE"  \* PL-10
+        /\ ~(wal[node_of[p], s, b] # Nil /\ wal[node_of[p], s, b] # b)  \* PL-10
         /\ Holds(/\ a = committed_to[p, s]  \* PL-22
                  /\ \/ ~unheard[p, s]
                     \/ b = end_offset[s]
@@ -336,7 +338,7 @@ TrimWal(p, s, q) ==
     LET n == node_of[p]
     IN  /\ q <= committed_to[p, s]  \* PL-25
         /\ wal' = [n_2 \in Node, s_2 \in Stream, o \in Offset |->
-                      IF o < q /\ n_2 = n /\ s_2 = s THEN "NONE" ELSE wal[n_2, s_2, o]]
+                      IF o < q /\ n_2 = n /\ s_2 = s THEN Nil ELSE wal[n_2, s_2, o]]
         /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                        range_start, sealed_end, covered, node_epoch,
                        failover_mode, reserved, phase, handle, mode,
@@ -393,8 +395,8 @@ Register(p) ==
                                          THEN Least(
                                                   {o_2 \in Offset :
                                                       /\ end_offset[s] <= o_2
-                                                      /\ \/ wal[node_of[p], s, end_offset[s]] # "FIRST"
-                                                         \/ wal[node_of[p], s, o_2] = "NONE"},
+                                                      /\ \/ ~wal[node_of[p], s, end_offset[s]] = end_offset[s]
+                                                         \/ wal[node_of[p], s, o_2] = Nil},
                                                   end_offset[s])
                                          ELSE confirm_offset[p_2, s]]
                 /\ next_offset' = [p_2 \in Proc, s \in Stream |->
@@ -402,8 +404,8 @@ Register(p) ==
                                       THEN Least(
                                                {o_2 \in Offset :
                                                    /\ end_offset[s] <= o_2
-                                                   /\ \/ wal[node_of[p], s, end_offset[s]] # "FIRST"
-                                                      \/ wal[node_of[p], s, o_2] = "NONE"},
+                                                   /\ \/ ~wal[node_of[p], s, end_offset[s]] = end_offset[s]
+                                                      \/ wal[node_of[p], s, o_2] = Nil},
                                                end_offset[s])
                                       ELSE next_offset[p_2, s]]
     /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
@@ -417,7 +419,7 @@ ResetWal(p) ==
        /\ \A s \in Stream : committed_to[p, s] = confirm_offset[p, s]
     /\ phase' = [phase EXCEPT ![p] = "READY"]
     /\ wal' = [n_2 \in Node, s_2 \in Stream, o \in Offset |->
-                  IF n_2 = node_of[p] THEN "NONE" ELSE wal[n_2, s_2, o]]
+                  IF n_2 = node_of[p] THEN Nil ELSE wal[n_2, s_2, o]]
     /\ UNCHANGED <<exists, opened, epoch, owner, start_offset, end_offset,
                    range_start, sealed_end, covered, node_epoch,
                    failover_mode, reserved, handle, mode, next_offset,
@@ -491,7 +493,7 @@ Delete(s) ==
     /\ acked_by' = [s_2 \in Stream, o_2 \in Offset |->
                        IF s_2 = s THEN Nil ELSE acked_by[s_2, o_2]]
     /\ wal' = [n \in Node, s_2 \in Stream, o_3 \in Offset |->
-                  IF s_2 = s THEN "NONE" ELSE wal[n, s_2, o_3]]
+                  IF s_2 = s THEN Nil ELSE wal[n, s_2, o_3]]
     /\ UNCHANGED <<node_epoch, failover_mode, reserved, phase, handle, mode,
                    next_offset, confirm_offset, committed_to, durable,
                    unheard, close_sent>>
@@ -609,12 +611,12 @@ NoAckedLoss ==
                          /\ owner[s] # Nil
                          /\ owner[s] = acked_by[s, o]
                          /\ end_offset[s] <= o
-                         /\ wal[acked_by[s, o], s, o] # "NONE"
+                         /\ wal[acked_by[s, o], s, o] # Nil
 
 \* INV-11. A record leaves a WAL when it is covered or trimmed, or its stream not open on the node.
 WalIsKept ==
     \A n \in Node, s \in Stream, o \in Offset :
-        wal[n, s, o] # "NONE" /\ wal'[n, s, o] = "NONE" =>
+        wal[n, s, o] # Nil /\ wal'[n, s, o] = Nil =>
             \/ covered'[s, o]
             \/ o < start_offset'[s]
             \/ ~(opened'[s] /\ owner'[s] = n)
@@ -750,7 +752,7 @@ AlwaysAckedInOrder ==
 WrittenOnce(p, s) ==
     \A o \in Offset :
         reserved[p] /\ confirm_offset[p, s] <= o /\ o < next_offset[p, s] =>
-            wal[node_of[p], s, o] = "NONE"
+            wal[node_of[p], s, o] = Nil
 AlwaysWrittenOnce ==
     [][\A p \in Proc, s \in Stream : Put(p, s) => WrittenOnce(p, s)]_vars
 

@@ -14,7 +14,7 @@ Acked ==
     [s \in Stream |->
         {<<o, acked_by[s, o]>> : o \in {a \in Offset : a >= start_offset[s] /\ acked_by[s, a] # Nil}}]
 
-InWal(s, o) == opened[s] /\ o >= end_offset[s] /\ wal[owner[s], s, o] # "NONE"
+InWal(s, o) == opened[s] /\ o >= end_offset[s] /\ wal[owner[s], s, o] # Nil
 
 Kept == [s \in Stream |-> {o \in Offset : covered[s, o] \/ InWal(s, o)}]
 

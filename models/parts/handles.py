@@ -24,14 +24,6 @@ class Mode(Enum):
     RECOVERING = "recovering"
 
 
-class Record(Enum):
-    """What a WAL holds of an offset: nothing, the first offset of a batch, or a later one."""
-
-    NONE = "none"
-    FIRST = "first"
-    MORE = "more"
-
-
 class HandleTable(ProcessTable):
     """The processes' side of the log."""
 
@@ -46,7 +38,8 @@ class HandleTable(ProcessTable):
     """The controller has taken a commit of p, and p has not heard it."""
     close_sent: Rel[Proc, Stream]
     """p has asked to close s under the epoch of its handle."""
-    wal: Map[tuple[Node, Stream, Offset], Record]
+    wal: Map[tuple[Node, Stream, Offset], Offset | None]
+    """The first offset of the batch that holds the offset; None if no batch of the WAL does."""
     acked_by: Ghost[Map[tuple[Stream, Offset], Node | None]]
     """Whose process has acked the offset; None again once it is trimmed."""
 
@@ -60,7 +53,7 @@ class HandleTable(ProcessTable):
         self.durable.fill(False)
         self.unheard.fill(False)
         self.close_sent.fill(False)
-        self.wal.fill(Record.NONE)
+        self.wal.fill(None)
         self.acked_by.fill(None)
 
     # What actions and properties ask --------------------------------------------------------------------------
@@ -77,9 +70,19 @@ class HandleTable(ProcessTable):
         """Whether o is n's to commit, if n's WAL has it."""
         return self.lists(n, s) and self.end_offset[s] <= o
 
+    def is_batch_start(self, n: Node, s: Stream, o: Offset) -> bool:
+        """Whether a batch of n's WAL begins at o."""
+        base = self.wal[n, s, o]
+        return base is not None and base == o
+
+    def is_inside_batch(self, n: Node, s: Stream, o: Offset) -> bool:
+        """Whether o lies in a batch of n's WAL that begins below o."""
+        base = self.wal[n, s, o]
+        return base is not None and base != o
+
     def ends_replay(self, n: Node, s: Stream, a: Offset, o: Offset) -> bool:
         """RC-02, RC-03. Whether a replay of n's WAL that expects a drops o: no batch begins at a, or there is a gap."""
-        return a <= o and (self.wal[n, s, a] != Record.FIRST or self.wal[n, s, o] == Record.NONE)
+        return a <= o and (not self.is_batch_start(n, s, a) or self.wal[n, s, o] is None)
 
     def uploaded(self, p: Proc) -> bool:
         """Whether all that p has acked or replayed is committed, and p knows it."""
@@ -141,7 +144,7 @@ class HandleTable(ProcessTable):
         """
         n = self.node_of[p]
         end = self.end_offset[s]
-        self.committed_to[p, s] = min((o for o in Offset if self.wal[n, s, o] != Record.NONE), default=end)
+        self.committed_to[p, s] = min((o for o in Offset if self.wal[n, s, o] is not None), default=end)
         if rule("RC-02.base"):  # G-48
             self.committed_to[p, s] = Offset(0)
             if rule("ND-02"):  # G-33
@@ -154,7 +157,7 @@ class HandleTable(ProcessTable):
         """The batch in flight is in the node's WAL."""
         for o in Offset:
             if self.in_flight(p, s, o):
-                self.wal[self.node_of[p], s, o] = Record.FIRST if o == self.confirm_offset[p, s] else Record.MORE
+                self.wal[self.node_of[p], s, o] = self.confirm_offset[p, s]
 
     def confirm(self, p: Proc, s: Stream) -> None:
         """The batch in flight is acked."""
@@ -178,12 +181,12 @@ class HandleTable(ProcessTable):
         """What n's WAL holds of s below q is gone."""
         for o in Offset:
             if o < q:
-                self.wal[n, s, o] = Record.NONE
+                self.wal[n, s, o] = None
 
     def empty_wal(self, n: Node, s: Stream) -> None:
         """All that n's WAL holds of s is gone."""
         for o in Offset:
-            self.wal[n, s, o] = Record.NONE
+            self.wal[n, s, o] = None
 
     def take_reservation(self, p: Proc) -> None:
         """The reservation object of p's node names p, and no one else."""
@@ -199,7 +202,7 @@ class HandleTable(ProcessTable):
         n = self.acked_by[s, o]
         if n is None or self.covered[s, o]:
             return True
-        return self.to_commit(n, s, o) and self.wal[n, s, o] != Record.NONE
+        return self.to_commit(n, s, o) and self.wal[n, s, o] is not None
 
     @invariant
     def no_acked_loss(self) -> bool:
@@ -216,7 +219,7 @@ class HandleTable(ProcessTable):
             for n in Node
             for s in Stream
             for o in Offset
-            if old.wal[n, s, o] != Record.NONE and self.wal[n, s, o] == Record.NONE
+            if old.wal[n, s, o] is not None and self.wal[n, s, o] is None
         )
 
     @invariant

@@ -53,6 +53,16 @@ def split(*variants: str) -> StreamLog:
     return written(StreamLog.at(LONGER, variants=variants).start().take("open", p=OWNER, s=S), OWNER, ends=(2, 3))
 
 
+def test_a_wal_knows_where_the_batch_of_an_offset_begins() -> None:
+    """All offsets of a batch hold the same, and a trim of the WAL leaves those above it as they are."""
+    state = split()
+    node, offsets = state.node_of[OWNER], [Offset(o) for o in range(4)]
+    assert [state.wal[node, S, o] for o in offsets] == [Offset(0), Offset(0), Offset(2), None]
+    assert state.refusal("commit", **upload(OWNER, 0, 1)) == ("PL-10", None)
+    state = state.take("commit", **upload(OWNER, 0, 2)).take("trim_wal", p=OWNER, s=S, q=Offset(1))
+    assert [state.wal[node, S, o] for o in offsets] == [None, Offset(0), Offset(2), None]
+
+
 def test_a_trim_inside_a_batch_loses_all_that_follows() -> None:
     """AM-08. The batch that the trim splits is dropped, what follows is a gap, and both go with the WAL."""
     state = split("split_trims").take("trim", p=OWNER, s=S, q=Offset(1)).take("reserve", p=WORKER)
