@@ -21,11 +21,12 @@ class InitMark:
 
 @attrs.frozen
 class ActionMark:
-    """An action."""
+    """An action. ``variant``: the variant that it belongs to, if the model has it in that variant alone."""
 
     fair: Literal["weak", "strong"] | None = None
     per: tuple[str, ...] = ()
     idempotent: str | None = None
+    variant: str | None = None
 
 
 @attrs.frozen

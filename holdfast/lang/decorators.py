@@ -26,7 +26,11 @@ def init(method: F) -> F:
 def action(method: F, /) -> F: ...
 @overload
 def action(
-    *, fair: Literal["weak", "strong"] | None = None, per: tuple[str, ...] = (), idempotent: str | None = None
+    *,
+    fair: Literal["weak", "strong"] | None = None,
+    per: tuple[str, ...] = (),
+    idempotent: str | None = None,
+    variant: str | None = None,
 ) -> Callable[[F], F]: ...
 def action(
     method: F | None = None,
@@ -35,13 +39,15 @@ def action(
     fair: Literal["weak", "strong"] | None = None,
     per: tuple[str, ...] = (),
     idempotent: str | None = None,
+    variant: str | None = None,
 ) -> F | Callable[[F], F]:
     """A step of the protocol or its environment.
 
     ``fair`` with ``per`` states fairness for each value of the parameters named; ``idempotent`` names the property
-    that repeating the action at once, with equal arguments, succeeds and changes nothing.
+    that repeating the action at once, with equal arguments, succeeds and changes nothing. ``variant`` names the
+    variant without which the model does not have the action.
     """
-    mark = ActionMark(fair, per, idempotent)
+    mark = ActionMark(fair, per, idempotent, variant)
     return _mark(method, mark) if method is not None else lambda method: _mark(method, mark)
 
 

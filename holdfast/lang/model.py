@@ -128,7 +128,8 @@ class Model:
             if mark.replaces == action and mark.name in self._variants:
                 return method
         found: Callable[..., None] | None = getattr(type(self), action, None)
-        if found is None or not isinstance(getattr(found, MARK, None), ActionMark):
+        mark = getattr(found, MARK, None)
+        if found is None or not isinstance(mark, ActionMark) or mark.variant not in (None, *self._variants):
             raise AttributeError(f"{type(self).__name__} has no action {action}")
         return found
 

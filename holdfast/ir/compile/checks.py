@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from holdfast.ir.compile.results import is_computed, locals_of, results
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, statements
-from holdfast.ir.system import Action, Scope, Var
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
+from holdfast.ir.system import Action, Property, Scope, Var
 from holdfast.ir.types import Key, NatType
 
 
@@ -230,6 +231,15 @@ def check_assumption(name: str, body: Expr, at: Place, variables: Mapping[str, V
             _refuse(
                 at, name, f"an assumption reads {part.var}, which actions change", "assume things of constants only"
             )
+
+
+def used_variables(actions: Iterable[Action], properties: Iterable[Property]) -> set[str]:
+    """The variables that some action or property reads or writes."""
+    actions = tuple(actions)
+    read = itertools.chain.from_iterable(expressions(action.body) for action in actions)
+    stated = (walk(expr) for prop in properties for expr in (prop.body, prop.goal) if expr is not None)
+    parts = itertools.chain(read, itertools.chain.from_iterable(stated))
+    return written_variables(actions) | {part.var for part in parts if isinstance(part, Read)}
 
 
 def written_variables(actions: Iterable[Action]) -> set[str]:

@@ -16,6 +16,7 @@ from holdfast.ir.compile.checks import (
     check_ghosts,
     check_initial,
     check_loops,
+    used_variables,
     written_variables,
 )
 from holdfast.ir.compile.context import Context, StateField
@@ -72,9 +73,10 @@ class _Compiler:
         for name, kind in self.kinds.items():
             if kind.flag:
                 offered[name] = _first_line(self.source.fields[name].doc)
-        for member in self._marked(VariantMark):
-            assert isinstance(member.mark, VariantMark)
-            offered.setdefault(member.mark.name, _first_line(member.doc))
+        for member in self.source.members.values():
+            match member.mark:
+                case VariantMark(name=name) | ActionMark(variant=str(name)):
+                    offered.setdefault(name, _first_line(member.doc))
         return offered
 
     def _marked(self, kind: type) -> list[Member]:
@@ -96,24 +98,28 @@ class _Compiler:
         context = self._context()
         actions = tuple(self._actions(context))
         init = self._init(context)
+        properties = tuple(compile_property(member, context, actions) for member in self._marked(PropertyMark))
+        others = tuple(self._left_out())
         written = written_variables(actions)
-        variables = tuple(self._variables(written, written_variables([init])))
+        fields = tuple(self._variables(written, written_variables([init])))
+        all_by_name = {var.name: var for var in fields}
+        # State that only the actions of other variants write is no state of this system.
+        foreign = written_variables(others) - used_variables((init, *actions), properties)
+        variables = tuple(var for var in fields if var.name not in foreign)
         by_name = {var.name: var for var in variables}
         for action in (init, *actions):
             check_loops(action.body)
             check_ghosts(action, by_name)
         check_initial(init, by_name, written)
-        properties = tuple(compile_property(member, context, actions) for member in self._marked(PropertyMark))
         for prop in properties:
             if prop.kind == "assume":
                 check_assumption(prop.name, prop.body, prop.at, by_name)
-        others = tuple(self._left_out())
         for action in others:
             check_loops(action.body)
-            check_ghosts(action, by_name)
+            check_ghosts(action, all_by_name)
         scopes = read_scopes(self.cls, self.source, self.types, variables, actions)
         for action in (init, *actions, *others):
-            check_ghost_literals(action, by_name, scopes.values())
+            check_ghost_literals(action, all_by_name, scopes.values())
         rules = tuple(_rules(init, actions))
         outcomes = read_outcomes(self.cls, self.source, rules, properties, self.offered, whole=not self.chosen)
         kinds = self.types.known.values()
@@ -163,6 +169,8 @@ class _Compiler:
         for member in self._marked(ActionMark):
             mark = member.mark
             assert isinstance(mark, ActionMark)
+            if mark.variant not in (None, *self.chosen):
+                continue
             if member.name == "init":
                 member.module.refuse(
                     member.node, "the initial condition has this name", "give the action another name", "def init"
@@ -204,13 +212,15 @@ class _Compiler:
         """The methods that other variants would choose, compiled too: a broken one is found before it is asked for, and
         a model has the same types whatever is chosen.
         """
-        for member in self._marked(VariantMark):
+        for member in self.source.members.values():
             mark = member.mark
-            assert isinstance(mark, VariantMark)
-            replaced = self.source.members[mark.replaces]
-            assert isinstance(replaced.mark, ActionMark)
-            left_out = replaced if mark.name in self.chosen else member
-            yield self._action(left_out, mark.replaces, replaced.mark, self._context())
+            if isinstance(mark, ActionMark) and mark.variant not in (None, *self.chosen):
+                yield self._action(member, member.name, mark, self._context())
+            if isinstance(mark, VariantMark):
+                replaced = self.source.members[mark.replaces]
+                assert isinstance(replaced.mark, ActionMark)
+                left_out = replaced if mark.name in self.chosen else member
+                yield self._action(left_out, mark.replaces, replaced.mark, self._context())
 
     def _action(self, member: Member, name: str, mark: ActionMark, context: Context) -> Action:
         if mark.fair not in (None, "weak", "strong"):

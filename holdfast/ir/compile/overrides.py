@@ -30,7 +30,7 @@ def check_overrides(cls: type, source: ClassSource) -> None:
 
 def _check_role(owner: type, old: Member, new: Member) -> None:
     was, role = _role(old.mark), _role(new.mark)
-    if was == role or (was == "@action" and role.startswith("@action")):
+    if was == role or (was == "@action" and isinstance(new.mark, ActionMark) and new.mark.variant is None):
         return
     new.module.refuse(
         new.node,
@@ -45,8 +45,10 @@ def _role(mark: object) -> str:
     match mark:
         case InitMark():
             return "@init"
-        case ActionMark(idempotent=label):
-            return "@action" if label is None else f'@action(idempotent="{label}")'
+        case ActionMark(idempotent=label, variant=variant):
+            told = [f'idempotent="{label}"'] if label is not None else []
+            told += [f'variant="{variant}"'] if variant is not None else []
+            return f"@action({', '.join(told)})" if told else "@action"
         case PropertyMark(kind=kind, of=of):
             return f"@{kind}" if of is None else f'@{kind}(of="{of}")'
         case VariantMark(name=name, replaces=replaces):
