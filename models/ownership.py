@@ -4,7 +4,8 @@ The model describes the controller's stream table and node epochs (`parts/`: str
 above it, what every process believes. An action is a request that reaches the controller (`register` is
 getOpeningStreams) or a step of a process: `reserve` stands for the PUT of the WAL reservation, `append` for the PUT of
 a WAL object and the GET of the reservation after it. Messages need no state: a stale or repeated request is just
-another call, at any time and any number of times. An answer is heard at once or never.
+another call, at any time and any number of times. An answer is heard at once or never; with `late_answers`, in a step
+of its own (`hear`), or never.
 
 (a) `register`, `open`, `trim`, `delete` and `commit` come from any process, with any epoch and any offsets. What the
     controller owes alone (INV-01 of `open` and `trim`, INV-03 to INV-07, INV-10, INV-15) relies on nothing else.
@@ -39,6 +40,7 @@ from holdfast.lang import (
     outcomes,
     require,
     rule,
+    sound,
     step,
     witness,
 )
@@ -51,6 +53,8 @@ class Ownership(NodeTable, StreamTable):
 
     reopen_same_epoch: Flag
     """PT-04 as built: after a failed open everything is closed and opened again with an unchanged epoch (AM-20)."""
+    late_answers: Flag
+    """The answer to an open is heard in a step of its own, as in the log of a system, and other steps lie between."""
 
     reserved: Rel[Proc]
     """The reservation object of p's node names p (WL-01)."""
@@ -58,6 +62,10 @@ class Ownership(NodeTable, StreamTable):
     """The epoch of p's open handle; 0 if it has none."""
     next_offset: Map[tuple[Proc, Stream], Offset]
     """Where the open handle appends next, which is its confirm offset too; 0 without a handle."""
+    answer_epoch: Map[tuple[Proc, Stream], Epoch]
+    """The epoch of the open whose answer is on its way to p; 0 if none is. Only with late answers."""
+    answer_offset: Map[tuple[Proc, Stream], Offset]
+    """The next offset in that answer: the end of the stream when the controller took the open."""
     close_sent: Map[tuple[Proc, Stream], Epoch]
     """The newest epoch p has ever sent a close for; an older one is refused anyway, epochs being monotone."""
     acked_by: Ghost[Map[tuple[Stream, Offset], Proc | None]]
@@ -91,6 +99,7 @@ class Ownership(NodeTable, StreamTable):
         "CS-20": missing("progress: what holds data of a deleted stream is never committed (stream_log: G-29)"),
         "CS-21": missing("progress: what holds trimmed data is never committed (stream_log: G-28)"),
         "CS-27": equivalent("a stream without a range is CLOSED, so CS-26 refuses already"),
+        "late_answers": sound("no fault: a process that awaits an answer does less than one that has heard it"),
     })  # fmt: skip
 
     @init
@@ -102,6 +111,9 @@ class Ownership(NodeTable, StreamTable):
         self.next_offset.fill(Offset(0))
         self.close_sent.fill(Epoch(0))
         self.acked_by.fill(None)
+        if self.late_answers:
+            self.answer_epoch.fill(Epoch(0))
+            self.answer_offset.fill(Offset(0))
 
     def owns(self, p: Proc, s: Stream, e: Epoch) -> bool:
         """Whether the current range of s is on p's node and has epoch e: CK-02 would pass."""
@@ -110,6 +122,14 @@ class Ownership(NodeTable, StreamTable):
     def can_ack(self, p: Proc, s: Stream) -> bool:
         """Whether p would ack an append to s now."""
         return self.handle[p, s] > Epoch(0) and self.reserved[p]
+
+    def awaits(self, p: Proc, s: Stream) -> bool:
+        """Whether the answer to an open of s is on its way to p."""
+        return self.late_answers and self.answer_epoch[p, s] > Epoch(0)
+
+    def awaits_epoch(self, p: Proc, s: Stream, e: Epoch) -> bool:
+        """Whether it is the answer to an open with epoch e."""
+        return self.late_answers and self.answer_epoch[p, s] == e
 
     # Processes ------------------------------------------------------------------------------------------------
 
@@ -149,7 +169,7 @@ class Ownership(NodeTable, StreamTable):
         uploaded = all(self.next_offset[q, s] <= end for q in Proc if self.are_peers(q, p) and self.handle[q, s] == e)
         others_before = any(self.starts_before(q, p) for q in Proc)
         require(self.reserved[p] and others_before and self.owned_by(s, self.node_of[p]), "FO-09")
-        require(self.handle[p, s] == Epoch(0), "FO-08.first")
+        require(self.handle[p, s] == Epoch(0) and not self.awaits(p, s), "FO-08.first")
         require(uploaded, "RC-05")
         if e > self.close_sent[p, s]:
             self.close_sent[p, s] = e
@@ -166,7 +186,9 @@ class Ownership(NodeTable, StreamTable):
         """An openStream arrives. If p hears the answer it believes it; a repeated one changes nothing for p."""
         if heard:
             others_used = any(
-                self.handle[q, s] == e or self.close_sent[q, s] == e for q in Proc if self.are_peers(q, p)
+                self.handle[q, s] == e or self.close_sent[q, s] == e or self.awaits_epoch(q, s, e)
+                for q in Proc
+                if self.are_peers(q, p)
             )
             # The variant takes an epoch again, once its close is answered.
             fresh = e > self.close_sent[p, s] or (self.reopen_same_epoch and not self.opened[s])
@@ -177,8 +199,21 @@ class Ownership(NodeTable, StreamTable):
         self.check_failover_flag(p)
         self.open_stream(s, e, self.node_of[p])
         if heard and self.handle[p, s] != e:
-            self.handle[p, s] = e
-            self.next_offset[p, s] = self.end_offset[s]
+            if self.late_answers:
+                self.answer_epoch[p, s] = e
+                self.answer_offset[p, s] = self.end_offset[s]
+            else:
+                self.handle[p, s] = e
+                self.next_offset[p, s] = self.end_offset[s]
+
+    @action(variant="late_answers")
+    def hear(self, p: Proc, s: Stream) -> None:
+        """The answer to an open reaches p: it has a handle, as of the time when the controller took the open."""
+        require(self.answer_epoch[p, s] > Epoch(0), "CL-01.answer")
+        self.handle[p, s] = self.answer_epoch[p, s]
+        self.next_offset[p, s] = self.answer_offset[p, s]
+        self.answer_epoch[p, s] = Epoch(0)
+        self.answer_offset[p, s] = Offset(0)
 
     @action(idempotent="INV-15")
     def close(self, p: Proc, s: Stream, e: Epoch) -> None:

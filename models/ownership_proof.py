@@ -2,6 +2,8 @@
 
 They say in turn that a node's reservation only moves on; that a handle and a close belong to the range with their
 epoch; that who still may ack has the newest handle, and no close for it is under way; and where the acked offsets lie.
+
+With late answers a lemma says of an answer that is on its way what it says of the handle that it will give.
 """
 
 from __future__ import annotations
@@ -19,6 +21,14 @@ class OwnershipProof(StreamTableProof, Ownership):
     def current(self, p: Proc, s: Stream) -> bool:
         """Whether p's handle is one of the newest epoch of an existing stream."""
         return self.exists[s] and self.handle[p, s] == self.epoch[s] and self.handle[p, s] > Epoch(0)
+
+    def awaits_current(self, p: Proc, s: Stream) -> bool:
+        """Whether p awaits the answer to an open with the newest epoch of an existing stream."""
+        return self.awaits(p, s) and self.exists[s] and self.answer_epoch[p, s] == self.epoch[s]
+
+    def could_ack(self, p: Proc, s: Stream) -> bool:
+        """Whether p would ack an append to s once it hears the answer on its way."""
+        return self.awaits(p, s) and self.reserved[p]
 
     def all_acked_below(self, s: Stream, end: Offset) -> bool:
         """Whether every acked offset of s lies below."""
@@ -38,7 +48,7 @@ class OwnershipProof(StreamTableProof, Ownership):
             all(
                 any(self.reserved[q] and (q == p or self.starts_before(p, q)) for q in Proc)
                 for p in Proc
-                if self.handle[p, s] > Epoch(0) or self.close_sent[p, s] > Epoch(0)
+                if self.handle[p, s] > Epoch(0) or self.close_sent[p, s] > Epoch(0) or self.awaits(p, s)
             )
             for s in Stream
         )
@@ -49,26 +59,56 @@ class OwnershipProof(StreamTableProof, Ownership):
     def epochs_come_from_the_table(self) -> bool:
         """No handle and no close has an epoch that an existing stream has not had."""
         return all(
-            all(self.handle[p, s] <= self.epoch[s] and self.close_sent[p, s] <= self.epoch[s] for p in Proc)
+            all(
+                self.handle[p, s] <= self.epoch[s]
+                and self.close_sent[p, s] <= self.epoch[s]
+                and (not self.awaits(p, s) or self.is_of_the_past(p, s))
+                for p in Proc
+            )
             for s in Stream
             if self.exists[s]
         )
 
+    def is_of_the_past(self, p: Proc, s: Stream) -> bool:
+        """Whether the stream has had the epoch and the end that the answer on its way to p has."""
+        return self.answer_epoch[p, s] <= self.epoch[s] and self.answer_offset[p, s] <= self.end_offset[s]
+
     @lemma
     def newest_handle_is_owners(self) -> bool:
         """A handle of the newest epoch is the owner's."""
-        return all(all(self.owned_by(s, self.node_of[p]) for p in Proc if self.current(p, s)) for s in Stream)
+        return all(
+            all(self.owned_by(s, self.node_of[p]) for p in Proc if self.current(p, s) or self.awaits_current(p, s))
+            for s in Stream
+        )
 
     @lemma
     def live_handle_is_newest(self) -> bool:
         """Who can ack has a handle of the newest epoch, and the stream is OPENED."""
-        return all(all(self.current(p, s) and self.opened[s] for p in Proc if self.can_ack(p, s)) for s in Stream)
+        return all(
+            all(self.current(p, s) and self.opened[s] for p in Proc if self.can_ack(p, s))
+            and (not self.late_answers or self.live_answer_is_newest(s))
+            for s in Stream
+        )
+
+    def live_answer_is_newest(self, s: Stream) -> bool:
+        """The same, once the answers on their way are heard."""
+        return all(self.awaits_current(p, s) and self.opened[s] for p in Proc if self.could_ack(p, s))
 
     @lemma
     def handle_above_own_close(self) -> bool:
         """A process has an open handle only above the epochs that it has closed."""
         return all(
-            all(self.close_sent[p, s] < self.handle[p, s] for p in Proc if self.handle[p, s] > Epoch(0)) for s in Stream
+            all(self.close_sent[p, s] < self.handle[p, s] for p in Proc if self.handle[p, s] > Epoch(0))
+            and (not self.late_answers or self.answer_above_handle_and_close(s))
+            for s in Stream
+        )
+
+    def answer_above_handle_and_close(self, s: Stream) -> bool:
+        """A process awaits the answer to an open above its handle and above the epochs that it has closed."""
+        return all(
+            self.close_sent[p, s] < self.answer_epoch[p, s] and self.handle[p, s] < self.answer_epoch[p, s]
+            for p in Proc
+            if self.awaits(p, s)
         )
 
     @lemma
@@ -80,7 +120,20 @@ class OwnershipProof(StreamTableProof, Ownership):
                 for p in Proc
                 if self.handle[p, s] > Epoch(0)
             )
+            and (not self.late_answers or self.peers_differ_in_answers(s))
             for s in Stream
+        )
+
+    def peers_differ_in_answers(self, s: Stream) -> bool:
+        """Nor does one have, or await, a handle of the epoch that another one awaits."""
+        return all(
+            all(
+                self.handle[q, s] != self.answer_epoch[p, s] and self.answer_epoch[q, s] != self.answer_epoch[p, s]
+                for q in Proc
+                if self.are_peers(q, p)
+            )
+            for p in Proc
+            if self.awaits(p, s)
         )
 
     @lemma
@@ -92,7 +145,16 @@ class OwnershipProof(StreamTableProof, Ownership):
                 for p in Proc
                 if self.can_ack(p, s)
             )
+            and (not self.late_answers or self.no_peer_closes_live_answer(s))
             for s in Stream
+        )
+
+    def no_peer_closes_live_answer(self, s: Stream) -> bool:
+        """Nor for the handle that one who could ack awaits."""
+        return all(
+            all(self.close_sent[q, s] != self.answer_epoch[p, s] for q in Proc if self.are_peers(q, p))
+            for p in Proc
+            if self.could_ack(p, s)
         )
 
     # Acked offsets --------------------------------------------------------------------------------------------
@@ -123,8 +185,14 @@ class OwnershipProof(StreamTableProof, Ownership):
     def live_handle_is_above_acked(self) -> bool:
         """Who can ack appends above all that was acked."""
         return all(
-            all(self.all_acked_below(s, self.next_offset[p, s]) for p in Proc if self.can_ack(p, s)) for s in Stream
+            all(self.all_acked_below(s, self.next_offset[p, s]) for p in Proc if self.can_ack(p, s))
+            and (not self.late_answers or self.live_answer_is_above_acked(s))
+            for s in Stream
         )
+
+    def live_answer_is_above_acked(self, s: Stream) -> bool:
+        """The same, once the answers on their way are heard."""
+        return all(self.all_acked_below(s, self.answer_offset[p, s]) for p in Proc if self.could_ack(p, s))
 
     @lemma
     def live_handle_is_in_range(self) -> bool:
@@ -135,5 +203,14 @@ class OwnershipProof(StreamTableProof, Ownership):
                 for p in Proc
                 if self.can_ack(p, s)
             )
+            and (not self.late_answers or self.live_answer_is_in_range(s))
             for s in Stream
+        )
+
+    def live_answer_is_in_range(self, s: Stream) -> bool:
+        """The same, once the answers on their way are heard."""
+        return all(
+            self.answer_offset[p, s] >= self.range_start[s] or self.range_start[s] <= self.start_offset[s]
+            for p in Proc
+            if self.could_ack(p, s)
         )

@@ -8,7 +8,7 @@
 \* (`register` is getOpeningStreams) or a step of a process: `reserve` stands for the PUT of the WAL
 \* reservation, `append` for the PUT of a WAL object and the GET of the reservation after it. Messages need no
 \* state: a stale or repeated request is just another call, at any time and any number of times. An answer is
-\* heard at once or never.
+\* heard at once or never; with `late_answers`, in a step of its own (`hear`), or never.
 \*
 \* (a) `register`, `open`, `trim`, `delete` and `commit` come from any process, with any epoch and any
 \* offsets. What the controller owes alone (INV-01 of `open` and `trim`, INV-03 to INV-07, INV-10, INV-15)

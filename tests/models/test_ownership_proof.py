@@ -28,6 +28,14 @@ def test_ownership_is_proved(ownership: System) -> None:
     assert "live_handle_is_newest" in needs["one_owner"]
 
 
+def test_late_answers_are_proved(ownership: System) -> None:
+    """So is the variant, with the same lemmas: what they say of a handle they say of one that is awaited."""
+    late = compile_model(ownership.python, variants=["late_answers"])
+    result = prove(late, cores=0)
+    assert (result.verdict, result.exit_code, result.unneeded) == ("proved", 0, ())
+    assert "hear" in [action.name for action in late.actions]
+
+
 def test_a_missing_rule_is_found_by_the_search(ownership: System) -> None:
     """Without ST-14 a run of two steps shows the defect before anything is proved."""
     result = prove(remove_rules(ownership, ["ST-14"]), cores=0)
