@@ -7,7 +7,8 @@ next incarnation or a failover worker uploads; until then the node cannot open t
 
 - A crash is no step: a process that takes no more steps has crashed. Each incarnation and worker is a process.
 - A commit carries any part of what its sender holds (design.md 2): the order of uploads (PL-22) is not relied on, nor
-  what a process knows committed. A repeated commit (CS-03) and lost answers are the matter of `stream_log`.
+  what a process knows committed. A repeated commit (CS-03) and lost answers are the matter of `stream_log`. With
+  `late_answers` the answer to an open is heard in a step of its own (`hear`).
 - Each open has a new epoch (PT-01). Of the range of an entry its end and its epoch are kept (G-07, G-34).
 
 Left out: deleted streams, compaction, node locks, objects of several streams, batches that are trimmed apart (AM-08).
@@ -25,7 +26,19 @@ from __future__ import annotations
 
 from typing import Self
 
-from holdfast.lang import Scope, action, equivalent, liveness, missing, outcomes, redundant, require, rule, step
+from holdfast.lang import (
+    Scope,
+    action,
+    equivalent,
+    liveness,
+    missing,
+    outcomes,
+    redundant,
+    require,
+    rule,
+    sound,
+    step,
+)
 from models.parts.errors import E
 from models.parts.fast_brokers import FastBrokers, Mode
 from models.parts.nodes import Node, NodeEpoch, Proc
@@ -79,6 +92,7 @@ class FastClose(FastBrokers):
         "CS-26": equivalent("who may commit has the stream OPENED, or an entry; but see late_close"),
         "CS-28": equivalent("who may commit has the stream OPENED, or an entry; but see late_close"),
         "CS-27": equivalent("who may commit has the stream OPENED, with a range"),
+        "late_answers": sound("no fault: a process that awaits an answer does less than one that has heard it"),
     })  # fmt: skip
 
     # A handle -------------------------------------------------------------------------------------------------
@@ -87,7 +101,7 @@ class FastClose(FastBrokers):
     def open(self, p: Proc, s: Stream) -> None:
         """An openStream is answered. What p had of the stream before is uploaded by now."""
         n = self.node_of[p]
-        require(self.phase[p] == Phase.READY and self.mode[p, s] == Mode.SHUT, "FO-08")
+        require(self.phase[p] == Phase.READY and self.mode[p, s] == Mode.SHUT and not self.waits(p, s), "FO-08")
         require(self.uploaded(n, s), "CL-01")  # G-46
         self.check_node_epoch(p)
         self.check_failover_flag(p)
@@ -95,10 +109,20 @@ class FastClose(FastBrokers):
         require(not self.has_entry(n, s), "ST-15", error=E.STREAM_NOT_CLOSED)  # G-04
         self.open_range(s, self.epoch[s] + 1, n)
         self.handle[p, s] = self.epoch[s]
-        self.mode[p, s] = Mode.OPEN
+        if self.late_answers:
+            self.awaits[p, s] = True
+        else:
+            self.mode[p, s] = Mode.OPEN
         self.next_offset[p, s] = self.end_offset[s]
         self.confirm_offset[p, s] = self.end_offset[s]
         self.close_sent[p, s] = False
+
+    @action(fair="weak", per=("p", "s"), variant="late_answers")
+    def hear(self, p: Proc, s: Stream) -> None:
+        """The answer to an open reaches p: it has a handle, as of the time when the controller took the open."""
+        require(self.awaits[p, s] and self.phase[p] == Phase.READY, "CL-01.answer")
+        self.awaits[p, s] = False
+        self.mode[p, s] = Mode.OPEN
 
     @action
     def append(self, p: Proc, s: Stream, b: Offset) -> None:
@@ -139,7 +163,7 @@ class FastClose(FastBrokers):
     @action
     def trim(self, p: Proc, s: Stream, q: Offset) -> None:
         """A trimStream arrives, within what p has acked. It rewrites no entry (ST-45)."""
-        require(not self.recovers(p, s) and q <= self.confirm_offset[p, s], "CL-06")
+        require(not self.recovers(p, s) and not self.waits(p, s) and q <= self.confirm_offset[p, s], "CL-06")
         self.check_node_epoch(p)
         self.check_failover_flag(p)
         self.check_ownership(s, self.handle[p, s], self.node_of[p])
@@ -151,7 +175,7 @@ class FastClose(FastBrokers):
     @action
     def send_close(self, p: Proc, s: Stream) -> None:
         """An owner closes: no append from now on, and none in flight but one that has failed."""
-        require(self.handle[p, s] > Epoch(0) and not self.recovers(p, s), "CL-07")
+        require(self.handle[p, s] > Epoch(0) and not self.recovers(p, s) and not self.waits(p, s), "CL-07")
         idle = self.next_offset[p, s] == self.confirm_offset[p, s]
         require(idle or self.mode[p, s] == Mode.SHUT, "CL-07.wait")  # G-44
         self.close_sent[p, s] = True

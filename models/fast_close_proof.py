@@ -39,6 +39,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
         return all(
             self.mode[p, s] == Mode.SHUT
             and not self.close_sent[p, s]
+            and not self.waits(p, s)
             and self.confirm_offset[p, s] == self.next_offset[p, s]
             for p in Proc
             for s in Stream
@@ -61,6 +62,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
         """Who has sent a close takes no append; confirmed is what was appended before."""
         return all(
             (self.mode[p, s] == Mode.SHUT or not self.close_sent[p, s])
+            and (not self.waits(p, s) or (self.mode[p, s] == Mode.SHUT and not self.close_sent[p, s]))
             and self.confirm_offset[p, s] <= self.next_offset[p, s]
             for p in Proc
             for s in Stream
@@ -115,12 +117,12 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def serving_is_opener(self) -> bool:
-        """Who takes appends and is not barred has opened the stream under its newest epoch, and it is OPENED."""
+        """Who takes appends, or will, and is not barred has opened the stream under its newest epoch; it is OPENED."""
         return all(
             self.opener(p, s) and self.opened[s]
             for p in Proc
             for s in Stream
-            if self.mode[p, s] == Mode.OPEN and not self.barred(p)
+            if (self.mode[p, s] == Mode.OPEN or self.waits(p, s)) and not self.barred(p)
         )
 
     @lemma

@@ -13,7 +13,7 @@
 \*   process.
 \* - A commit carries any part of what its sender holds (design.md 2): the order of uploads (PL-22) is not
 \*   relied on, nor what a process knows committed. A repeated commit (CS-03) and lost answers are the matter
-\*   of `stream_log`.
+\*   of `stream_log`. With `late_answers` the answer to an open is heard in a step of its own (`hear`).
 \* - Each open has a new epoch (PT-01). Of the range of an entry its end and its epoch are kept (G-07, G-34).
 \*
 \* Left out: deleted streams, compaction, node locks, objects of several streams, batches that are trimmed

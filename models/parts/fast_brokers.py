@@ -35,12 +35,16 @@ class FastBrokers(ProcessTable, EntryTable):
     """A replay for an entry goes on beyond its end, as long as the WAL does."""
     late_close: Flag
     """As built: the failover flag bars no close (AM-11)."""
+    late_answers: Flag
+    """The answer to an open is heard in a step of its own, as in the log of a system, and other steps lie between."""
 
     mode: Map[tuple[Proc, Stream], Mode]
     next_offset: Map[tuple[Proc, Stream], Offset]
     confirm_offset: Map[tuple[Proc, Stream], Offset]
     close_sent: Rel[Proc, Stream]
     """p has asked to close s, under the epoch of its handle and with the end that `close_end` says."""
+    awaits: Rel[Proc, Stream]
+    """The answer to p's open of s is on its way; handle and offsets are those in the answer. Only with late answers."""
     wal: Rel[Node, Stream, Offset]
     """The node's WAL has a record there, for the next replay to find."""
     acked_by: Ghost[Map[tuple[Stream, Offset], Node | None]]
@@ -55,6 +59,8 @@ class FastBrokers(ProcessTable, EntryTable):
         self.close_sent.fill(False)
         self.wal.fill(False)
         self.acked_by.fill(None)
+        if self.late_answers:
+            self.awaits.fill(False)
 
     # What actions and properties ask --------------------------------------------------------------------------
 
@@ -65,6 +71,10 @@ class FastBrokers(ProcessTable, EntryTable):
     def recovers(self, p: Proc, s: Stream) -> bool:
         """Whether p replays what its node's WAL holds of s."""
         return self.mode[p, s] in (Mode.RECOVERING, Mode.DRAINING)
+
+    def waits(self, p: Proc, s: Stream) -> bool:
+        """Whether p has yet to hear the answer to its open of s."""
+        return self.late_answers and self.awaits[p, s]
 
     def close_end(self, p: Proc, s: Stream) -> Offset:
         """The end offset that a close of p carries."""

@@ -177,3 +177,32 @@ def test_takeovers_that_cross_lose_nothing(fast_close: System) -> None:
     """Two nodes with a worker each, in any order."""
     result = search(fast_close, resized(fast_close, CROSSED.given, Proc=4))
     assert (result.verdict, result.findings) == ("exhausted", ())
+
+
+def test_nobody_appends_before_the_answer_is_heard() -> None:
+    """With late answers the stream is OPENED, and its owner can neither append, trim nor close; then it can."""
+    state = FastClose.at("tiny", variants=("late_answers",)).start().take("open", p=OWNER, s=S)
+    assert state.opened[S]
+    assert state.refusal("open", p=OWNER, s=S) == ("FO-08", None)
+    assert state.refusal("append", p=OWNER, s=S, b=Offset(1)) == ("CL-02", None)
+    assert state.refusal("trim", p=OWNER, s=S, q=Offset(0)) == ("CL-06", None)
+    assert state.refusal("send_close", p=OWNER, s=S) == ("CL-07", None)
+    heard = state.take("hear", p=OWNER, s=S)
+    assert written(heard, OWNER, ends=(1,)).confirm_offset[OWNER, S] == Offset(1)
+    assert heard.refusal("hear", p=OWNER, s=S) == ("CL-01.answer", None)
+
+
+def test_an_answer_that_comes_after_a_takeover_serves_nobody() -> None:
+    """The worker has closed the stream; its owner hears that it is open, and can neither ack nor commit."""
+    state = FastClose.at("tiny", variants=("late_answers",)).start().take("open", p=OWNER, s=S)
+    state = taken_over(state, WORKER).take("reset_wal", p=WORKER).take("end_recovery", p=WORKER, s=S)
+    state = state.take("hear", p=OWNER, s=S).take("append", p=OWNER, s=S, b=Offset(1))
+    assert not state.opened[S]
+    assert state.refusal("put", p=OWNER, s=S) == ("WL-09", None)
+    assert state.take("open", p=OTHER, s=S).opened[S]
+
+
+def test_a_process_that_has_halted_hears_nothing() -> None:
+    """Its storage fails while the answer is under way, and no handle comes to life after that."""
+    state = FastClose.at("tiny", variants=("late_answers",)).start().take("open", p=OWNER, s=S).take("fail", p=OWNER)
+    assert state.refusal("hear", p=OWNER, s=S) == ("CL-01.answer", None)

@@ -34,3 +34,10 @@ def test_fast_close_is_proved(fast_close: System) -> None:
     assert (result.verdict, result.exit_code) == ("proved", 0)
     proved = {proof.claim.name for proof in result.properties if proof.verdict == "proved"}
     assert {"no_acked_loss", "covered_once", "no_hole", "entry_is_no_lease"} <= proved
+
+
+@pytest.mark.slow
+def test_late_answers_are_proved(fast_close: System) -> None:
+    """So is the variant, with the same lemmas."""
+    result = prove(compile_model(fast_close.python, variants=["late_answers"]), cores=2)
+    assert (result.verdict, result.exit_code) == ("proved", 0)

@@ -71,6 +71,7 @@ def test_both_find_a_violation(tools: Tools, model: str, removed: list[str], ste
         ("wal", []),
         ("reassignment", []),
         ("ownership", ["late_answers"]),
+        ("fast_close", ["late_answers"]),
     ],
 )
 def test_both_find_the_same_of_the_models(tools: Tools, model: str, variants: list[str]) -> None:
