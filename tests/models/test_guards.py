@@ -49,6 +49,18 @@ def test_results_are_of_the_models_as_they_are(model: str) -> None:
     assert fingerprint(system, scopes) == STORED[model]["fingerprint"], f"run `holdfast mutate --update {model}`"
 
 
+@pytest.mark.parametrize("model", STORED)
+def test_reasons_are_those_of_the_models(model: str) -> None:
+    """A reason that a model has mended is mended where it is stored, too: no fingerprint notices it."""
+    declared = system_of(model).outcomes
+    for row in STORED[model]["mutants"]:
+        # Where an action's own place has no reason, the rule's counts.
+        name = next((name for name in (row["mutant"], row["mutant"].partition("@")[0]) if name in declared), None)
+        if "reason" in row:
+            assert name is not None
+            assert row["reason"].endswith(declared[name].reason)
+
+
 def test_guards_are_of_models_that_are_there_or_to_come() -> None:
     """A row's mutants are of models that have a file, and one of these is its home."""
     guards = [guard for table in read_guards(MODELS / GUARDS) for guard in table.guards]
