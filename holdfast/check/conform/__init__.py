@@ -1,0 +1,1 @@
+"""Conformance: whether a log of a system is one that the model allows."""
