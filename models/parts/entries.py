@@ -111,6 +111,10 @@ class EntryTable(StreamTable):
                 self.entry_from[n, s] = b  # Where b is the end, the entry is inactive now: CS-32 is CS-30.
         elif b > end:  # CS-06, CS-35
             self.end_offset[s] = b
+        self.drop_inactive_entries(n)
+
+    def drop_inactive_entries(self, n: Node) -> None:
+        """CS-30. A WAL commit of n removes its inactive entries, of all streams."""
         for t in Stream:
             if rule("CS-30", not self.has_entry(n, t)):  # G-31
                 self.entry_from[n, t] = Offset(0)
