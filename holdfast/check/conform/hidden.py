@@ -1,0 +1,63 @@
+"""Hidden steps: actions that a log does not show, and before which events they may have happened.
+
+A hidden step may as well happen after an event if the two are independent: neither writes a field that the other reads,
+writes or tells. So a hidden step is inserted just before an event that it depends on, or that depends on it, and before
+another hidden step of which that is so. Nothing is lost by leaving it out before all other events.
+"""
+
+from __future__ import annotations
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.expr import Read
+from holdfast.ir.stmt import Assign, Fill, Stmt, expressions, statements
+from holdfast.ir.system import Action, System
+from holdfast.lower.prune import prune
+
+IN_A_ROW = 4
+"""The most hidden steps that are inserted before one event."""
+
+
+class HiddenActions:
+    """The hidden actions of a model. Raises UsageError for an action that is not there, or that counts a cell on."""
+
+    def __init__(
+        self, system: System, names: tuple[str, ...], dropped: frozenset[str], counted: dict[str, tuple[str, ...]]
+    ) -> None:
+        known = {action.name: action for action in system.actions}
+        for name in names:
+            if name not in known:
+                raise UsageError(f"{system.name} has no action {name} to be hidden; it has {', '.join(known)}")
+            if name in counted:
+                raise UsageError(
+                    f"{name} cannot be hidden: it counts {', '.join(counted[name])} on, and no log would tell to what"
+                )
+        self.actions = tuple(known[name] for name in dict.fromkeys(names))
+        self._reads = {action.name: _read(prune(action.body, dropped)) for action in system.actions}
+        self._writes = {action.name: _written(prune(action.body, dropped)) for action in system.actions}
+        self._relevant: dict[tuple[str, frozenset[str]], tuple[Action, ...]] = {}
+
+    def before(self, action: str, told: frozenset[str]) -> tuple[Action, ...]:
+        """The hidden actions that may matter to an event of an action that tells some fields."""
+        found = self._relevant.get((action, told))
+        if found is None:
+            reads, writes = set(self._reads.get(action, ())) | told, set(self._writes.get(action, ()))
+            chosen: list[Action] = []
+            while more := [each for each in self.actions if each not in chosen and self._depends(each, reads, writes)]:
+                chosen += more
+                reads = reads.union(*(self._reads[each.name] for each in more))
+                writes = writes.union(*(self._writes[each.name] for each in more))
+            found = self._relevant[action, told] = tuple(each for each in self.actions if each in chosen)
+        return found
+
+    def _depends(self, hidden: Action, reads: set[str], writes: set[str]) -> bool:
+        """Whether the order of a hidden step and of steps that read and write these fields matters."""
+        written = self._writes[hidden.name]
+        return bool(written & (reads | writes) or self._reads[hidden.name] & writes)
+
+
+def _read(body: tuple[Stmt, ...]) -> frozenset[str]:
+    return frozenset(part.var for part in expressions(body) if isinstance(part, Read))
+
+
+def _written(body: tuple[Stmt, ...]) -> frozenset[str]:
+    return frozenset(stmt.var for stmt in statements(body) if isinstance(stmt, Assign | Fill))

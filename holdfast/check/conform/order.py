@@ -1,0 +1,288 @@
+"""Which numbers of a log a model only puts in order.
+
+A log has numbers without bound, and a search has few codes. Where a model only compares the values of a Nat, their
+order is all that matters, so that a code can stand for the value at its place in the order (``window.py``). Between two
+values that the log tells lie others; a cell that is keyed by the Nat stands for all values from its own up to the next
+one. That is sound if the model asks of such keys only whether they lie in half-open ranges (``a <= o and o < b``).
+
+Counting on (``x + 1``) means the next value of the log, which the log has to tell.
+
+A Nat of which the model asks more is *plain*: for example the ids of a few brokers, which a model compares with each
+other in loops. A number of a plain Nat is the same number in the log and in the model. The model has no numbers above
+the greatest one of the log, as it has no elements of a sort that the log does not name; the verdict says so. With that,
+loops, quantifiers and ``x + 1`` need no further care. A model that sums or computes otherwise with a Nat is refused, by
+the Nat and the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import attrs
+
+from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.expr import (
+    Arithmetic,
+    Compare,
+    Expr,
+    Fold,
+    IfElse,
+    Lit,
+    Name,
+    Quantified,
+    Read,
+    Wrap,
+    children,
+    walk,
+)
+from holdfast.ir.stmt import Assign, Fill, For, Let, Stmt, direct_expressions, statements
+from holdfast.ir.system import Action, System
+from holdfast.ir.types import NONE, NatType, NumberType, OptionalType, Type
+from holdfast.lower.prune import prune
+
+
+@attrs.frozen
+class Uses:
+    """How a model uses its Nats.
+
+    ``counted`` are the variables that an action counts on, by the action's name, without those of plain Nats.
+    ``literals`` are the numbers above 0 that the model names, by Nat. ``plain``: why a Nat is taken as it is, for each
+    such Nat. ``rising`` are the plain Nats of which a cell is counted on.
+    """
+
+    counted: dict[str, tuple[str, ...]]
+    literals: dict[str, frozenset[int]]
+    plain: dict[str, str] = attrs.field(factory=dict)
+    rising: frozenset[str] = frozenset()
+
+
+def uses(system: System, dropped: frozenset[str]) -> Uses:
+    """How the actions use Nats; ``dropped`` are ghosts that are not kept. Raises UsageError for other arithmetic."""
+    reading = _Reading(system, dropped)
+    for action in (system.init, *system.actions):
+        reading.action(action)
+    nats = {var.name: str(nat_of(var.value)) for var in system.variables}
+    ordered = {
+        name: tuple(sorted(var for var in found if nats[var] not in reading.plain))
+        for name, found in reading.counted.items()
+    }
+    return Uses(
+        {name: found for name, found in ordered.items() if found},
+        {name: frozenset(found) for name, found in reading.literals.items() if found},
+        reading.plain,
+        frozenset(nats[var] for found in reading.counted.values() for var in found if nats[var] in reading.plain),
+    )
+
+
+def nat_of(kind: Type) -> str | None:
+    """The Nat whose values an expression of this type has."""
+    match kind:
+        case NatType(name):
+            return name
+        case NumberType(of):
+            return of
+        case OptionalType(of):
+            return nat_of(of)
+        case _:
+            return None
+
+
+class _Reading:
+    def __init__(self, system: System, dropped: frozenset[str]) -> None:
+        self.system = system
+        self.nats = frozenset(nat.name for nat in system.nats)
+        self.dropped = dropped
+        self.counted: dict[str, set[str]] = {action.name: set() for action in system.actions}
+        self.literals: dict[str, set[int]] = {}
+        self.plain: dict[str, str] = {}
+        self.at: Place = system.init.at
+        self.ranging: dict[str, str] = {}
+        """The loop and quantified variables of the action that range over a Nat."""
+        self.next: set[str] = set()
+        """The locals of the action that are the next value of a cell."""
+
+    def nat(self, kind: Type) -> str | None:
+        """The Nat whose values an expression of this type has; None for an Int, whose bounds belong to the model."""
+        name = nat_of(kind)
+        return name if name in self.nats else None
+
+    def action(self, action: Action) -> None:
+        body = prune(action.body, self.dropped)
+        self.ranging = dict(_ranging(body))
+        self.next = {stmt.name for stmt in statements(body) if isinstance(stmt, Let) and is_next(stmt.value)}
+        for stmt in statements(body):
+            self.at = getattr(stmt, "at", action.at)
+            match stmt:
+                case Let(value=value) if is_next(value):
+                    self._inside(value)
+                case Assign(var=var, keys=keys, value=value) if is_next(value) or self._is_next_local(value):
+                    self.counted.setdefault(action.name, set()).add(var)
+                    for each in self._without_ranging(keys):
+                        self.expr(each)
+                    if is_next(value):
+                        self._inside(value)
+                    self._key(var, keys)
+                case Assign(var=var, keys=keys, value=value):
+                    self._value(self.nat(self.system.var(var).value), value)
+                    for each in (*self._without_ranging(keys), value):
+                        self.expr(each)
+                    self._key(var, keys)
+                case Fill(var=var, value=value):
+                    self._value(self.nat(self.system.var(var).value), value)
+                    self.expr(value)
+                case _:
+                    for each in direct_expressions(stmt):
+                        self.expr(each)
+
+    def _is_next_local(self, value: Expr) -> bool:
+        return isinstance(value, Name) and value.name in self.next
+
+    def _inside(self, value: Expr) -> None:
+        for each in children(value):
+            if not isinstance(each, Lit):
+                self.expr(each)
+
+    def _without_ranging(self, keys: tuple[Expr, ...]) -> list[Expr]:
+        return [key for key in keys if not self._is_ranging(key)]
+
+    def _key(self, var: str, keys: tuple[Expr, ...]) -> None:
+        """A cell at one value of a Nat would stand for all values up to the next."""
+        for kind, key in zip(self.system.var(var).keys, keys, strict=True):
+            nat = self.nat(kind)
+            self._value(nat, key)
+            if nat is not None and not self._is_ranging(key):
+                self._take_plainly(nat, f"writes {var} at a single value of it")
+
+    def expr(self, expr: Expr) -> None:
+        self._expected(expr)
+        match expr:
+            case Lit(value=int()):
+                self._value(self.nat(expr.type), expr)
+            case Name():
+                self._name(expr)
+            case Arithmetic():
+                for nat in {self.nat(part.type): None for part in (expr, *expr.args)}:
+                    if nat is not None and _computes(expr):
+                        self._refuse(nat, f"computes with it ({expr.op})")
+                    self._take_plainly(nat, f"computes with it ({expr.op})")
+            case Fold():
+                self._fold(expr)
+            case _:
+                pass
+        for part in self._parts(expr):
+            self.expr(part)
+
+    def _name(self, expr: Name) -> None:
+        if expr.name in self.ranging:
+            nat = self.ranging[expr.name]
+            self._take_plainly(nat, f"uses {expr.name} otherwise than as a key or in a half-open range")
+        elif expr.name in self.next:
+            self._take_plainly(self.nat(expr.type), "looks at the next value of a cell")
+
+    def _fold(self, expr: Fold) -> None:
+        """The least value of a range is in a window, as ``_parts`` says; sums and the greatest value are not."""
+        summed = self.nat(expr.value.type) if expr.kind == "sum" else None
+        if summed is not None:
+            self._refuse(summed, "takes a sum of its values")
+        if isinstance(expr.domain, NatType) and expr.kind in ("sum", "count"):
+            self._refuse(expr.domain.name, f"takes a {expr.kind} over its values")
+        if isinstance(expr.domain, NatType) and expr.kind == "max":
+            self._take_plainly(expr.domain.name, "takes a max over its values")
+
+    def _expected(self, expr: Expr) -> None:
+        """Look at the parts of an expression where a value of a Nat is expected."""
+        match expr:
+            case IfElse(then=then, orelse=orelse):
+                self._value(self.nat(expr.type), then)
+                self._value(self.nat(expr.type), orelse)
+            case Compare(left=left, right=right):
+                self._value(self.nat(left.type), right)
+                self._value(self.nat(right.type), left)
+            case Read(var=var, keys=keys):
+                for kind, key in zip(self.system.var(var).keys, keys, strict=True):
+                    self._value(self.nat(kind), key)
+
+    def _value(self, nat: str | None, expr: Expr) -> None:
+        """An expression that stands where a value of the Nat is expected: a bare number is a literal of it there."""
+        match expr:
+            case _ if nat is None:
+                pass
+            case Lit(value=int(value)) if not isinstance(value, bool) and value >= 0:
+                if value:
+                    self.literals.setdefault(nat, set()).add(value)
+            case IfElse(then=then, orelse=orelse):
+                self._value(nat, then)
+                self._value(nat, orelse)
+            case Wrap(arg):
+                self._value(nat, arg)
+            case _ if expr.type != NONE and self.nat(expr.type) != nat:
+                self._take_plainly(nat, "compares it with other numbers")
+
+    def _parts(self, expr: Expr) -> Iterable[Expr]:
+        """The parts of an expression, without the loop variables where they may stand."""
+        match expr:
+            case Compare():
+                return self._compared(expr)
+            case Read(keys=keys):
+                return [key for key in keys if not self._is_ranging(key)]
+            case Fold(kind="min", value=value) if self._is_ranging(value):
+                # The least value of a union of half-open ranges begins one of them, so the window holds it.
+                return (expr.where, expr.default)
+            case _:
+                return children(expr)
+
+    def _is_ranging(self, expr: Expr) -> bool:
+        return isinstance(expr, Name) and expr.name in self.ranging
+
+    def _compared(self, expr: Compare) -> Iterable[Expr]:
+        """The sides of a comparison without a loop variable, of which it may ask only for half-open ranges."""
+        for one, other, op in ((expr.left, expr.right, expr.op), (expr.right, expr.left, _TURNED[expr.op])):
+            if isinstance(one, Name) and one.name in self.ranging:
+                if any(self._is_ranging(part) for part in walk(other)):
+                    problem = "compares two of its values in a loop"
+                elif op not in (">=", "<"):
+                    problem = f"asks for {one.name} {op} a limit"
+                else:
+                    return (other,)
+                self._take_plainly(self.ranging[one.name], problem)
+        return (expr.left, expr.right)
+
+    def _take_plainly(self, nat: str | None, problem: str) -> None:
+        """Windows cannot hold the Nat, for the first such reason."""
+        if nat is not None:
+            self.plain.setdefault(nat, f"{self.at}: {self.system.name} {problem}")
+
+    def _refuse(self, nat: str, problem: str) -> NoReturn:
+        raise UsageError(
+            f"{self.at}: {self.system.name} {problem}; conformance needs a model that compares values of {nat} and "
+            "counts on by one"
+        )
+
+
+_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _computes(expr: Arithmetic) -> bool:
+    """Whether the expression is neither one more than another one nor the least or greatest of several."""
+    one_more = expr.op == "+" and any(isinstance(arg, Lit) and arg.value == 1 for arg in expr.args)
+    return not (one_more and len(expr.args) == 2) and expr.op not in ("min", "max")
+
+
+def is_next(expr: Expr) -> bool:
+    """Whether the expression is one more than a cell."""
+    if not isinstance(expr, Arithmetic) or expr.op != "+" or len(expr.args) != 2:
+        return False
+    cell, one = expr.args
+    return isinstance(cell, Read) and nat_of(cell.type) is not None and isinstance(one, Lit) and one.value == 1
+
+
+def _ranging(body: Iterable[Stmt]) -> Iterable[tuple[str, str]]:
+    """The variables that range over a Nat, with its name."""
+    for stmt in statements(tuple(body)):
+        if isinstance(stmt, For) and isinstance(stmt.domain, NatType):
+            yield stmt.var, stmt.domain.name
+        for expr in direct_expressions(stmt):
+            for part in walk(expr):
+                if isinstance(part, Quantified | Fold) and isinstance(part.domain, NatType):
+                    yield part.var, part.domain.name
