@@ -115,6 +115,22 @@ def controller(
         Console().print(line, highlight=False, soft_wrap=True)
 
 
+@app.command
+def conform(
+    *,
+    events: Annotated[int, Parameter(help="how many events the logs have")] = 100_000,
+    most: Annotated[int | None, Parameter(help="events of the largest log whose memory is measured")] = None,
+    quick: Annotated[bool, Parameter(help="few events: does everything run?", negative=())] = False,
+) -> None:
+    """Measure the judge of logs on one core: events per second, and memory."""
+    # Conformance is no matter of the other benchmarks.
+    from benchmarks.conform import lines, measured  # noqa: PLC0415
+
+    found = measured(2_000, 1) if quick else measured(events, most=most)
+    for line in (f"load before: {machine().load}", *lines(found)):
+        Console().print(line, highlight=False, soft_wrap=True)
+
+
 def _simulate(model: System, quick: bool) -> tlc.Simulated:
     return tlc.simulate(model.scopes["one_word"], runs=200 if quick else 10_000, depth=DEPTH)
 

@@ -14,6 +14,7 @@ from cyclopts.exceptions import UnusedCliTokensError
 
 from holdfast import __version__
 from holdfast.cli.check import check
+from holdfast.cli.conform import conform
 from holdfast.cli.diff import diff
 from holdfast.cli.explore import explore
 from holdfast.cli.live import live
@@ -42,7 +43,7 @@ CODES = """Exit codes:
     0  holds; of a walk: nothing found
    10  a witness is not reached, a property is vacuous, a lemma idle, or a mutant is not declared
    11  deadlock
-   12  violated
+   12  violated; of a log: impossible
    13  what is owed never comes
    20  no answer within the budget, or interrupted; of a proof: it does not go through
   150  the model is outside the language
@@ -88,6 +89,7 @@ for verb in (
     explore,
     shrink,
     diff,
+    conform,
     rule,
     verify,
 ):

@@ -1,0 +1,173 @@
+"""Measures ``holdfast conform``: the judge on logs of random runs of ownership, and its memory.
+
+Seconds are those of one thread with a processor. They include both readings of the log.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import attrs
+
+from benchmarks.clock import own
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.conform.judge import Options, judge
+from holdfast.check.conform.log import Log
+from holdfast.check.log_walk import LogWalk
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
+
+MODEL = "ownership"
+HIDDEN = ("reserve", "send_close")
+WHOLE_SECONDS = 5.0
+"""The goal for 100,000 events that tell everything."""
+
+UNKNOWN_RATE, HIDDEN_RATE = 20_000, 5_000
+"""The goals, in events per second, with 1 % of unknown outcomes and with two hidden actions."""
+
+MEGABYTES = 200
+"""The goal for a million events."""
+
+COUNTED = ("append", "open")
+"""Actions that count on: what they count to has to be told, so their outcomes are not made unknown."""
+
+
+@attrs.frozen
+class Figures:
+    """``whole``, ``unknown``, ``hidden``: events per second. ``memory``: bytes of the process by number of events."""
+
+    events: int
+    whole: float
+    unknown: float
+    hidden: float
+    memory: dict[int, int]
+
+
+def measured(events: int = 100_000, repeat: int = 3, most: int | None = None) -> Figures:
+    """Measure everything; of ``repeat`` measurements the fastest counts.
+
+    ``most``: the number of events of the largest log whose memory is measured; otherwise twice ``events``.
+    """
+    with TemporaryDirectory() as folder:
+        largest = most or 2 * events
+        log = Path(folder, "whole.log")
+        _walk(log, largest)
+        lines = log.read_text(encoding="utf-8").splitlines()[: events + 1]
+        whole = _rate(_written(Path(folder, "a.log"), lines), (), repeat)
+        unknown = _rate(_written(Path(folder, "b.log"), _with_unknown(lines)), (), repeat)
+        hidden = _rate(_written(Path(folder, "c.log"), _without(lines)), HIDDEN, repeat)
+        memory = {count: _memory(log, count, Path(folder, "d.log")) for count in (events, largest)}
+    return Figures(events, whole, unknown, hidden, memory)
+
+
+def lines(found: Figures) -> Iterator[str]:
+    """The figures, and whether the goals are met."""
+
+    def goal(text: str, met: bool) -> str:
+        return f"{text}; {'met' if met else 'missed'}"
+
+    seconds = 100_000 / found.whole
+    yield goal(
+        f"all is told: {found.whole:,.0f} events per second, {seconds:.1f} s for 100,000 "
+        f"({found.events:,} events; goal at most {WHOLE_SECONDS:g} s)",
+        seconds <= WHOLE_SECONDS,
+    )
+    unknown = f"1 % of outcomes are unknown: {found.unknown:,.0f} events per second (goal at least {UNKNOWN_RATE:,})"
+    yield goal(unknown, found.unknown >= UNKNOWN_RATE)
+    hidden = f"{' and '.join(HIDDEN)} are hidden: {found.hidden:,.0f} events per second (goal at least {HIDDEN_RATE:,})"
+    yield goal(hidden, found.hidden >= HIDDEN_RATE)
+    (few, small), (many, large) = found.memory.items()
+    each = (large - small) / (many - few)
+    million = large + each * (1_000_000 - many)
+    yield goal(
+        f"memory: {small / 1e6:.0f} MB for {few:,} events, {large / 1e6:.0f} MB for {many:,}; "
+        f"at {each:.0f} bytes an event {million / 1e6:.0f} MB for a million (goal at most {MEGABYTES} MB)",
+        million <= MEGABYTES * 1e6,
+    )
+
+
+def _walk(path: Path, events: int) -> None:
+    system = compile_model(load_model(MODEL))
+    walk = LogWalk(system, system.scope("default"), seed=1, stretched=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(line)}\n" for line in walk.lines(events))
+
+
+def _written(path: Path, texts: list[str]) -> Path:
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return path
+
+
+def _with_unknown(texts: list[str]) -> list[str]:
+    """The log with the outcome of one in a hundred requests unknown."""
+    chance = random.Random(1)  # noqa: S311 - it hides nothing
+    found = texts[:1]
+    for text in texts[1:]:
+        line = json.loads(text)
+        if not chance.randrange(100) and line["action"] not in COUNTED:
+            line["error"] = "?"
+            line.pop("post", None)
+        found.append(json.dumps(line))
+    return found
+
+
+def _without(texts: list[str]) -> list[str]:
+    """The log without the hidden actions."""
+    found = texts[:1]
+    for text in texts[1:]:
+        line = json.loads(text)
+        if line["action"] not in HIDDEN:
+            found.append(json.dumps(line | {"seq": len(found)}))
+    return found
+
+
+def _rate(path: Path, hidden: tuple[str, ...], repeat: int) -> float:
+    """Events per second."""
+    return max(_once(path, hidden) for _ in range(repeat))
+
+
+def _once(path: Path, hidden: tuple[str, ...]) -> float:
+    system = compile_model(load_model(MODEL))
+    with Log([str(path)]) as log:
+        assert log.header is not None, "a walk writes a header"
+        begun = own()
+        found = judge(system, log, log.header.literals, Options(hidden=hidden), Meter(Budget()))
+        seconds = own() - begun
+    if found.kind != "conforms":
+        raise RuntimeError(
+            f"{path.name} of the benchmark is {found.kind} after {found.judged:,} events: {found.reason}"
+        )
+    return found.judged / seconds
+
+
+def _memory(log: Path, events: int, path: Path) -> int:
+    """The most bytes that a process occupies that judges the first events of a log."""
+    with log.open(encoding="utf-8") as source, path.open("w", encoding="utf-8") as file:
+        for number, line in enumerate(source):
+            if number > events:
+                break
+            file.write(line)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.conform", path], check=True, capture_output=True, text=True
+    )
+    return int(done.stdout)
+
+
+def _peak() -> int:
+    """The most bytes that this process has occupied.
+
+    Linux counts it from the start of the program; ``ru_maxrss`` would count the memory of the parent process, too.
+    """
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+
+
+if __name__ == "__main__":
+    _once(Path(sys.argv[1]), ())
+    sys.stdout.write(f"{_peak()}\n")

@@ -1,0 +1,177 @@
+"""``holdfast conform``: did this system do only what the model allows?"""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Mapping as Map
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from holdfast.check.budget import Budget, Meter, Progress, interruptible
+from holdfast.check.conform.dump_log import DumpLog
+from holdfast.check.conform.ground import Unjudged
+from holdfast.check.conform.judge import Judgement, Options, judge
+from holdfast.check.conform.lines import STDIN
+from holdfast.check.conform.log import Log
+from holdfast.check.conform.mapping import Mapping
+from holdfast.check.conform.mapping_names import check_names
+from holdfast.check.conform.retrace import NoRunError
+from holdfast.check.conform.run import check_own, lines_of
+from holdfast.check.conform.verdict import record_of, render, to_json, verdict_of
+from holdfast.cli.check import Names, Switch
+from holdfast.cli.output import Ticker, check_writable, note, say
+from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
+from holdfast.ir.system import System
+
+ALL = "all"
+
+HINT = "Add --run FILE.py for a run of the model up to there, which replay, show and explore take."
+
+
+def conform(
+    model: str,
+    /,
+    *logs: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    map: Path | None = None,  # noqa: A002 - the option's name
+    variant: Names = (),
+    joint: str | None = None,
+    project: str | None = None,
+    window: Names = (),
+    stream: Names = (),
+    hidden: Names = (),
+    budget: str | None = None,
+    run: Path | None = None,
+    json: Switch = False,
+    reports: Reports = NO_REPORTS,
+) -> int:
+    """Judge whether a log of a system is one of a run that a model allows.
+
+    Ends 0 if it conforms, 12 if no run of the model explains it, 20 if that cannot be told, and 2 if the log is
+    damaged.
+
+    Parameters
+    ----------
+    model
+        A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
+    logs
+        The files of the log, one JSON object a line, or those of a metadata dump; - is standard input.
+    map
+        A YAML file that says how a foreign log is read, or the name of one in models/mappings: automq-metadata.
+    variant
+        Choose a named variant of the model. May be repeated.
+    joint
+        How many streams are judged together, or all; otherwise one, or all of a few where the model needs it.
+    project
+        The sort that is judged one element at a time; otherwise Stream.
+    window
+        How many values of a Nat are kept at once: NAT=N. May be repeated.
+    stream
+        Judge this stream only. May be repeated.
+    hidden
+        An action that the log does not show. May be repeated.
+    budget
+        Stop at a limit of time or memory: 30s,2GB.
+    run
+        Write the sizes of the log to this file as a model, and print a line for `holdfast replay`: a run that explains
+        the log, up to the first impossible event.
+    json
+        Print the verdict as JSON and nothing else.
+    reports
+        Reports for other tools.
+    """
+    for each in logs:
+        if each.startswith("-") and each != STDIN:
+            raise UsageError(f"unknown option {each!r}; see `holdfast conform --help`, and write ./{each} for a file")
+    limits = Budget() if budget is None else Budget.parse(budget)
+    mapping = _mapping(map)
+    with _log(logs, mapping) as log:
+        header = log.header if log.header is not None else mapping.about if mapping is not None else None
+        variants = variant or (header.variants if header is not None else ())
+        system = compile_model(load_model(model), variants=variants)
+        if mapping is not None:
+            check_names(mapping, system)
+        shown = tuple(mapping.hidden) if mapping is not None else ()
+        options = Options(_joint(joint), project, _windows(window, system), stream, (*shown, *hidden))
+        reports.prepare(json=json)
+        if run is not None:
+            check_own(run)
+            check_writable(run)
+        with Ticker() as ticker:
+            meter = Meter(limits, lambda now: _tick(ticker, now))
+            with interruptible(meter):
+                judgement = judge(system, log, header.literals if header is not None else {}, options, meter)
+                found = _run(system, log, judgement, run, meter)
+        if isinstance(log, DumpLog):
+            log.conclude(judgement)
+        verdict = verdict_of(system, judgement, found)
+    if json:
+        say(json_format.dumps(to_json(verdict)))
+    else:
+        say(render(verdict))
+        note(f"{judgement.judged:,} events in {meter.seconds:.1f} s, {judgement.judged / meter.seconds:,.0f} a second")
+    reports.give([record_of(verdict)])
+    return verdict.exit_code
+
+
+def _run(system: System, log: Log, judgement: Judgement, path: Path | None, meter: Meter) -> tuple[str, ...]:
+    """What is said of a run that explains the log, up to its end or to the first impossible event."""
+    if path is None:
+        return (HINT,) if judgement.kind == "impossible" else ()
+
+    def check(events: int) -> None:
+        if meter.tick(events, judgement.tally.steps, judgement.tally.steps, judgement.judged - events):
+            raise Unjudged(f"stopped by a limit ({meter.spent})")
+
+    try:
+        return lines_of(system, log, judgement, path, check)
+    except NoRunError as error:
+        return (f"No run is written: {error}.",)
+
+
+def _log(logs: tuple[str, ...], mapping: Mapping | None) -> Log:
+    """The log in files: a dump if the mapping is one of a dump, and otherwise lines of JSON."""
+    return DumpLog(logs, mapping) if mapping is not None and mapping.records is not None else Log(logs, mapping)
+
+
+def _mapping(path: Path | None) -> Mapping | None:
+    if path is None:
+        return None
+    # Only a mapping needs the YAML library.
+    from holdfast.check.conform.mapping_file import read_mapping  # noqa: PLC0415
+
+    return read_mapping(path)
+
+
+def _joint(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if text == ALL:
+        return 0
+    if not text.isdecimal() or not int(text):
+        raise UsageError(f"--joint {text}: write how many streams are judged together, or all")
+    return int(text)
+
+
+def _windows(texts: tuple[str, ...], system: System) -> Map[str, int]:
+    found: dict[str, int] = {}
+    known = [nat.name for nat in system.nats]
+    for text in texts:
+        nat, _, number = text.partition("=")
+        if nat not in known or not number.isdecimal() or not 2 <= int(number) <= 254:
+            raise UsageError(
+                f"--window {text}: write NAT=N, N from 2 to 254, with a Nat of {', '.join(known) or 'none'}"
+            )
+        found[nat] = int(number)
+    return found
+
+
+def _tick(ticker: Ticker, now: Progress) -> None:
+    """Show how many events were read or judged. While a log is read, no step of the model is taken."""
+    rate = now.depth / now.seconds if now.seconds else 0.0
+    done = f"{now.depth:,} events read" if not now.distinct else f"{now.depth:,} events judged, {now.queue:,} remain"
+    ticker.show(f"{done}, {rate:,.0f} a second, {now.seconds:.0f} s")
