@@ -1,0 +1,109 @@
+"""Logs of random runs: each model conforms to its own, with all that a log may leave open."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.log_lines import Gaps
+from holdfast.check.log_walk import LogWalk
+from holdfast.cli.walk import share
+from holdfast.ir.errors import UsageError
+from tests.conform.walked_logs import Line, judged, system
+
+MODELS = (
+    "ownership",
+    "stream_log",
+    "fast_close",
+    "reassignment",
+    "cancellation",
+    "route_epoch",
+    "kip_236",
+    "replica_reassignment",
+    "controller_tables",
+    "wal",
+)
+
+EVENTS = 150
+
+CENTRAL = {
+    "ownership": {"append", "open", "send_close", "close", "commit", "trim"},
+    "stream_log": {"open", "append", "put", "ack", "commit", "send_close", "close"},
+    "fast_close": {"open", "append", "put", "ack", "commit", "send_close", "close"},
+    "reassignment": {"reassign", "open", "append", "ack", "commit", "close"},
+    "route_epoch": {"bump", "learn", "publish", "commit", "apply"},
+}
+"""The actions of a model that each part of a log should show."""
+
+
+@cache
+def log(model: str, seed: int, gaps: Gaps | None = None, sources: int = 1) -> list[Line]:
+    """The lines of a log."""
+    found = system(model)
+    walk = LogWalk(found, found.scope("default"), seed=seed, stretched=True, sources=sources, gaps=gaps)
+    return list(walk.lines(EVENTS))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_a_walk_conforms(model: str, seed: int, tmp_path: Path) -> None:
+    """Every model conforms to its own walks. Only wal comes to an end, since it has few slots."""
+    lines = log(model, seed)
+    found = judged(model, lines, tmp_path / "a.log")
+    assert (found.kind, found.judged) == ("conforms", len(lines) - 1), found.reason
+    assert found.judged == EVENTS or model == "wal"
+
+
+@pytest.mark.parametrize("model", CENTRAL)
+def test_the_central_actions_are_seen(model: str) -> None:
+    """A walk of 400 events takes the central actions, and is not over before."""
+    found = system(model)
+    lines = list(LogWalk(found, found.scope("default"), seed=1, stretched=True).lines(400))[1:]
+    assert len(lines) == 400
+    taken = {line["action"] for line in lines if "error" not in line}
+    assert taken >= CENTRAL[model]
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model not in ("wal", "stream_log")])
+def test_a_walk_with_gaps_conforms(model: str, tmp_path: Path) -> None:
+    """Unknown outcomes have their true effect, an argument that is left out has a value, and spans are steps."""
+    found = judged(model, log(model, 1, Gaps(0.02, 0.05, spans=True)), tmp_path / "a.log")
+    assert found.kind == "conforms", found.reason
+
+
+@pytest.mark.parametrize("model", ["ownership", "cancellation", "kip_236"])
+def test_a_walk_of_two_sources_conforms(model: str, tmp_path: Path) -> None:
+    """The true order lies within the intervals, and respects the causes."""
+    lines = log(model, 1, sources=2)
+    assert any("cause" in line for line in lines)
+    found = judged(model, lines, tmp_path / "a.log")
+    assert found.kind == "conforms", found.reason
+
+
+def test_gaps_are_there() -> None:
+    """As many as were asked for, and in one log all kinds of them."""
+    lines = log("ownership", 1, Gaps(0.5, 0.5, spans=True))[1:]
+    assert 0.2 * EVENTS < sum(line.get("error") == "?" for line in lines) < 0.6 * EVENTS
+    opens = [line for line in lines if line["action"] == "open"]
+    assert any("p" not in line or "heard" not in line for line in opens)
+    assert all(
+        "span" in line and "post" not in line for line in lines if line["action"] == "append" and "error" not in line
+    )
+    assert all("s" in line for line in opens)
+
+
+def test_new_processes_appear() -> None:
+    """A long walk has more processes than the scope."""
+    found = system("ownership")
+    walk = LogWalk(found, found.scope("default"), seed=1, stretched=True)
+    named = {str(line["p"]) for line in walk.lines(3000) if "p" in line}
+    assert len(named) > found.scope("default").sizes["Proc"]
+
+
+@pytest.mark.parametrize("text", ["1", "x%", "101%", "-1%", "%"])
+def test_a_share_is_a_percentage(text: str) -> None:
+    """Anything else is refused by the option's name."""
+    with pytest.raises(UsageError, match="--unknown"):
+        share("--unknown", text)
