@@ -1,0 +1,122 @@
+"""The verb ``conform``, and the logs that ``walk --log`` writes for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.app import main
+
+MODELS = ("ownership", "fast_close", "reassignment", "route_epoch")
+
+
+def walk(path: Path, *options: str, model: str = "ownership") -> list[dict[str, object]]:
+    """Writes a log of 80 events and returns its lines."""
+    assert main(["walk", model, "--log", str(path), "--events", "80", "--stretch", *options]) == 0
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write(path: Path, lines: list[dict[str, object]]) -> str:
+    """Writes a log."""
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return str(path)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_walk_conforms(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model conforms to its own walks, and the verdict says what was judged."""
+    lines = walk(tmp_path / "a.log", model=model)
+    assert len(lines) == 81
+    assert main(["conform", model, str(tmp_path / "a.log")]) == 0
+    text = capsys.readouterr().out
+    for row in ("events:", "elements:", "actions never seen:", "rules never decisive:", "widest window:"):
+        assert row in text
+
+
+def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
+    """A walk depends on the seed alone."""
+    assert walk(tmp_path / "a.log", "--seed", "4") == walk(tmp_path / "b.log", "--seed", "4")
+    assert walk(tmp_path / "a.log", "--seed", "4") != walk(tmp_path / "b.log", "--seed", "5")
+
+
+def test_an_impossible_log_has_a_line_to_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line is a run of the model up to the first event that is impossible, and it can be replayed."""
+    lines = walk(tmp_path / "a.log", "--seed", "3")
+    place = next(number for number, line in enumerate(lines) if line.get("action") == "commit" and number > 10)
+    lines[place]["error"] = "STREAM_NOT_EXIST"
+    lines[place].pop("post", None)
+    path = write(tmp_path / "a.log", lines)
+    assert main(["conform", "ownership", path, "--run", str(tmp_path / "prefix.py")]) == 12
+    text = capsys.readouterr().out
+    assert f"a.log:{place + 1}, commit" in text
+    assert "wrong: the model (" in text
+    line = next(line for line in text.splitlines() if line.startswith("replay: "))
+    assert main(["replay", line.split("'")[1]]) == 0
+
+
+def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """0, 12, 20 and 2 are four different answers."""
+    path = tmp_path / "a.log"
+    lines = walk(path, "--seed", "2")
+    assert main(["conform", "ownership", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "conforms"
+    assert main(["conform", "ownership", str(path), "--window", "Offset=2"]) == 20
+    assert "window of Offset has room for 2 values" in capsys.readouterr().out
+    assert main(["conform", "ownership", write(tmp_path / "b.log", [*lines[:5], *lines[6:]])]) == 2
+    assert "missing" in capsys.readouterr().err
+    lines[0]["literals"] = {}
+    assert main(["conform", "ownership", write(tmp_path / "b.log", lines)]) == 2
+    assert '"literals": {"NodeEpoch": {"1": …}}' in capsys.readouterr().err
+
+
+SUMS = '''
+from holdfast.lang import Model, Nat, Scope, action, init, require
+
+
+class Offset(Nat):
+    """A number."""
+
+
+class Sums(Model):
+    """Adds two numbers."""
+
+    low: Offset
+    high: Offset
+
+    tiny = Scope({Offset: 3})
+
+    @init
+    def begin(self) -> None:
+        """Both are 0."""
+        self.low = Offset(0)
+        self.high = Offset(0)
+
+    @action
+    def spread(self, a: Offset) -> None:
+        """The sum has to be below a limit."""
+        require(self.low + self.high <= a, "S-1")
+        self.high = a
+'''
+
+
+def test_a_model_that_sums_numbers_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is named with its file and line, and so is the Nat."""
+    model = tmp_path / "sums.py"
+    model.write_text(SUMS)
+    log = write(tmp_path / "a.log", [{"source": "a", "seq": 1, "t": 1, "action": "spread", "a": 3}])
+    assert main(["conform", str(model), log]) == 2
+    problem = capsys.readouterr().err
+    assert "sums.py:26" in problem
+    assert "Sums computes with it (+)" in problem
+    assert "Offset" in problem
+
+
+def test_reports(tmp_path: Path) -> None:
+    """The reports of other verbs are given here, too."""
+    walk(tmp_path / "a.log")
+    junit, sarif = tmp_path / "a.xml", tmp_path / "a.sarif"
+    assert main(["conform", "ownership", str(tmp_path / "a.log"), "--junit", str(junit), "--sarif", str(sarif)]) == 0
+    assert "conforms" in junit.read_text()
+    assert json.loads(sarif.read_text())["version"] == "2.1.0"

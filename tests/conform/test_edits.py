@@ -1,0 +1,118 @@
+"""Random edits of logs of random runs: nearly all are rejected, and a run explains each one that is not."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.check.conform.run import lines_of
+from holdfast.cli.app import main
+from holdfast.ir.errors import UsageError
+from tests.conform.walked_logs import Line, judged_log, lines, system
+
+EVENTS = 150
+KEYS = ("source", "seq", "t", "action", "error", "post")
+
+Edit = Callable[[random.Random, list[Line]], bool]
+"""Edits a log in place. False if it finds nothing to edit."""
+
+
+def outcome(chance: random.Random, log: list[Line]) -> bool:
+    """A request that was answered otherwise."""
+    line = chance.choice([line for line in log[1:] if line["action"] in ("open", "close", "trim", "commit", "delete")])
+    if "error" in line:
+        del line["error"]
+    else:
+        line.pop("post", None)
+        line["error"] = "NODE_EPOCH_EXPIRED"
+    return True
+
+
+def argument(chance: random.Random, log: list[Line]) -> bool:
+    """Another argument, one that the log has elsewhere, of a step that changed something."""
+    line = chance.choice([line for line in log[1:] if "post" in line])
+    name = chance.choice([name for name in line if name not in KEYS])
+    others = sorted({str(other[name]): other[name] for other in log[1:] if name in other}.items())
+    values = [value for _, value in others if value != line[name] and not isinstance(value, bool)]
+    if not values:
+        return False
+    line[name] = chance.choice(values)
+    return True
+
+
+def dropped(chance: random.Random, log: list[Line]) -> bool:
+    """A step that changed something is missing, and nobody can tell by the numbers."""
+    line = chance.choice([line for line in log[1:] if "post" in line])
+    log.remove(line)
+    for number, each in enumerate(log[1:], start=1):
+        each["seq"] = number
+    return True
+
+
+def hole(chance: random.Random, log: list[Line]) -> bool:
+    """Any line but the last one is missing."""
+    del log[chance.randrange(1, len(log) - 1)]
+    return True
+
+
+def swap(chance: random.Random, log: list[Line]) -> bool:
+    """Any two neighbours are swapped."""
+    place = chance.randrange(1, len(log) - 1)
+    log[place], log[place + 1] = log[place + 1], log[place]
+    return True
+
+
+LEAST: list[tuple[Edit, float]] = [(outcome, 0.99), (argument, 0.97), (dropped, 0.5)]
+"""The share of edits that is rejected at least."""
+
+
+def rejected(edit: Edit, logs: int, edits: int, path: Path) -> tuple[int, int]:
+    """How many edits were rejected, and how many were made. Replays a run for each of the others."""
+    chance = random.Random(edit.__name__)
+    made = found = 0
+    for seed in range(logs):
+        log = lines("ownership", seed, EVENTS)
+        for _ in range(edits):
+            edited = copy.deepcopy(log)
+            if not edit(chance, edited):
+                continue
+            made += 1
+            with judged_log("ownership", edited, path / "a.log") as (opened, judgement):
+                found += judgement.kind == "impossible"
+                if judgement.kind == "conforms":
+                    model = path / f"explained_{edit.__name__}_{made}.py"
+                    for text in lines_of(system("ownership"), opened, judgement, model, lambda _: None):
+                        assert not text.startswith("replay: ") or main(["replay", text.split("'")[1]]) == 0
+    return found, made
+
+
+@pytest.mark.parametrize(("edit", "least"), LEAST)
+def test_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> None:
+    """A few of them; one edit more than the share may be accepted, since they are few."""
+    found, made = rejected(edit, 2, 12, tmp_path)
+    assert made >= 20
+    assert found + 1 >= least * made, (found, made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("edit", "least"), LEAST)
+def test_two_thousand_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> None:
+    """Twenty logs with a hundred edits each."""
+    found, made = rejected(edit, 20, 100, tmp_path)
+    assert made >= 1900
+    assert found >= least * made, (found, made)
+
+
+@pytest.mark.parametrize("edit", [hole, swap])
+def test_a_line_out_of_place_is_a_damaged_log(edit: Edit, tmp_path: Path) -> None:
+    """Always, whatever the line says."""
+    chance = random.Random(edit.__name__)
+    for _ in range(60):
+        edited = copy.deepcopy(lines("ownership", 1, EVENTS))
+        assert edit(chance, edited)
+        with pytest.raises(UsageError, match=r"a\.log:\d+: seq"), judged_log("ownership", edited, tmp_path / "a.log"):
+            pass
