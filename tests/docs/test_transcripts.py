@@ -45,6 +45,7 @@ GUIDES = [
     "README.md",
     "docs/tutorial.md",
     "docs/walk.md",
+    "docs/conform.md",
     "docs/traces.md",
     "docs/live.md",
     "docs/tlc.md",
