@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
+from holdfast.check.conform.damage import damaged, shown
 from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.ground import Unjudged
 from holdfast.check.conform.judge import Judgement, Options, judge
@@ -17,6 +18,7 @@ from holdfast.check.conform.lines import STDIN
 from holdfast.check.conform.log import Log
 from holdfast.check.conform.mapping import Mapping
 from holdfast.check.conform.mapping_names import check_names
+from holdfast.check.conform.own_format import Header
 from holdfast.check.conform.retrace import NoRunError
 from holdfast.check.conform.run import check_own, lines_of
 from holdfast.check.conform.verdict import record_of, render, to_json, verdict_of
@@ -93,6 +95,8 @@ def conform(
         header = log.header if log.header is not None else mapping.about if mapping is not None else None
         variants = variant or (header.variants if header is not None else ())
         system = compile_model(load_model(model), variants=variants)
+        if header is not None:
+            _check_model(header, system)
         if mapping is not None:
             check_names(mapping, system)
         shown = tuple(mapping.hidden) if mapping is not None else ()
@@ -145,6 +149,19 @@ def _mapping(path: Path | None) -> Mapping | None:
     from holdfast.check.conform.mapping_file import read_mapping  # noqa: PLC0415
 
     return read_mapping(path)
+
+
+def _check_model(header: Header, system: System) -> None:
+    """Raise UsageError if the log says that it is one of another model: that model's actions may be called the same."""
+    if header.model is None:
+        return
+    file, _, name = header.model.partition(":")
+    if Path(file).stem not in (Path(system.file).stem, system.name) or name not in ("", system.name):
+        damaged(
+            header.at,
+            f"the log is one of {shown(header.model)}, and {Path(system.file).stem} is asked for",
+            "name that model on the command line, or correct the log's model",
+        )
 
 
 def _joint(text: str | None) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +11,6 @@ from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
 from holdfast.check.campaign import Campaign
-from holdfast.check.log_lines import Gaps
-from holdfast.check.log_walk import LogWalk
 from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
 from holdfast.check.search import Engine
@@ -21,8 +18,9 @@ from holdfast.check.walk import WalkProgress
 from holdfast.check.walk import walk as walk_runs
 from holdfast.check.walk_result import WalkResult, render_walk, walk_to_json
 from holdfast.cli.check import Expectation, Names, Switch
-from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, write
+from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.walk_log import NO_LOG, LogOptions
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
@@ -30,6 +28,9 @@ from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
 from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count
+
+PLAIN = Campaign()
+"""A campaign as it is where no option says otherwise."""
 
 USUAL = ("default", "tiny")
 """The scope that is walked where none is named: the first of these that the model has."""
@@ -39,8 +40,8 @@ def walk(
     model: str,
     /,
     *,
-    traces: int = 100_000,
-    depth: int = 50,
+    traces: int = PLAIN.traces,
+    depth: int = PLAIN.depth,
     seed: str = "0",
     run: int | None = None,
     scope: str | None = None,
@@ -57,14 +58,7 @@ def walk(
     shrink: bool = True,
     json: Switch = False,
     itf: Path | None = None,
-    log: Path | None = None,
-    events: int = 1000,
-    stretch: Switch = False,
-    streams: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=8))] = 3,
-    sources: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=8))] = 1,
-    unknown: str = "0%",
-    omit: str = "0%",
-    spans: Switch = False,
+    log: LogOptions = NO_LOG,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Make many random runs of a model, and show the first that violates something, made as short as it gets.
@@ -115,21 +109,7 @@ def walk(
     itf
         Write the violating run to this file, in the Informal Trace Format.
     log
-        Write one run to this file as the log of a system, for `holdfast conform`, and do nothing else.
-    events
-        With --log: how many events the log has (1000).
-    stretch
-        With --log: write offsets a thousand apart, and epochs with gaps.
-    streams
-        With --log: how many streams are at work at a time, if the model has a sort Stream (3).
-    sources
-        With --log: how many sources write the log (1). Several write overlapping intervals, and some causes.
-    unknown
-        With --log: of how many requests nobody heard the answer, such as 1%. Their outcome is "?".
-    omit
-        With --log: how many events leave an argument out, such as 5%: one that is no number of a window and no stream.
-    spans
-        With --log: write the steps that count an offset on as spans, each of one step or of several.
+        The log that a walk writes.
     reports
         Reports for other tools.
     """
@@ -138,20 +118,28 @@ def walk(
         seed=seed_number(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
     )
     system = remove_rules(compile_model(load_model(model), variants=variant), without)
-    if log is not None:
-        written = LogWalk(
-            system,
-            walked_scope(system, scope),
-            seed=campaign.seed,
-            stretched=stretch,
-            streams=streams,
-            sources=sources,
-            gaps=Gaps(share("--unknown", unknown), share("--omit", omit), spans),
-        )
-        count_written = write_log(log, written.lines(events)) - 1
-        if count_written < events:
-            note(f"holdfast: {system.name} has no step any more, so {log} has {count_written:,} events")
+    if log.log is not None:
+        others = {
+            "--property": bool(property),
+            "--engine": engine != "auto",
+            "--cores": cores is not None,
+            "--expect": expect != "holds",
+            "--budget": budget is not None,
+            "--itf": itf is not None,
+            "--json": json,
+            "--no-shrink": not shrink,
+            "--no-swarm": not swarm,
+            "--traces": traces != PLAIN.traces,
+            "--depth": depth != PLAIN.depth,
+            "--run": run is not None,
+            "--pct": pct is not None,
+        }
+        for option, given in (others | reports.given).items():
+            if given:
+                raise UsageError(f"{option}: --log writes one run, and looks for no violation; leave it out")
+        log.write(system, walked_scope(system, scope), campaign.seed)
         return HOLDS
+    log.check_alone()
     # What would fail after many runs fails before them.
     reports.prepare(json=json)
     if itf is not None:
@@ -177,28 +165,6 @@ def walk(
             note(f"holdfast: nothing is violated, so {itf} is not written")
     reports.give([record_of(system, result, "walk", expected=expect == "violated")])
     return _exit_code(result, expect, json)
-
-
-def share(option: str, text: str) -> float:
-    """The share that a percentage says; raises UsageError for what is none."""
-    number = text.removesuffix("%")
-    if number == text or not number.replace(".", "", 1).isdecimal() or not 0 <= float(number) <= 100:
-        raise UsageError(f"{option} {text}: write a percentage from 0% to 100%, such as 1%")
-    return float(number) / 100
-
-
-def write_log(path: Path, lines: Iterable[Mapping[str, object]]) -> int:
-    """Write the lines of a log, one JSON object each. Returns how many there are."""
-    check_writable(path)
-    count_lines = 0
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            for line in lines:
-                count_lines += 1
-                file.write(f"{json_format.dumps(line, separators=(',', ':'))}\n")
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    return count_lines
 
 
 def seed_number(text: str) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from holdfast.check.log_walk import LogWalk
 from holdfast.cli.app import main
 
 MODELS = ("ownership", "fast_close", "reassignment", "route_epoch")
@@ -41,6 +43,57 @@ def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
     assert walk(tmp_path / "a.log", "--seed", "4") != walk(tmp_path / "b.log", "--seed", "5")
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--property", "one_open"],
+        ["--engine", "kernel"],
+        ["--cores", "1"],
+        ["--expect", "violated"],
+        ["--budget", "1s"],
+        ["--itf", "a.itf"],
+        ["--json"],
+        ["--no-shrink"],
+        ["--no-swarm"],
+        ["--traces", "7"],
+        ["--depth", "7"],
+        ["--run", "7"],
+        ["--pct", "3"],
+        ["--junit", "a.xml"],
+    ],
+)
+def test_a_log_takes_no_option_of_a_search(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody would read it."""
+    assert main(["walk", "ownership", "--log", str(tmp_path / "a.log"), *option]) == 2
+    assert f"{option[0]}: --log writes one run" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "option", [["--events", "5"], ["--stretch"], ["--streams", "1"], ["--sources", "1"], ["--omit", "0%"], ["--spans"]]
+)
+def test_a_search_takes_no_option_of_a_log(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody would read it."""
+    assert main(["walk", "ownership", *option]) == 2
+    assert f"{option[0]} belongs to a log; name its file with --log" in capsys.readouterr().err
+
+
+def test_a_log_that_is_broken_off_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a log could be taken for a whole one."""
+    path = tmp_path / "a.log"
+
+    def lines(_self: LogWalk, _events: int) -> Iterator[dict[str, object]]:
+        yield {"holdfast": "log"}
+        assert path.exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LogWalk, "lines", lines)
+    assert main(["walk", "ownership", "--log", str(path)]) == 20
+    assert not path.exists()
+
+
 def test_an_impossible_log_has_a_line_to_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The line is a run of the model up to the first event that is impossible, and it can be replayed."""
     lines = walk(tmp_path / "a.log", "--seed", "3")
@@ -69,6 +122,35 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines[0]["literals"] = {}
     assert main(["conform", "ownership", write(tmp_path / "b.log", lines)]) == 2
     assert '"literals": {"NodeEpoch": {"1": …}}' in capsys.readouterr().err
+
+
+def test_a_log_of_another_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of ``fast_close`` can be one of ``ownership``, too, where only actions of both are in it."""
+    lines = walk(tmp_path / "a.log")
+    for said, code in (
+        ("fast_close", 2),
+        ("models/fast_close.py", 2),
+        ("models/ownership.py:Wrong", 2),
+        ("models/ownership.py:Ownership", 0),
+        ("models/ownership.py", 0),
+        ("Ownership", 0),
+        (None, 0),
+    ):
+        lines[0]["model"] = said
+        assert main(["conform", "ownership", write(tmp_path / "b.log", lines)]) == code, said
+        if code:
+            error = capsys.readouterr().err
+            assert f'b.log:1: the log is one of "{said}", and ownership is asked for' in error
+
+
+@pytest.mark.parametrize(("text", "problem"), [("", "the log holds no event"), ('{"seq": 1}\n', "source is missing")])
+def test_what_is_no_log_is_said_first(
+    text: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before the literals are missed that a header would have."""
+    (tmp_path / "a.log").write_text(text)
+    assert main(["conform", "ownership", str(tmp_path / "a.log")]) == 2
+    assert problem in capsys.readouterr().err
 
 
 SUMS = '''

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.check.log_lines import Gaps
 from holdfast.check.log_walk import LogWalk
-from holdfast.cli.walk import share
+from holdfast.cli.walk_log import share
 from holdfast.ir.errors import UsageError
 from tests.conform.walked_logs import Line, judged, system
 

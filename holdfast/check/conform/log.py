@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, Self
+from typing import NoReturn, Protocol, Self
 
 import attrs
 
@@ -53,6 +53,7 @@ class Log:
         try:
             self._files.extend(Lines(path) for path in paths)
             self.header = self._header(self._files[0])
+            self._check_first_line()
         except UsageError:
             self.close()
             raise
@@ -101,8 +102,7 @@ class Log:
                 visit(self._add(event, base + offset))
             base += file.size
         if not any(index.numbers for index in self._sources.values()):
-            problem = "every line is ignored" if self._sources else "the log holds no event"
-            damaged(Place(self._files[-1].name, 1), problem, "give a log of at least one event")
+            self._no_event("every line is ignored" if self._sources else "the log holds no event")
         causes.check(self._sources, self._place)
 
     def events_of(self, source: str) -> Iterator[Event]:
@@ -122,6 +122,18 @@ class Log:
         """The header of a file; None if it has none."""
         first = next(iter(file), None)
         return self._format.header(first[2], first[1]) if first else None
+
+    def _check_first_line(self) -> None:
+        """Raise UsageError for a log that is empty or no log at all, before its literals are missed."""
+        first = next((line for file in self._files for line in file), None)
+        if first is None:
+            self._no_event("the log holds no event")
+        _, at, raw = first
+        if self._format.header(raw, at) is None:
+            self._format.event(raw, at)
+
+    def _no_event(self, problem: str) -> NoReturn:
+        damaged(Place(self._files[-1].name, 1), problem, "give a log of at least one event")
 
     def _check_header(self, header: Header) -> None:
         if self.header is None or attrs.evolve(header, at=self.header.at) != self.header:

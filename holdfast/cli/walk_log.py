@@ -1,0 +1,104 @@
+"""``holdfast walk --log FILE``: one random run, written as the log of a system."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import attrs
+from cyclopts import Parameter, validators
+
+from holdfast.check.log_lines import Gaps
+from holdfast.check.log_walk import LogWalk
+from holdfast.cli.output import Ticker, cannot_write, check_writable, note
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import Scope, System
+
+SHOWN_EVERY = 500
+"""After how many events the progress is shown."""
+
+Few = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=8))]
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class LogOptions:
+    """The log that a walk writes.
+
+    Parameters
+    ----------
+    log
+        Write one run to this file as the log of a system, for `holdfast conform`, and do nothing else.
+    events
+        With --log: how many events the log has (1000).
+    stretch
+        With --log: write offsets a thousand apart, and epochs with gaps.
+    streams
+        With --log: how many streams are at work at a time, if the model has a sort Stream (3).
+    sources
+        With --log: how many sources write the log (1). Several write overlapping intervals, and some causes.
+    unknown
+        With --log: of how many requests nobody heard the answer, such as 1%. Their outcome is "?".
+    omit
+        With --log: how many events leave an argument out, such as 5%: one that is no number of a window and no stream.
+    spans
+        With --log: write the steps that count an offset on as spans, each of one step or of several.
+    """
+
+    log: Path | None = None
+    events: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None
+    stretch: Annotated[bool, Parameter(negative="")] = False
+    streams: Few = None
+    sources: Few = None
+    unknown: str | None = None
+    omit: str | None = None
+    spans: Annotated[bool, Parameter(negative="")] = False
+
+    def check_alone(self) -> None:
+        """Raise UsageError for an option that nobody reads without --log."""
+        for name, value in attrs.asdict(self).items():
+            if value not in (None, False):
+                raise UsageError(f"--{name} belongs to a log; name its file with --log, or leave it out")
+
+    def write(self, system: System, scope: Scope, seed: int) -> None:
+        """Write the log. If the walk is broken off, no file is left."""
+        assert self.log is not None, "it was asked for"
+        gaps = Gaps(share("--unknown", self.unknown or "0%"), share("--omit", self.omit or "0%"), self.spans)
+        check_writable(self.log)
+        walk = LogWalk(
+            system,
+            scope,
+            seed=seed,
+            stretched=self.stretch,
+            streams=self.streams or 3,
+            sources=self.sources or 1,
+            gaps=gaps,
+        )
+        wanted = self.events or 1000
+        try:
+            with self.log.open("w", encoding="utf-8") as file, Ticker() as ticker:
+                written = -1  # the header is no event
+                for line in walk.lines(wanted):
+                    file.write(f"{json.dumps(line, separators=(',', ':'))}\n")
+                    written += 1
+                    if not written % SHOWN_EVERY:
+                        ticker.show(f"{written:,} of {wanted:,} events")
+        except OSError as error:
+            raise cannot_write(self.log, error) from error
+        except BaseException:
+            self.log.unlink(missing_ok=True)
+            raise
+        if written < wanted:
+            note(f"holdfast: {system.name} has no step any more, so {self.log} has {written:,} events")
+
+
+NO_LOG = LogOptions()
+
+
+def share(option: str, text: str) -> float:
+    """The share that a percentage says; raises UsageError for what is none."""
+    number = text.removesuffix("%")
+    if number == text or not number.replace(".", "", 1).isdecimal() or not 0 <= float(number) <= 100:
+        raise UsageError(f"{option} {text}: write a percentage from 0% to 100%, such as 1%")
+    return float(number) / 100
