@@ -105,7 +105,7 @@ class DumpLog(Log):
             raise UsageError(f"{', '.join(self._paths)}: no record says anything about the model; {FORMAT}")
 
     def _batches(self, reader: DumpReader) -> Iterator[list[Record]]:
-        """The records that matter: those of a batch of the log, or of a snapshot those that belong together."""
+        """The relevant records, one list for each batch of the log, and one for each part of a snapshot."""
         begun: int | None = None
         for batch, records in groupby(read_dump(self._paths, reader), key=_batch):
             if not reader.whole:

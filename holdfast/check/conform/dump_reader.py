@@ -37,7 +37,7 @@ class DumpReader:
     def read(self, file: str, lines: Iterable[bytes]) -> Iterator[Record]:
         """The records of a file. Raises UsageError at the first line that is damaged or does not fit to those before.
 
-        The quorum's own records, and those that a snapshot replaces, are checked for their places alone.
+        Of the quorum's own records, and of records that a snapshot replaces, only the places are checked.
         """
         self._begin_file(file)
         match_record, place = dump_line.RECORD.match, self._place

@@ -35,7 +35,7 @@ class Facts:
     pre: list[Told]
     post: list[Told]
     streams: tuple[int, ...]
-    """The elements of the projected sort among the arguments; those that are not known are not there."""
+    """The known arguments of the projected sort."""
 
 
 class Reader:

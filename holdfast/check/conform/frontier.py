@@ -149,7 +149,7 @@ class Frontier:
     # Arguments --------------------------------------------------------------------------------------------------
 
     def completions(self, action: Action, facts: Facts) -> Iterable[Args]:
-        """The codes of the arguments, with all choices for those that are not known."""
+        """The codes of the arguments; an unknown argument takes each value in turn."""
         if action is facts.action and None not in facts.args:
             # This is the usual case, and so it is the fast one.
             streams = self.stream_params.get(action.name)

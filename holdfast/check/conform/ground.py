@@ -27,7 +27,7 @@ NARROW, WIDE = 12, 48
 """The least and the most values that a window has room for, where nobody says and no constant needs more."""
 
 SPARE = 4
-"""How many values a window has room for besides those that never leave and one for each cell."""
+"""How many values a window has room for, besides the constants and one value for each cell."""
 
 SLOTS = 64
 """The most elements of a sort that a log may name, and the most numbers of a plain Nat, where nobody wants more."""
@@ -200,7 +200,7 @@ class Ground:
         return [f"numbers taken as they are: {taken}; the model has no others"] if taken else []
 
     def _holding(self, nat: str, sizes: Mapping[str, int]) -> Iterator[int]:
-        """How many cells each variable has that holds the Nat; those that are keyed by a Nat count once."""
+        """The number of cells of each variable that holds the Nat. A variable keyed by a Nat counts as one cell."""
         for var in self.system.variables:
             if nat_of(var.value) == nat and var.name not in self.frame.dropped:
                 yield prod(

@@ -181,7 +181,7 @@ class _Judging:
         return self.answered
 
     def _check_limits(self, events: int) -> None:
-        """Raise Unjudged if a limit is exceeded after so many events."""
+        """Raise Unjudged if a limit is exceeded, with ``events`` events done."""
         steps = sum(branch.tally.steps for branch in self.branches)
         if self.meter.tick(events, steps, steps, self.survey.count - events):
             raise Unjudged(f"stopped by a limit ({self.meter.spent})")

@@ -35,7 +35,7 @@ class Kind:
     note: str | None = None
 
     def arguments(self, raw: Json, at: Place) -> dict[str, Json]:
-        """The arguments that a line gives; those that it lacks are left out."""
+        """The arguments that a line gives, by name. An argument that the line lacks has no name here."""
         args: dict[str, Json] = {}
         for name, expression in self.args.items():
             try:

@@ -46,9 +46,9 @@ from holdfast.lower.prune import prune
 class Uses:
     """How a model uses its Nats.
 
-    ``counted`` are the variables that an action counts on, by the action's name, without those of plain Nats.
-    ``literals`` are the numbers above 0 that the model names, by Nat. ``plain``: why a Nat is taken as it is, for each
-    such Nat. ``rising`` are the plain Nats of which a cell is counted on.
+    ``counted``: the variables that an action adds one to, by the action's name; variables of plain Nats are left out.
+    ``literals``: the numbers above 0 that the model names, by Nat. ``plain``: each Nat whose numbers are taken as they
+    are, and why. ``rising``: the plain Nats of which an action adds one to a cell.
     """
 
     counted: dict[str, tuple[str, ...]]

@@ -78,9 +78,9 @@ class Orders:
         self.sources = [_Source(name, count, events) for name, count, events in sources]
         self.places = {source.name: place for place, source in enumerate(self.sources)}
         self.stuck: Facts | None = None
-        """The event that no order allows: of those that come next, the one that begins first."""
+        """The event that no order allows: the one that begins first, of all that may come next."""
         self.also: tuple[Facts, ...] = ()
-        """The other events that come next there, and that no state allows either."""
+        """The other events that may come next, and that no state allows either."""
         self.consumed = 0
         self.furthest: Positions = tuple(0 for _ in sources)
         """The node at which the events were all taken, or at which no event was possible any more."""

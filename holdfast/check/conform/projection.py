@@ -89,7 +89,7 @@ def project(system: System, sort: str, dropped: frozenset[str]) -> Projection:
 
 
 class _Quantifiers:
-    """Finds the quantifiers over a sort in a body, and refuses those that one world would misjudge."""
+    """Finds the quantifiers over a sort in a body, and refuses a quantifier that one world would misjudge."""
 
     def __init__(self, sort: SortType, at: Place) -> None:
         self.sort = sort

@@ -22,7 +22,7 @@ LONGEST = 5_000
 """The most events of a log of which a run is noted."""
 
 Check = Callable[[int], None]
-"""Raises Unjudged if a limit is exceeded after so many events."""
+"""Takes how many events are done, and raises Unjudged if a limit is exceeded."""
 
 
 class NoRunError(Exception):

@@ -95,7 +95,7 @@ def render(verdict: Verdict) -> str:
     if verdict.judgement.kind == "impossible":
         lines += [*_diagnosis(verdict), ""]
     lines += [*verdict.run, ""] if verdict.run else []
-    lines += [f"{name + ':':<23}{text}" for name, text in scope_of(verdict).items()]
+    lines += [f"{name + ':':<24}{text}" for name, text in scope_of(verdict).items()]
     return "\n".join(lines)
 
 
