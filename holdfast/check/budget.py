@@ -175,14 +175,17 @@ class Meter:
 
 
 @contextmanager
-def interruptible(meter: Meter) -> Iterator[None]:
+def interruptible(meter: Meter, *, whole: bool = False) -> Iterator[None]:
     """Within this context the first Ctrl-C spends the meter, so that the check stops between two states.
 
     A second Ctrl-C raises KeyboardInterrupt as usual. Signals reach the main thread alone; elsewhere nothing changes.
     A shell starts background jobs with SIGINT ignored; a partial answer is still what someone who sends it wants.
+
+    Whoever has no use for a partial answer wants it ``whole``: then nothing changes either. A Ctrl-C that comes after
+    the meter was last asked would be lost on someone who goes on with the answer.
     """
     before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before is None:
+    if whole or threading.current_thread() is not threading.main_thread() or before is None:
         yield
         return
 

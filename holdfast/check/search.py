@@ -58,24 +58,26 @@ def search(
     kernel: Kernel | None = None,
     interpreter: Callable[..., Interpreter] = Interpreter,
     explorer: Explorer | None = None,
+    whole: bool = False,
 ) -> Result:
     """Explore every state reachable in the scope and check the properties in each.
 
     ``properties`` are names or rule ids; None is all that a search decides, idempotence and deadlocks included.
     ``keep_going`` explores on after a violation and reports each violated property once, with a shortest run.
     ``target`` is what the command line calls the model, for the line that repeats a run. The first Ctrl-C ends the
-    search with what it has. ``engine`` and ``cores`` (None: all there are) change the speed of a search that ends by
-    itself, and nothing else; where a limit ends one, they decide how far it has come. Small searches run on the
-    interpreter, which starts at once, and larger ones on the kernel. ``checkpoint`` is a file in which the kernel keeps
-    where it stands, ``resume_from`` one from which it goes on; either asks for the kernel, as does ``kernel``, a
-    mutable one that serves many systems. What is too large for a kernel the interpreter searches, unless the kernel is
-    asked for; a note says so. An ``explorer`` takes the place of engine, cores and checkpoints, and answers the same.
+    search with what it has; if the answer is wanted ``whole``, it raises KeyboardInterrupt. ``engine`` and ``cores``
+    (None: all there are) change the speed of a search that ends by itself, and nothing else; where a limit ends one,
+    they decide how far it has come. Small searches run on the interpreter, which starts at once, and larger ones on the
+    kernel. ``checkpoint`` is a file in which the kernel keeps where it stands, ``resume_from`` one from which it goes
+    on; either asks for the kernel, as does ``kernel``, a mutable one that serves many systems. What is too large for a
+    kernel the interpreter searches, unless the kernel is asked for; a note says so. An ``explorer`` takes the place of
+    engine, cores and checkpoints, and answers the same.
 
     Raises UsageError for unknown properties and for a scope that does not fit, and ModelError where the scope
     contradicts the model: an assumption is false, or a bound is exceeded at the start.
     """
     meter = Meter(budget, progress)
-    with interruptible(meter):
+    with interruptible(meter, whole=whole):
         selection = select(system, properties)
         machine = interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
         options = [part for name in properties or () for part in ("--property", name)]

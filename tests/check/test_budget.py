@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.check import exploration
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
+from holdfast.check.figures import figures
+from holdfast.check.result import Figures
 from holdfast.check.search import search
 from holdfast.check.summary import render_result
 from holdfast.ir.errors import UsageError
@@ -221,6 +224,23 @@ def test_a_second_ctrl_c_interrupts() -> None:
             signal.raise_signal(signal.SIGINT)
 
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_an_answer_that_is_wanted_whole_is_interrupted_at_once(table: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by a Ctrl-C after the search, while the answer is put together: who goes on with it would not hear of it."""
+
+    def late(*args: Any) -> Figures:
+        signal.raise_signal(signal.SIGINT)
+        return figures(*args)
+
+    monkeypatch.setattr(exploration, "figures", late)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert search(table, table.scopes["tiny"]).verdict == "exhausted"
+        with pytest.raises(KeyboardInterrupt):
+            search(table, table.scopes["tiny"], whole=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_background_job_can_be_interrupted() -> None:

@@ -58,15 +58,17 @@ def live(
     progress: Callable[[Progress], None] | None = None,
     target: str | None = None,
     engine: Engine = "auto",
+    whole: bool = False,
 ) -> LiveResult:
     """Decide the leads-to properties of a system, or those of these names and rule ids.
 
     ``target`` is what the command line calls the model. ``engine`` changes the speed and nothing else. The first Ctrl-C
-    ends it without an answer. Raises UsageError for unknown properties, a system without leads-to properties, and a
-    scope that does not fit, and ModelError where the scope contradicts the model.
+    ends it without an answer; if the answer is wanted ``whole``, it raises KeyboardInterrupt. Raises UsageError for
+    unknown properties, a system without leads-to properties, and a scope that does not fit, and ModelError where the
+    scope contradicts the model.
     """
     meter = Meter(budget, progress)
-    with interruptible(meter):
+    with interruptible(meter, whole=whole):
         return _Liveness(system, scope, properties, meter, target, engine).answer()
 
 

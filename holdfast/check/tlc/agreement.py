@@ -144,6 +144,7 @@ class SecondOpinion:
             budget=Budget(seconds=self.seconds),
             target=self.target,
             interpreter=partial(_with_ghosts, ghosts),
+            whole=True,
         )
         if result.verdict == "out_of_budget":
             raise NoAnswerError(

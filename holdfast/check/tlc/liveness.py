@@ -84,7 +84,9 @@ def compare_liveness(
     names = tuple(prop.name for prop in opinion.system.of_kind("leads_to"))
     if not names:
         return None
-    mine = live(opinion.system, opinion.scope, target=opinion.target, budget=Budget(seconds=opinion.seconds))
+    mine = live(
+        opinion.system, opinion.scope, target=opinion.target, budget=Budget(seconds=opinion.seconds), whole=True
+    )
     if mine.ended_by is not None:
         raise NoAnswerError(
             f"holdfast live ended early ({mine.ended_by}); give it longer with --limit, or choose a smaller scope"
