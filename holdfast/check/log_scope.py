@@ -7,6 +7,7 @@ used up. All of them are elements from the start; a walk only asks nothing of th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from holdfast.check.conform.names import processes
 from holdfast.check.conform.order import Uses, nat_of
@@ -23,7 +24,11 @@ MOST_SHORT = 20
 """The most elements of such a sort whose elements serve once, as requests do."""
 
 NARROW, WIDE = 48, 200
-"""How many numbers a walk keeps at once, besides those that never leave: of a Nat that keys cells, and of others."""
+"""The least and the most numbers that a walk keeps at once, besides those that never leave.
+
+The less room there is for a Nat that keys cells, the faster the walk. But each process that has crashed keeps its
+numbers, and so the room is at least one number for each cell that holds one.
+"""
 
 IDS, PLACES = 3, 7
 """The greatest number of a plain Nat: of one that nothing counts on, and of one that rises."""
@@ -45,6 +50,8 @@ class LogScope:
         keyed = {str(nat_of(key)) for var in kept for key in var.keys}
         sizes = dict(scope.sizes)
         self.first: dict[str, int] = {}
+        self.homes: dict[str, Sequence[object]] = {}
+        """Where each process is: the element of another sort that its first such constant names, such as its node."""
         given = dict(scope.given)
         constants = processes(system)
         for sort in (each.name for each in system.sorts):
@@ -54,6 +61,8 @@ class LogScope:
                 times = sizes[sort] // first
                 sizes[sort] = first * times
                 given |= {var.name: _repeated(var, given[var.name], times) for var in constants[sort]}
+                home = next((var.name for var in constants[sort] if isinstance(var.value, SortType)), None)
+                self.homes[sort] = (None,) * sizes[sort] if home is None else given[home]
         self.pinned = {
             nat.name: range(max((*uses.literals.get(nat.name, ()), *self._constants(nat.name, given)), default=0) + 1)
             for nat in system.nats
@@ -63,7 +72,8 @@ class LogScope:
                 self.first[nat] = scope.sizes[nat] + 1
                 sizes[nat] = max(scope.sizes[nat], PLACES if uses.rising else IDS)
             else:
-                sizes[nat] = len(self.pinned[nat]) + (NARROW if nat in keyed else WIDE) - 1
+                room = min(max(NARROW, self._cells(nat, sizes | {"Stream": streams})), WIDE) if nat in keyed else WIDE
+                sizes[nat] = len(self.pinned[nat]) + room - 1
         self.scope = Scope("log", sizes, {}, given, scope.at)
 
     def _constants(self, nat: str, given: dict[str, tuple[bool | int | str | None, ...]]) -> list[int]:
@@ -75,6 +85,14 @@ class LogScope:
             for value in given[var.name]
             if isinstance(value, int)
         ]
+
+    def _cells(self, nat: str, sizes: Mapping[str, int]) -> int:
+        """How many cells hold a number of the Nat, apart from those that a number keys."""
+        return sum(
+            prod(sizes[str(key)] for key in var.keys)
+            for var in self.system.variables
+            if not var.ghost and nat_of(var.value) == nat and all(isinstance(key, SortType) for key in var.keys)
+        )
 
     def appearing(self) -> list[str]:
         """The sorts and plain Nats of which more can appear later."""

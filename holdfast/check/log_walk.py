@@ -26,6 +26,9 @@ REHEARSALS, REHEARSED = 6, 400
 IDLE = 120
 """An element is used up if that many events with an effect have gone by without it."""
 
+LONELY = 1200
+"""After how many events without an effect of its processes a node gets a new one."""
+
 REVIEW = 16
 """After how many events a walk looks again which elements are used up."""
 
@@ -175,6 +178,16 @@ class _Elements:
                     self._count(element, 1)
             self.steps.at_work[sort] = at_work
 
+    def lonely(self, sort: str, made: int) -> bool:
+        """Whether no process has been at work for long in some place, such as a node whose processes have crashed."""
+        homes = self.steps.sizes.homes.get(sort, ())
+        busy = {
+            home
+            for code, home in enumerate(homes[: self.steps.appeared[sort]])
+            if made - self.touched.get((sort, code), made) <= LONELY
+        }
+        return len(busy) < len(set(homes))
+
     def _count(self, element: tuple[str, int], step: int) -> None:
         self.wear.gone[element[0]] += step
         if element in self.last:
@@ -265,12 +278,13 @@ class _Turns:
         return run
 
     def _appear(self, made: int, idle: int) -> None:
-        """Let elements appear at a steady pace; sooner where a sort has none at work, or nothing else is left."""
+        """Let elements appear at a steady pace; sooner where none is at work, or nothing else is left."""
         sizes, appeared = self.steps.sizes, self.steps.appeared
         for name in sizes.appearing():
             first, count = sizes.first[name], sizes.count(name)
             pace = first + (count - first) * made // self.count
             lasting, at_work = name in self.wear.lasting, self.steps.at_work.get(name, ())
             wanted = appeared[name] < pace and not (lasting and len(at_work) >= first)
-            if appeared[name] < count and (wanted or idle >= QUIET or (lasting and not at_work)):
+            missed = lasting and (not at_work or self.elements.lonely(name, made))
+            if appeared[name] < count and (wanted or idle >= QUIET or missed):
                 appeared[name] += 1
