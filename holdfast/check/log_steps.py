@@ -37,6 +37,9 @@ NEAR = 0.85
 NEW = 0.1
 """How often a number is drawn that is greater than all numbers of the state."""
 
+END = 0.25
+"""How often the second number of a range is drawn from those just above the first: no cell need hold it."""
+
 AT_WORK = 0.9
 """How often an element is drawn from those at work, and not from all that have appeared."""
 
@@ -62,6 +65,9 @@ class Step:
 _Cell = tuple[int, bool, tuple[tuple[int, int], ...]]
 """Where a field begins, whether its values are Optional, and the place of the argument for each key with its stride."""
 
+_Near = tuple[int, int | None, list[_Cell]]
+"""A parameter of a Nat, the first parameter of that Nat before it, and the cells from which its numbers are taken."""
+
 
 class LogSteps:
     """Random steps of a model, one after another. ``state`` and ``windows`` may be set back to those of a step."""
@@ -83,7 +89,7 @@ class LogSteps:
             for nat in self.uses.rising
         }
         """The cells of each rising plain Nat."""
-        self._nears: dict[str, list[tuple[int, list[_Cell]]]] = {}
+        self._nears: dict[str, list[_Near]] = {}
         self.restart()
 
     def restart(self) -> None:
@@ -223,15 +229,15 @@ class LogSteps:
                 return args
         return None
 
-    def _args(
-        self, choices: Sequence[tuple[Sequence[int], int]], near: Sequence[tuple[int, Sequence[_Cell]]]
-    ) -> tuple[int, ...]:
+    def _args(self, choices: Sequence[tuple[Sequence[int], int]], near: Sequence[_Near]) -> tuple[int, ...]:
         """Random arguments. Numbers are mostly those of cells that belong to the other arguments."""
         chance = self.chance.random
         args = [each[int(chance() * count)] for each, count in choices]
-        for place, cells in near:
+        for place, first, cells in near:
             drawn = chance()
-            if drawn < NEW:
+            if first is not None and chance() < END:
+                args[place] = min(args[first] + int(drawn * 2) + 1, choices[place][0][-1])
+            elif drawn < NEW:
                 args[place] = choices[place][0][-1]
             elif cells and drawn < NEAR:
                 offset, optional, keys = cells[int(chance() * len(cells))]
@@ -242,8 +248,8 @@ class LogSteps:
                     args[place] = code
         return tuple(args)
 
-    def _near(self, action: Action) -> list[tuple[int, list[_Cell]]]:
-        """For each parameter of a Nat, the cells of that Nat whose keys are other arguments."""
+    def _near(self, action: Action) -> list[_Near]:
+        """For each parameter of a Nat, the one of that Nat before it, and the cells whose keys are other arguments."""
         found = self._nears.get(action.name)
         if found is None:
             params = list(enumerate(action.params))
@@ -251,7 +257,8 @@ class LogSteps:
             for place, param in params:
                 if isinstance(param.type, NatType):
                     fields = [field for field in self.layout.fields if nat_of(field.type) == param.type.name]
-                    found.append((place, [cell for field in fields for cell in _cells(field, params)]))
+                    before = next((other for other, each in params[:place] if each.type == param.type), None)
+                    found.append((place, before, [cell for field in fields for cell in _cells(field, params)]))
         return found
 
     def _choices(self, kind: Plain) -> Sequence[int]:

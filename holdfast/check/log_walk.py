@@ -47,8 +47,15 @@ FAVOUR = 64
 SINK, RISE, LEAST = 0.3, 2, 1 / 2048
 """The factors by which an action's weight sinks when it fails and rises after each effect; the least such weight."""
 
-QUIET, END = 1500, 6000
-"""After how many requests in a row without an effect a walk takes what there is, and after how many it ends."""
+EVEN = 100
+"""After how many requests in a row without an effect all actions that are due are drawn alike."""
+
+QUIET, LAST, END = 1500, 4500, 6000
+"""After how many requests in a row without an effect more elements appear, after how many a walk takes any action that
+there is, and after how many it ends."""
+
+PAUSE = 500
+"""After how many such requests still more elements appear."""
 
 
 class LogWalk:
@@ -222,35 +229,38 @@ class _Turns:
         weights = self._weights(made, idle)
         places = range(len(self.actions))
         while made < self.count and idle < END:
-            if made % REVIEW == 0 or (idle and idle % QUIET == 0):
+            if made % REVIEW == 0 or (idle >= QUIET and idle % PAUSE == 0):
                 self.elements.review(made)
                 self._appear(made, idle)
             (place,) = self.chance.choices(places, weights)
             step = self.steps.step(self.actions[place])
             idle += 1
             if step is None or step.old == step.new:
-                hope = self.hope[place]
-                self.hope[place] = max(hope * SINK, LEAST)
-                weights[place] *= self.hope[place] / hope
+                if idle < EVEN:
+                    hope = self.hope[place]
+                    self.hope[place] = max(hope * SINK, LEAST)
+                    weights[place] *= self.hope[place] / hope
             else:
                 self.elements.note(step, made)
                 self.taken[step.action.name] += 1
                 self.hope = [min(hope * RISE, 1) for hope in self.hope]
                 self.due[place] = made + self._rest(step.action)
                 idle = 0
-            if idle == 0 or idle == QUIET:
+            if idle in (0, EVEN, LAST):
                 weights = self._weights(made, idle)
             if step is not None:
                 yield self._event(step)
                 made += 1
 
     def _weights(self, made: int, idle: int) -> list[float]:
+        """How often each action is drawn: a rare one more often, one that has just failed less."""
+        # The only action with an effect may be a frequent one, with arguments that are hard to find.
+        if idle >= EVEN:
+            return [1.0 if due <= made or idle >= LAST else 1e-9 for due in self.due]
         taken, most = self.taken, FAVOUR
         mean = taken.total() / len(self.actions) + 1
         return [
-            hope * min(max((mean / (taken[action.name] + 1)) ** 2, 1 / most), most)
-            if due <= made or idle >= QUIET
-            else 1e-9
+            hope * min(max((mean / (taken[action.name] + 1)) ** 2, 1 / most), most) if due <= made else 1e-9
             for action, hope, due in zip(self.actions, self.hope, self.due, strict=True)
         ]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from holdfast.check.conform.order import uses
 from holdfast.check.log_lines import Gaps
+from holdfast.check.log_scope import MOST, LogScope
 from holdfast.check.log_walk import LogWalk
 from holdfast.cli.walk_log import share
 from holdfast.ir.errors import UsageError
@@ -100,6 +103,26 @@ def test_new_processes_appear() -> None:
     walk = LogWalk(found, found.scope("default"), seed=1, stretched=True)
     named = {str(line["p"]) for line in walk.lines(3000) if "p" in line}
     assert len(named) > found.scope("default").sizes["Proc"]
+
+
+def test_there_is_room_for_the_numbers_of_crashed_processes() -> None:
+    """They keep them; without room for more the walk could append nothing, and would end."""
+    found = system("fast_close")
+    given = uses(found, frozenset())
+    sizes = LogScope(found, found.scope("default"), given, 3, 100_000, {"Proc": MOST}).scope.sizes
+    assert sizes["Offset"] > 2 * 3 * sizes["Proc"], "next_offset and confirm_offset of each process and stream"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_long_walk_goes_on(seed: int) -> None:
+    """To its end, it opens, appends and commits as at the beginning, and now and then a process crashes."""
+    found = system("fast_close")
+    lines = list(LogWalk(found, found.scope("default"), seed=seed, stretched=True).lines(40_000))
+    assert len(lines) == 40_001
+    last = Counter(line["action"] for line in lines[-4_000:] if "error" not in line)
+    assert min(last[action] for action in CENTRAL["fast_close"]) >= 40
+    assert 2 <= sum(line["action"] == "reserve" for line in lines[1:]) <= 16
 
 
 @pytest.mark.parametrize("text", ["1", "x%", "101%", "-1%", "%"])
