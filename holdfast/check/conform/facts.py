@@ -44,7 +44,6 @@ class Reader:
     def __init__(self, system: System, names: Names, projected: str | None) -> None:
         self.system = system
         self.names = names
-        self.projected = projected
         self.actions = {action.name: action for action in system.actions}
         self.actions[STATE] = attrs.evolve(system.init, name=STATE, params=(), body=())
         self._params = {
@@ -53,6 +52,16 @@ class Reader:
         }
         self.variables = {var.name: var for var in system.variables if not var.ghost}
         self.errors = frozenset(rule.error for rule in system.rules if rule.error is not None)
+        self.project(projected)
+
+    def project(self, sort: str | None) -> None:
+        """From now on a world has one element of this sort, or all if it is None."""
+        self.projected = sort
+        self._streams = {
+            name: [place for place, kind in enumerate(var.keys) if sort is not None and _sort(kind) == sort]
+            for name, var in self.variables.items()
+        }
+        """Which keys of each variable are of the projected sort."""
 
     def facts(self, event: Event) -> Facts:
         """What the event says; raises UsageError where it names something that the model does not have."""
@@ -96,12 +105,9 @@ class Reader:
     def _add(self, found: list[Told], var: Var, keys: tuple[Code, ...], value: Json, at: Place) -> None:
         """Add the cells of a field with these first keys."""
         if len(keys) == len(var.keys):
-            streams = [
-                key
-                for key, kind in zip(keys, var.keys, strict=True)
-                if isinstance(kind, SortType) and kind.name == self.projected and isinstance(key, int)
-            ]
-            found.append(Told(var, keys, self.names.value(var.value, value, at, var.name), tuple(streams)))
+            code = self.names.value(var.value, value, at, var.name)
+            streams = tuple([key for place in self._streams[var.name] if isinstance(key := keys[place], int)])
+            found.append(Told(var, keys, code, streams))
             return
         if not isinstance(value, dict):
             kinds = ", ".join(map(str, var.keys))
@@ -130,8 +136,14 @@ def numbers_of(
     facts: Facts, action: Action | None, cells: Iterable[Told], span: tuple[Number, Number] | None
 ) -> list[Number]:
     """The numbers that matter to a step of the action, and to the cells."""
-    params = () if action is None else action.params
-    pairs = zip(facts.action.params, facts.args, strict=True)
-    wanted = [arg for param, arg in pairs if isinstance(arg, tuple) and param in params]
-    wanted += [value for told in cells for value in (*told.keys, told.value) if isinstance(value, tuple)]
+    if action is facts.action:
+        wanted = [arg for arg in facts.args if type(arg) is tuple]
+    else:
+        params = () if action is None else action.params
+        pairs = zip(facts.action.params, facts.args, strict=True)
+        wanted = [arg for param, arg in pairs if type(arg) is tuple and param in params]
+    for told in cells:
+        wanted += [key for key in told.keys if type(key) is tuple]
+        if type(told.value) is tuple:
+            wanted.append(told.value)
     return [*wanted, *(span or ())]

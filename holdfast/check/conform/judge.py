@@ -102,7 +102,7 @@ class _Judging:
         self.streams = list(self.names.elements[sort]) if sort is not None else []
         self.projection, slots, together = self._divide(frame, sort)
         if self.projection is None:
-            survey.reader.projected = None
+            survey.reader.project(None)
         self.slots = slots
         self.reader = survey.reader
         self.ground = Ground(frame, self.names, self.projection, slots, options.windows, options.hidden)

@@ -101,15 +101,16 @@ class Names:
 
     def value(self, kind: Scalar, value: Json, at: Place, what: str) -> Code:
         """The value that JSON gives; raises UsageError if the type has no such value. ``what`` names the place."""
+        # Most values are elements or numbers, and a match statement takes longer than all that is done for them.
+        if type(kind) is SortType:
+            return self.element(kind.name, value, at, what)
+        if type(kind) is NatType and type(value) is int and 0 <= value < 1 << 63:
+            if value > self.greatest.get(kind.name, 0):
+                self.greatest[kind.name] = value
+            return kind.name, value
         match kind:
             case OptionalType(of):
                 return None if value is None else self.value(of, value, at, what)
-            case SortType(name):
-                return self.element(name, value, at, what)
-            case NatType(name) if type(value) is int and 0 <= value < 1 << 63:
-                if value > self.greatest.get(name, 0):
-                    self.greatest[name] = value
-                return name, value
             case IntType(lo=lo, hi=hi) if type(value) is int and lo <= value <= hi:
                 return value - lo
             case BoolType() if isinstance(value, bool):
@@ -121,18 +122,17 @@ class Names:
 
     def key(self, kind: Plain, text: str, at: Place, what: str) -> Code:
         """The value that a key of an object names."""
+        if type(kind) is SortType:
+            known = self._keys.get((kind.name, text))
+            if known is None:
+                value = self._key_value(kind, text, at, what)
+                known = self._keys[kind.name, text] = self.element(kind.name, value, at, what)
+            return known
         if isinstance(kind, NatType | IntType):
             if not text.removeprefix("-").isdecimal() or len(text) > 20:
                 damaged(at, f"{what} has the key {shown(text)}", f"it is {_choices(kind)}")
             return self.value(kind, int(text), at, what)
-        if not isinstance(kind, SortType):
-            return self.value(kind, text, at, what)
-        known = self._keys.get((kind.name, text))
-        if known is None:
-            known = self._keys[kind.name, text] = self.element(
-                kind.name, self._key_value(kind, text, at, what), at, what
-            )
-        return known
+        return self.value(kind, text, at, what)
 
     def _key_value(self, kind: SortType, text: str, at: Place, what: str) -> Json:
         """The JSON value that a key stands for: a process is written as the list of its constants."""
