@@ -17,9 +17,9 @@ import attrs
 
 from benchmarks.clock import own
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge import Options, judge
-from holdfast.check.conform.log import Log
-from holdfast.check.log_walk import LogWalk
+from holdfast.check.conform.judge.judge import Options, judge
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 

@@ -10,18 +10,18 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
-from holdfast.check.conform.damage import damaged, shown
+from holdfast.check.conform.answer.retrace import NoRunError
+from holdfast.check.conform.answer.run import check_own, lines_of
+from holdfast.check.conform.answer.verdict import record_of, render, to_json, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.ground import Unjudged
-from holdfast.check.conform.judge import Judgement, Options, judge
-from holdfast.check.conform.lines import STDIN
-from holdfast.check.conform.log import Log
-from holdfast.check.conform.mapping import Mapping
-from holdfast.check.conform.mapping_names import check_names
-from holdfast.check.conform.own_format import Header
-from holdfast.check.conform.retrace import NoRunError
-from holdfast.check.conform.run import check_own, lines_of
-from holdfast.check.conform.verdict import record_of, render, to_json, verdict_of
+from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.check.conform.logs.lines import STDIN
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.logs.own_format import Header
+from holdfast.check.conform.mappings.mapping import Mapping
+from holdfast.check.conform.mappings.mapping_names import check_names
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -146,7 +146,7 @@ def _mapping(path: Path | None) -> Mapping | None:
     if path is None:
         return None
     # Only a mapping needs the YAML library.
-    from holdfast.check.conform.mapping_file import read_mapping  # noqa: PLC0415
+    from holdfast.check.conform.mappings.mapping_file import read_mapping  # noqa: PLC0415
 
     return read_mapping(path)
 

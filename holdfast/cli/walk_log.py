@@ -9,8 +9,8 @@ from typing import Annotated
 import attrs
 from cyclopts import Parameter, validators
 
-from holdfast.check.log_lines import Gaps
-from holdfast.check.log_walk import LogWalk
+from holdfast.check.conform.walks.log_lines import Gaps
+from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System

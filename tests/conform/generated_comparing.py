@@ -13,12 +13,12 @@ from typing import Any
 import attrs
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.ground import Frame
-from holdfast.check.conform.judge import Judgement, Options, judge
-from holdfast.check.conform.log import Log
-from holdfast.check.conform.names import processes
-from holdfast.check.conform.order import Uses, uses
-from holdfast.check.conform.projection import project
+from holdfast.check.conform.judge.ground import Frame
+from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.judge.order import Uses, uses
+from holdfast.check.conform.judge.projection import project
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.logs.names import processes
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from tests.conform.generated_logs import Line, RunLog, edited, of_sources

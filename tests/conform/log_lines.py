@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.events import Event
-from holdfast.check.conform.log import Log
+from holdfast.check.conform.logs.events import Event
+from holdfast.check.conform.logs.log import Log
 from holdfast.ir.errors import UsageError
 
 MIB = 1 << 20

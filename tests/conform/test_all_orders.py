@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge import Options, judge
-from holdfast.check.conform.log import Log
+from holdfast.check.conform.judge.judge import Options, judge
+from holdfast.check.conform.logs.log import Log
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.log_walk import LogWalk
+from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.cli.app import main
 
 MODELS = ("ownership", "fast_close", "reassignment", "route_epoch")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.budget import Budget, Meter
+from holdfast.check.conform.answer.verdict import headline, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.judge import Judgement, Options, judge
-from holdfast.check.conform.mapping_file import read_mapping
-from holdfast.check.conform.verdict import headline, verdict_of
+from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from impl import records as r

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.dump import read_dump
-from holdfast.check.conform.dump_record import END_OFFSETS, end_offsets
+from holdfast.check.conform.dumps.dump import read_dump
+from holdfast.check.conform.dumps.dump_record import END_OFFSETS, end_offsets
 from holdfast.ir.errors import UsageError
 from tests.conform.printed_dump import (
     ASSIGNED,

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from holdfast.check.conform.own_format import SCHEMA
+from holdfast.check.conform.logs.own_format import SCHEMA
 from tests.conform.damaged_logs import MALFORMED
 from tests.conform.log_lines import HEADER, line, lines, problem, survey
 

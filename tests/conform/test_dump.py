@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast.check.conform.dump import read_dump
-from holdfast.check.conform.dump_reader import DumpReader
-from holdfast.check.conform.dump_record import Record, end_offsets
+from holdfast.check.conform.dumps.dump import read_dump
+from holdfast.check.conform.dumps.dump_reader import DumpReader
+from holdfast.check.conform.dumps.dump_record import Record, end_offsets
 from holdfast.ir.errors import Place, UsageError
 from impl.metadata.dump import write_dump
 from impl.records import S3StreamEndOffsets, unpack_end_offsets

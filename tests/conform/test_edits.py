@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.run import lines_of
+from holdfast.check.conform.answer.run import lines_of
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
 from tests.conform.walked_logs import Line, judged_log, lines, system

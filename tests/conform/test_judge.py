@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.verdict import render, verdict_of
+from holdfast.check.conform.answer.verdict import render, verdict_of
 from tests.conform.walked_logs import Line, judged, lines, system
 
 MODELS = ("ownership", pytest.param("fast_close", marks=pytest.mark.slow), "reassignment", "route_epoch")

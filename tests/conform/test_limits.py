@@ -222,8 +222,7 @@ def test_choices_of_each_world_are_named(tmp_path: Path, capsys: pytest.CaptureF
     """Two streams may be explained by two outcomes of one request: the table says that this is weaker than one run."""
     two = [*RUNS, {**RUNS[0], "seq": 3, "t": 3, "error": "?"}, {**RUNS[1], "seq": 4, "t": 4, "s": "s2"}]
     assert main(["conform", "ownership", write(tmp_path / "a.log", two)]) == 0
-    assert (
-        "chosen by each world:  unknown outcomes, the numbers that a count goes over: weaker" in capsys.readouterr().out
-    )
+    chosen = "chosen by each world:   unknown outcomes, the numbers that a count goes over: weaker"
+    assert chosen in capsys.readouterr().out
     assert main(["conform", "ownership", write(tmp_path / "a.log", two), "--joint", "all"]) == 0
     assert "chosen by each world" not in capsys.readouterr().out

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.events import UNKNOWN, Event
-from holdfast.check.conform.log import Log
-from holdfast.check.conform.own_format import Header
+from holdfast.check.conform.logs.events import UNKNOWN, Event
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.logs.own_format import Header
 from holdfast.ir.errors import Place, UsageError
 from tests.conform.log_lines import HEADER, MIB, line, lines, problem, raw, survey
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.order import uses
-from holdfast.check.log_lines import Gaps
-from holdfast.check.log_scope import MOST, LogScope
-from holdfast.check.log_walk import LogWalk
+from holdfast.check.conform.judge.order import uses
+from holdfast.check.conform.walks.log_lines import Gaps
+from holdfast.check.conform.walks.log_scope import MOST, LogScope
+from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.cli.walk_log import share
 from holdfast.ir.errors import UsageError
 from tests.conform.walked_logs import Line, judged, system

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from holdfast.check.conform.events import Json
-from holdfast.check.conform.machine import Machine
-from holdfast.check.conform.names import Names
+from holdfast.check.conform.judge.machine import Machine
+from holdfast.check.conform.logs.events import Json
+from holdfast.check.conform.logs.names import Names
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model

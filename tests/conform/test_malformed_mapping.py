@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.log import Log
-from holdfast.check.conform.mapping_file import mapping_of, read_mapping
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.mappings.mapping_file import mapping_of, read_mapping
 from holdfast.ir.errors import UsageError
 from tests.conform.foreign_log import AT, line
 from tests.conform.malformed_mappings import ACK, MALFORMED, SOURCE
@@ -95,7 +95,7 @@ def test_a_line_that_does_not_fit_the_mapping_is_an_error(rows: Callable[..., st
         "m.yaml",
     )
     path = rows(line() | more)
-    with Log([path], mapping) as log, pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as caught, Log([path], mapping) as log:
         log.survey(lambda event: None)
     said = str(caught.value)
     assert said.startswith(f"{path}:1: ")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.events import UNKNOWN, Event
-from holdfast.check.conform.log import Log
-from holdfast.check.conform.mapping import KAFKA_DUMP, NDJSON, Mapping
-from holdfast.check.conform.mapping_file import mapping_of, read_mapping
-from holdfast.check.conform.own_format import Header
-from holdfast.check.conform.yaml_nodes import root
+from holdfast.check.conform.logs.events import UNKNOWN, Event
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.logs.own_format import Header
+from holdfast.check.conform.mappings.mapping import KAFKA_DUMP, NDJSON, Mapping
+from holdfast.check.conform.mappings.mapping_file import mapping_of, read_mapping
+from holdfast.check.conform.mappings.yaml_nodes import root
 from holdfast.ir.errors import Place, UsageError
 from tests.conform.foreign_log import AT, SKETCH, line
 from tests.conform.malformed_mappings import ACK, SOURCE
@@ -284,7 +284,7 @@ def test_mappings_that_only_look_wrong_are_read(tmp_path: Path, text: str) -> No
 def test_a_log_of_the_own_format_needs_no_yaml() -> None:
     """Reading a log does not import the library of the extra ``impl``; neither does a mapping that is there already."""
     code = (
-        "import sys; import holdfast.check.conform.log, holdfast.check.conform.mapping; "
+        "import sys; import holdfast.check.conform.logs.log, holdfast.check.conform.mappings.mapping; "
         "sys.exit('yaml' in sys.modules or 'msgspec' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

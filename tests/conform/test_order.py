@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.order import Uses, uses
-from holdfast.check.conform.window import FullError, Windows
+from holdfast.check.conform.judge.order import Uses, uses
+from holdfast.check.conform.judge.window import FullError, Windows
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model

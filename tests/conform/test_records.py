@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.dump_record import Batch, Record
-from holdfast.check.conform.mapping_event import cells_of
-from holdfast.check.conform.mapping_file import mapping_of, read_mapping
-from holdfast.check.conform.mapping_names import check_names
-from holdfast.check.conform.records import Divider, MisfitError
+from holdfast.check.conform.dumps.dump_record import Batch, Record
+from holdfast.check.conform.mappings.mapping_event import cells_of
+from holdfast.check.conform.mappings.mapping_file import mapping_of, read_mapping
+from holdfast.check.conform.mappings.mapping_names import check_names
+from holdfast.check.conform.mappings.records import Divider, MisfitError
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.projection import project
+from holdfast.check.conform.judge.projection import project
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform import branch, orders, world
+from holdfast.check.conform.judge import branch, orders, world
 from holdfast.ir.errors import UsageError
 from tests.conform.walked_logs import Line, judged, lines
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from holdfast.check.conform.window import FullError, Windows
+from holdfast.check.conform.judge.window import FullError, Windows
 from holdfast.ir.compile import compile_model
 from holdfast.ir.system import Scope
 from holdfast.lower.layout import Layout

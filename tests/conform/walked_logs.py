@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge import Judgement, Options, judge
-from holdfast.check.conform.log import Log
-from holdfast.check.log_walk import LogWalk
+from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System

@@ -5,7 +5,7 @@ implementation nothing but itself, so that the models can judge it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,11 @@ EXTENDED = {
     "models.cancellation": "models.reassignment",
 }
 """The models that extend another one: there is no other way in which a model knows of a model."""
+
+LAYERS = {
+    "holdfast.check.conform": ["logs", "dumps", "mappings", "judge", "answer", "walks"],
+}
+"""The folders of a package, lowest first: each imports those before it alone. No folder imports a module above them."""
 
 SINGLE = {
     "boto3": "one module",
@@ -109,6 +114,35 @@ def faults(module: str, source: str) -> list[str]:
 def test_imports_point_down(path: Path) -> None:
     """A module imports only what lies below it."""
     assert faults(module_name(path), path.read_text()) == []
+
+
+def upward(package: str, layers: Sequence[str], sources: Mapping[str, str]) -> list[str]:
+    """What the folders of a package import that does not lie below them."""
+    found = []
+    for module, source in sources.items():
+        layer = module.removeprefix(f"{package}.").partition(".")[0]
+        if within(module, [package]) and layer in layers:
+            below = [f"{package}.{name}" for name in layers[: layers.index(layer) + 1]]
+            found += [
+                f"{module}:{line} imports {name}"
+                for line, name in imports(source)
+                if within(name, [package]) and not within(name, below)
+            ]
+    return found
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_folders_import_downwards(package: str) -> None:
+    """A folder imports only the folders before it in the list, and every folder is in the list."""
+    folders = {path.name for path in (ROOT / package.replace(".", "/")).iterdir() if (path / "__init__.py").exists()}
+    assert folders == set(LAYERS[package])
+    assert upward(package, LAYERS[package], {module_name(path): path.read_text() for path in SOURCES}) == []
+
+
+def test_an_upward_import_between_folders_is_seen() -> None:
+    """The test itself finds one, and one of a module above the folders."""
+    sources = {"p.low.a": "import p.high.b\nimport p.low.c\nimport p.top\n", "p.high.b": "import p.low.a\n"}
+    assert upward("p", ["low", "high"], sources) == ["p.low.a:1 imports p.high.b", "p.low.a:3 imports p.top"]
 
 
 @pytest.mark.parametrize("library", SINGLE)

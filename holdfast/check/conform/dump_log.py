@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from holdfast.check.conform.damage import damaged, nearest
-from holdfast.check.conform.dump import FORMAT, read_dump
-from holdfast.check.conform.dump_reader import DumpReader
-from holdfast.check.conform.dump_record import END_OFFSETS, Batch, Record, end_offsets
-from holdfast.check.conform.events import Event
-from holdfast.check.conform.ground import Unjudged
-from holdfast.check.conform.judge import Judgement
-from holdfast.check.conform.log import Log
-from holdfast.check.conform.mapping import Mapping
-from holdfast.check.conform.mapping_event import Kind, cells_of
-from holdfast.check.conform.records import Divider, Fields, MisfitError
+from holdfast.check.conform.dumps.dump import FORMAT, read_dump
+from holdfast.check.conform.dumps.dump_reader import DumpReader
+from holdfast.check.conform.dumps.dump_record import END_OFFSETS, Batch, Record, end_offsets
+from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.judge import Judgement
+from holdfast.check.conform.logs.damage import damaged, nearest
+from holdfast.check.conform.logs.events import Event
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.mappings.mapping import Mapping
+from holdfast.check.conform.mappings.mapping_event import Kind, cells_of
+from holdfast.check.conform.mappings.records import Divider, Fields, MisfitError
 from holdfast.ir.errors import Place, UsageError
 
 SOURCE = "controller"

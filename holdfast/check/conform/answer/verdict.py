@@ -1,0 +1,272 @@
+"""The verdict about a log: as text, as JSON, and as the record that reports are written from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from holdfast.check.conform.answer.candidates import Candidate, candidates
+from holdfast.check.conform.answer.nearby import nearby
+from holdfast.check.conform.judge.facts import Facts
+from holdfast.check.conform.judge.judge import Judgement, Kind
+from holdfast.check.record import Case, Record, Status, changes_of
+from holdfast.ir.errors import Place
+from holdfast.ir.system import System
+
+CONFORMS, IMPOSSIBLE, UNKNOWN = 0, 12, 20
+"""Exit codes."""
+
+CODES = {"conforms": CONFORMS, "impossible": IMPOSSIBLE, "unknown": UNKNOWN}
+
+COME_ALONG = Path(__file__).parents[3]
+"""The folder of the models that come along."""
+
+SHOWN = 8
+"""How many candidates are shown."""
+
+
+@attrs.frozen
+class Verdict:
+    """What is said about a log.
+
+    ``candidates``: for an impossible log, what speaks against its first wrong event; ``also`` has the first reason
+    against each event that could come next instead, and ``nearby`` steps that would be possible there.
+    """
+
+    system: System
+    judgement: Judgement
+    candidates: tuple[Candidate, ...]
+    also: tuple[tuple[Facts, Candidate | None], ...] = ()
+    nearby: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return CODES[self.judgement.kind]
+
+    @property
+    def at(self) -> Place:
+        """Where the log stops being a run, or else the model."""
+        facts = self.judgement.facts
+        return facts.event.at if facts is not None else self.system.init.at
+
+
+def verdict_of(system: System, judgement: Judgement, run: tuple[str, ...] = ()) -> Verdict:
+    """The verdict for what the judge found."""
+    facts, world = judgement.facts, judgement.world
+    if facts is None or world is None:
+        return Verdict(system, judgement, (), run=run)
+    also = tuple((each, next(iter(candidates(world, each)), None)) for each in judgement.also)
+    return Verdict(system, judgement, tuple(candidates(world, facts)), also, nearby(world, facts), run)
+
+
+def headline(verdict: Verdict) -> str:
+    """The answer in one sentence."""
+    judgement, name = verdict.judgement, verdict.system.name
+    if judgement.kind == "conforms":
+        return f"conforms: {name} allows all {judgement.judged:,} events"
+    if judgement.kind == "unknown":
+        return f"unknown after {judgement.judged:,} of {judgement.events:,} events: {judgement.reason}"
+    if judgement.facts is None:
+        return f"impossible: {judgement.reason}"
+    return f"impossible: {name} does not allow {_place(judgement.facts)}, {call(judgement.facts)}"
+
+
+def call(facts: Facts) -> str:
+    """An event as one writes a call."""
+    args = ", ".join(f"{name}={_json(value)}" for name, value in facts.event.args.items())
+    span = f" [{facts.event.span[0]}, {facts.event.span[1]})" if facts.event.span is not None else ""
+    outcome = f" → {facts.event.outcome}" if facts.event.outcome is not None else ""
+    return f"{facts.event.action}({args}){span}{outcome}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def render(verdict: Verdict) -> str:
+    """The verdict as text."""
+    lines = [headline(verdict), ""]
+    if verdict.judgement.kind == "impossible":
+        lines += [*_diagnosis(verdict), ""]
+    lines += [*verdict.run, ""] if verdict.run else []
+    lines += [f"{name + ':':<24}{text}" for name, text in scope_of(verdict).items()]
+    return "\n".join(lines)
+
+
+def _diagnosis(verdict: Verdict) -> Iterator[str]:
+    """Why an event is impossible."""
+    if verdict.judgement.facts is not None:
+        yield "No state of the model allows the event:"
+    for each in verdict.candidates[:SHOWN]:
+        place = f" ({_in_model(each.at)})" if each.at is not None else ""
+        yield f"  - {each.text}{place}"
+        yield f"    {each.blame}"
+    if len(verdict.candidates) > SHOWN:
+        yield f"  and {len(verdict.candidates) - SHOWN} more reasons; --json lists all"
+    if verdict.also:
+        yield "The next events of other sources are impossible there, too:"
+        for facts, candidate in verdict.also:
+            yield f"  {_place(facts)}  {call(facts)}{'' if candidate is None else f': {candidate.text}'}"
+    if verdict.nearby:
+        yield "The log may lack a line, or name the wrong action, since the model allows:"
+        yield from (f"  - {text}" for text in verdict.nearby)
+    if verdict.judgement.last:
+        yield "The last events that the model allows:"
+        yield from (f"  {_place(facts)}  {call(facts)}" for facts in verdict.judgement.last)
+
+
+def _in_model(at: Place) -> str:
+    """A place in a model: from the folder of the user, or from the one of the models that come along."""
+    file = Path(at.file)
+    for root in (Path.cwd(), COME_ALONG):
+        if file.is_relative_to(root):
+            return f"{file.relative_to(root).as_posix()}:{at.line}"
+    return f"{at.file}:{at.line}"
+
+
+def _place(facts: Facts) -> str:
+    """The line of an event, and its offset in a metadata log."""
+    event = facts.event
+    offset = f" (offset {event.offset})" if event.offset is not None else ""
+    return f"{event.at.file}:{event.at.line}{offset}"
+
+
+def scope_of(verdict: Verdict) -> dict[str, str]:
+    """What was judged and what was not, as a table."""
+    judgement = verdict.judgement
+    tally, system = judgement.tally, verdict.system
+    never = [action.name for action in system.actions if not judgement.seen[action.name]]
+    rules = [rule.label for rule in system.rules]
+    silent = [label for label in rules if label not in tally.decisive]
+    projection = judgement.ground.projection if judgement.ground is not None else None
+    found = {
+        "events": f"{judgement.judged:,} of {judgement.events:,} judged",
+        "worlds": _worlds(judgement),
+        "elements": _elements(judgement),
+        "actions": ", ".join(f"{name} {count:,}" for name, count in sorted(judgement.seen.items())) or "none",
+        "actions never seen": ", ".join(never) or "none",
+        "rules decisive": f"{len(rules) - len(silent)} of {len(rules)}",
+        "rules never decisive": ", ".join(silent) or "none",
+        "widest window": ", ".join(f"{nat} {width}" for nat, width in tally.widest.items()) or "none",
+        "most states at once": f"{tally.peak:,}",
+    }
+    if judgement.apart:
+        choices = ", ".join(judgement.apart)
+        found["chosen by each world"] = f"{choices}: weaker than one run of all streams; --run looks for that run"
+    if projection is not None and projection.weak:
+        weak = (f"{action}: {', '.join(labels)}" for action, labels in projection.weak.items())
+        found["judged per stream only"] = "; ".join(weak)
+    if judgement.together is not None:
+        found["all streams together"] = f"because {judgement.together}"
+    if tally.unjudged:
+        found["refusals not judged"] = ", ".join(f"{name} {count:,}" for name, count in tally.unjudged.items())
+    if tally.hidden:
+        found["hidden steps before"] = ", ".join(f"{name} {count:,}" for name, count in tally.hidden.items())
+    for number, text in enumerate(judgement.notes, start=1):
+        found[f"note {number}"] = text
+    return found
+
+
+def _worlds(judgement: Judgement) -> str:
+    """How many parts were judged, each with its streams."""
+    if not judgement.streams or judgement.ground is None or judgement.ground.projection is None:
+        return "1, all streams together" if judgement.streams > 1 else "1"
+    sort, slots = judgement.ground.sort, len(judgement.ground.layout.elements[str(judgement.ground.sort)])
+    counted = f"{judgement.worlds:,}, with {slots} {sort} each; the log names {judgement.streams:,}"
+    if judgement.kind != "conforms" and judgement.finished is not None:
+        return f"{counted}; {judgement.finished:,} judged to the end, the events above are those of the next one"
+    return counted
+
+
+def _elements(judgement: Judgement) -> str:
+    if judgement.ground is None:
+        return "not counted"
+    elements = judgement.ground.names.elements
+    counts = ", ".join(f"{sort} {len(names):,}" for sort, names in elements.items()) or "none"
+    return f"{counts}; the model has no others"
+
+
+def _line_to_json(facts: Facts) -> dict[str, Any]:
+    event = facts.event
+    return {
+        "file": event.at.file,
+        "line": event.at.line,
+        "source": event.source,
+        "seq": event.number,
+        "offset": event.offset,
+        "event": call(facts),
+    }
+
+
+def to_json(verdict: Verdict) -> dict[str, Any]:
+    """The verdict as JSON values."""
+    judgement = verdict.judgement
+    return {
+        "verdict": judgement.kind,
+        "exit_code": verdict.exit_code,
+        "model": verdict.system.name,
+        "variants": list(verdict.system.chosen),
+        "message": headline(verdict),
+        "reason": judgement.reason,
+        "line": None if judgement.facts is None else _line_to_json(judgement.facts),
+        "candidates": [
+            {"text": each.text, "wrong": each.blame, "states": each.states,
+             "at": _in_model(each.at) if each.at else None}
+            for each in verdict.candidates
+        ],
+        "also": [
+            {"file": facts.event.at.file, "line": facts.event.at.line, "event": call(facts),
+             "text": None if candidate is None else candidate.text}
+            for facts, candidate in verdict.also
+        ],
+        "nearby": list(verdict.nearby),
+        "last": [{"file": facts.event.at.file, "line": facts.event.at.line, "event": call(facts)}
+                 for facts in judgement.last],
+        "events": judgement.events,
+        "judged": judgement.judged,
+        "worlds": judgement.worlds,
+        "streams": judgement.streams,
+        "actions": dict(sorted(judgement.seen.items())),
+        "never_seen": [action.name for action in verdict.system.actions if not judgement.seen[action.name]],
+        "decisive": sorted(judgement.tally.decisive),
+        "never_decisive": [r.label for r in verdict.system.rules if r.label not in judgement.tally.decisive],
+        "hidden": dict(judgement.tally.hidden),
+        "not_judged": dict(judgement.tally.unjudged),
+        "together": judgement.together,
+        "apart": list(judgement.apart),
+        "notes": list(judgement.notes),
+        "widest": judgement.tally.widest,
+        "peak": judgement.tally.peak,
+        "run": list(verdict.run),
+    }  # fmt: skip
+
+
+def record_of(verdict: Verdict) -> Record:
+    """The record for reports: one case, the log."""
+    statuses: dict[Kind, Status] = {"conforms": "passed", "impossible": "failed", "unknown": "unanswered"}
+    case = Case(
+        name="conforms",
+        kind="log",
+        sentence=f"The log is one of a run of {verdict.system.name}.",
+        at=verdict.at,
+        status=statuses[verdict.judgement.kind],
+        message=headline(verdict),
+        text=render(verdict),
+    )
+    figures = (("events", str(verdict.judgement.events)), ("judged", str(verdict.judgement.judged)))
+    return Record(
+        engine="conform",
+        model=verdict.system.name,
+        scope="",
+        changes=changes_of(verdict.system.chosen, verdict.system.removed),
+        verdict=verdict.judgement.kind,
+        exit_code=verdict.exit_code,
+        cases=(case,),
+        figures=figures,
+    )

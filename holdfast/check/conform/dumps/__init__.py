@@ -1,0 +1,1 @@
+"""How a dump of a metadata log is read."""

@@ -1,0 +1,149 @@
+"""What an event says in the terms of the model: an action, its arguments, its outcome, cells before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import attrs
+
+from holdfast.check.conform.logs.damage import damaged, nearest
+from holdfast.check.conform.logs.events import STATE, UNKNOWN, Event, Json
+from holdfast.check.conform.logs.names import Code, Names, Number
+from holdfast.ir.errors import Place
+from holdfast.ir.system import Action, System, Var
+from holdfast.ir.types import Plain, SortType
+
+
+@attrs.define
+class Told:
+    """The value of one cell, as an event tells it. ``keys`` are the values of its keys."""
+
+    var: Var
+    keys: tuple[Code, ...]
+    value: Code
+    streams: tuple[int, ...] = ()
+    """The elements of the projected sort among the keys."""
+
+
+@attrs.define
+class Facts:
+    """An event in the terms of the model. ``args``: None stands for an argument that is not known."""
+
+    event: Event
+    action: Action
+    args: tuple[Code, ...]
+    pre: list[Told]
+    post: list[Told]
+    streams: tuple[int, ...]
+    """The known arguments of the projected sort."""
+
+
+class Reader:
+    """Reads events. ``projected`` is the sort of which a world has one element; None if a world has all elements."""
+
+    def __init__(self, system: System, names: Names, projected: str | None) -> None:
+        self.system = system
+        self.names = names
+        self.actions = {action.name: action for action in system.actions}
+        self.actions[STATE] = attrs.evolve(system.init, name=STATE, params=(), body=())
+        self._params = {
+            name: [(param.name, param.type, _sort(param.type)) for param in action.params]
+            for name, action in self.actions.items()
+        }
+        self.variables = {var.name: var for var in system.variables if not var.ghost}
+        self.errors = frozenset(rule.error for rule in system.rules if rule.error is not None)
+        self.project(projected)
+
+    def project(self, sort: str | None) -> None:
+        """From now on a world has one element of this sort, or all if it is None."""
+        self.projected = sort
+        self._streams = {
+            name: [place for place, kind in enumerate(var.keys) if sort is not None and _sort(kind) == sort]
+            for name, var in self.variables.items()
+        }
+        """Which keys of each variable are of the projected sort."""
+
+    def facts(self, event: Event) -> Facts:
+        """What the event says; raises UsageError where it names something that the model does not have."""
+        at = event.at
+        action = self.actions.get(event.action)
+        if action is None:
+            damaged(at, f"{self.system.name} has no action {event.action}", nearest(event.action, self.actions))
+        if event.outcome is not None and event.outcome not in self.errors and event.outcome != UNKNOWN:
+            damaged(at, f"{self.system.name} answers no error {event.outcome}", nearest(event.outcome, self.errors))
+        args: list[Code] = []
+        streams: list[int] = []
+        given, left = event.args, len(event.args)
+        for name, kind, sort in self._params[event.action]:
+            if name not in given:
+                args.append(None)
+                continue
+            left -= 1
+            value = self.names.value(kind, given[name], at, name)
+            args.append(value)
+            if sort is not None and sort == self.projected and isinstance(value, int):
+                streams.append(value)
+        if left:
+            known = [param.name for param in action.params]
+            extra = next(name for name in event.args if name not in known)
+            damaged(at, f"{event.action} has no parameter {extra}", nearest(extra, known))
+        pre = self._cells(event.pre, at) if event.pre else []
+        post = self._cells(event.post, at) if event.post else []
+        if event.action == STATE:
+            streams = list(dict.fromkeys(stream for told in post for stream in told.streams))
+        return Facts(event, action, tuple(args), pre, post, tuple(streams))
+
+    def _cells(self, cells: Mapping[str, Json], at: Place) -> list[Told]:
+        found: list[Told] = []
+        for name, value in cells.items():
+            var = self.variables.get(name)
+            if var is None:
+                damaged(at, f"{self.system.name} has no field {name}", nearest(name, self.variables))
+            self._add(found, var, (), value, at)
+        return found
+
+    def _add(self, found: list[Told], var: Var, keys: tuple[Code, ...], value: Json, at: Place) -> None:
+        """Add the cells of a field with these first keys."""
+        if len(keys) == len(var.keys):
+            code = self.names.value(var.value, value, at, var.name)
+            streams = tuple([key for place in self._streams[var.name] if isinstance(key := keys[place], int)])
+            found.append(Told(var, keys, code, streams))
+            return
+        if not isinstance(value, dict):
+            kinds = ", ".join(map(str, var.keys))
+            damaged(at, f"{var.name} has a value in place of the keys ({kinds})", "nest objects by the field's keys")
+        kind = var.keys[len(keys)]
+        for text, inner in value.items():
+            self._add(found, var, (*keys, self.names.key(kind, text, at, var.name)), inner, at)
+
+
+def _sort(kind: Plain) -> str | None:
+    return kind.name if isinstance(kind, SortType) else None
+
+
+def numbers(facts: Facts) -> Iterator[tuple[str, Number]]:
+    """All numbers of Nats that an event mentions besides its span, each with the name of the place."""
+    for param, arg in zip(facts.action.params, facts.args, strict=True):
+        if isinstance(arg, tuple):
+            yield param.name, arg
+    for told in (*facts.pre, *facts.post):
+        for value in (*told.keys, told.value):
+            if isinstance(value, tuple):
+                yield told.var.name, value
+
+
+def numbers_of(
+    facts: Facts, action: Action | None, cells: Iterable[Told], span: tuple[Number, Number] | None
+) -> list[Number]:
+    """The numbers that matter to a step of the action, and to the cells."""
+    if action is facts.action:
+        wanted = [arg for arg in facts.args if type(arg) is tuple]
+    else:
+        params = () if action is None else action.params
+        pairs = zip(facts.action.params, facts.args, strict=True)
+        wanted = [arg for param, arg in pairs if type(arg) is tuple and param in params]
+    for told in cells:
+        wanted += [key for key in told.keys if type(key) is tuple]
+        if type(told.value) is tuple:
+            wanted.append(told.value)
+    return [*wanted, *(span or ())]

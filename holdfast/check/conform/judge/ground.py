@@ -1,0 +1,263 @@
+"""A model made ready for one log: its sizes, its constants as cells, its literals, and how it divides into worlds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
+
+import attrs
+
+from holdfast.check.conform.judge.counting import Counting
+from holdfast.check.conform.judge.hidden import HiddenActions
+from holdfast.check.conform.judge.machine import Machine
+from holdfast.check.conform.judge.order import Uses, nat_of, uses
+from holdfast.check.conform.judge.projection import Projection
+from holdfast.check.conform.judge.window import Windows
+from holdfast.check.conform.logs.names import Names
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import Property, Scope, System
+from holdfast.ir.types import NatType, OptionalType, SortType, Type
+from holdfast.lower.layout import Field, Layout
+from holdfast.lower.outcome import Taken
+from holdfast.lower.prune import prune
+from holdfast.lower.reads import ask
+
+NARROW, WIDE = 12, 48
+"""The least and the most values that a window has room for, where nobody says and no constant needs more."""
+
+SPARE = 4
+"""How many values a window has room for, besides the constants and one value for each cell."""
+
+SLOTS = 64
+"""The most elements of a sort that a log may name, and the most numbers of a plain Nat, where nobody wants more."""
+
+CODES = 254
+"""The most values of a Nat that a cell can tell apart, beside None."""
+
+STREAM = "Stream"
+"""The sort that is projected, where nobody names one."""
+
+
+class Unjudged(Exception):
+    """The log cannot be judged: the answer is ``unknown``, for this reason."""
+
+
+@attrs.frozen
+class Frame:
+    """A model before the log is known: ghosts dropped, its uses of Nats checked.
+
+    ``literals``: the numbers of the log that stand for 1, 2, … of the model, by Nat.
+    """
+
+    system: System
+    dropped: frozenset[str]
+    uses: Uses
+    literals: Mapping[str, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, system: System, literals: Mapping[str, Mapping[int, int]]) -> Frame:
+        """Raises UsageError for a model that computes with a Nat, and for literals."""
+        dropped = frozenset(var.name for var in system.variables if var.ghost)
+        used = uses(system, dropped)
+        found = {nat.name: _literals(system, nat.name, used, literals.get(nat.name, {})) for nat in system.nats}
+        for nat, reason in used.plain.items():
+            if any(number != value for number, value in literals.get(nat, {}).items()):
+                raise UsageError(
+                    f"the literals rename numbers of {nat}, and {system.name} takes them as they are, since {reason}; "
+                    "leave them out, and let the log write the model's own numbers"
+                )
+        for nat in literals:
+            if nat not in found:
+                raise UsageError(
+                    f"the literals name {nat}, and {system.name} has the Nats {', '.join(found) or 'none'}"
+                )
+        return cls(system, dropped, used, found)
+
+    def sort(self, wanted: str | None) -> str | None:
+        """The sort to project: the one that is named, or else Stream. Raises UsageError for a name that is none."""
+        known = [sort.name for sort in self.system.sorts]
+        if wanted is not None and wanted not in known:
+            raise UsageError(f"{self.system.name} has no sort {wanted}; it has {', '.join(known) or 'none'}")
+        return wanted or (STREAM if STREAM in known else None)
+
+
+def _literals(system: System, nat: str, used: Uses, said: Mapping[int, int]) -> tuple[int, ...]:
+    if nat in used.plain:
+        return ()
+    most = max((*used.literals.get(nat, ()), *said), default=0)
+    for number in range(1, most + 1):
+        if number not in said:
+            raise UsageError(
+                f"{system.name} names {number} of {nat}, and the log does not say which number that is; write "
+                f'"literals": {{"{nat}": {{"{number}": …}}}} into the header of the log or into the mapping'
+            )
+    values = tuple(said[number] for number in range(1, most + 1))
+    if said.get(0, 0) != 0 or any(one >= two for one, two in itertools.pairwise((0, *values))):
+        raise UsageError(f"the literals of {nat} are {', '.join(map(str, values))}; they ascend from 0, which is 0")
+    return values
+
+
+class Ground:
+    """A frame for the elements that a log names. ``windows``: how many values each window has room for.
+
+    ``projection`` is None where each world has all elements. ``slots``: how many elements of the projected sort a
+    world has. Raises Unjudged for too many elements or too great a number of a plain Nat, and UsageError if an
+    assumption is false.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        names: Names,
+        projection: Projection | None,
+        slots: int,
+        windows: Mapping[str, int],
+        hidden: tuple[str, ...] = (),
+    ) -> None:
+        self.frame = frame
+        self.names = names
+        self.projection = projection
+        self.sort = projection.sort if projection is not None else None
+        self.system = attrs.evolve(
+            frame.system, variables=tuple(attrs.evolve(var, given=False) for var in frame.system.variables)
+        )
+        self.actions = {action.name: action for action in frame.system.actions}
+        self.hidden = HiddenActions(frame.system, hidden, frame.dropped, frame.uses.counted)
+        sizes = self._sizes(slots)
+        sizes |= {nat.name: self._window(nat.name, windows, sizes) - 1 for nat in self.system.nats}
+        scope = Scope("log", sizes, {}, {}, self.system.init.at)
+        kept = frozenset(var.name for var in self.system.variables if var.ghost) - frame.dropped
+        self.layout = Layout(self.system, scope, kept)
+        self.machine = Machine(self.layout)
+        self.counting = {
+            name: Counting.of(prune(action.body, frame.dropped), self.counted(name))
+            for name, action in self.actions.items()
+        }
+        self._check_size()
+
+    def _sizes(self, slots: int) -> dict[str, int]:
+        sizes: dict[str, int] = {}
+        for sort in (each.name for each in self.system.sorts):
+            count = slots if sort == self.sort else len(self.names.elements[sort])
+            if count > SLOTS:
+                raise Unjudged(f"the log names {count} elements of {sort}, and there is room for {SLOTS}")
+            if not count and sort in self.names.processes:
+                raise UsageError(f"the log names no {sort}, so it shows nothing of what processes do")
+            sizes[sort] = max(count, 1)
+        return sizes
+
+    def _window(self, nat: str, windows: Mapping[str, int], sizes: Mapping[str, int]) -> int:
+        """The room of a window: as wanted, and at least for what never leaves."""
+        if nat in self.frame.uses.plain:
+            return self._all_numbers(nat, windows.get(nat))
+        own = {
+            value[1]
+            for constants in self.names.constants.values()
+            for process in constants
+            for value in process
+            if isinstance(value, tuple) and value[0] == nat
+        }
+        pinned = len({0, *self.frame.literals[nat], *own})
+        if nat in windows:
+            return max(windows[nat], pinned)
+        cells = sum(self._holding(nat, sizes))
+        return max(min(max(NARROW, pinned + cells + SPARE), WIDE), pinned + SPARE)
+
+    def _all_numbers(self, nat: str, wanted: int | None) -> int:
+        """How many numbers a plain Nat has: up to the greatest of the log and of the model, and the one after it."""
+        uses = self.frame.uses
+        greatest: int = max((self.names.greatest.get(nat, 0), *uses.literals.get(nat, ())))
+        room = max(greatest + 1 + (nat in uses.rising), wanted or 0)
+        most = CODES if wanted is not None else SLOTS
+        if room > most:
+            more = f"try --window {nat}={room}" if room <= CODES else "number them from 0 in the log or its mapping"
+            raise Unjudged(
+                f"the log has the number {greatest} of {nat}, whose numbers are taken as they are, and there is room "
+                f"for 0 to {most - 1 - (nat in uses.rising)} ({uses.plain[nat]}); {more}"
+            )
+        return room
+
+    def _check_size(self) -> None:
+        """Loops over many numbers of a plain Nat make a step too large, which is said before the first event."""
+        for action in self.system.actions if self.frame.uses.plain else ():
+            try:
+                self.machine.step(action)
+            except UsageError as error:
+                greatest = ", ".join(f"{nat} 0 to {self.layout.scope.sizes[nat]}" for nat in self.frame.uses.plain)
+                raise Unjudged(
+                    f"there are too many numbers ({greatest}), which are taken as they are: {error}"
+                ) from None
+
+    def is_open(self, kind: Type) -> bool:
+        """Whether the type has more values than a window knows."""
+        return isinstance(kind, NatType) and kind.name not in self.frame.uses.plain
+
+    def notes(self) -> list[str]:
+        """What a verdict has to say about numbers that were taken as they are."""
+        sizes = self.layout.scope.sizes
+        taken = ", ".join(f"{nat} 0 to {sizes[nat]}" for nat in self.frame.uses.plain)
+        return [f"numbers taken as they are: {taken}; the model has no others"] if taken else []
+
+    def _holding(self, nat: str, sizes: Mapping[str, int]) -> Iterator[int]:
+        """The number of cells of each variable that holds the Nat. A variable keyed by a Nat counts as one cell."""
+        for var in self.system.variables:
+            if nat_of(var.value) == nat and var.name not in self.frame.dropped:
+                yield prod(
+                    sizes[key.name] if isinstance(key, SortType) else len(key.members)
+                    for key in var.keys
+                    if not isinstance(key, NatType)
+                )
+
+    def start(self) -> tuple[Windows, dict[bytes, tuple[int, ...]]]:
+        """The windows, and the states in which a world may begin, with arguments of ``@init`` that give each."""
+        windows = Windows(self.layout, self.frame.literals, self.frame.uses.plain)
+        wanted = [
+            value
+            for constants in self.names.constants.values()
+            for process in constants
+            for value in process
+            if isinstance(value, tuple)
+        ]
+        windows.refer(wanted, set())
+        blank = bytearray(self.layout.blank())
+        for sort, constants in self.names.constants.items():
+            for number, process in enumerate(constants):
+                for var, value in zip(self.names.processes[sort], process, strict=True):
+                    code = windows.code(*value) if isinstance(value, tuple) else value
+                    cell = self.layout.field(var.name).offset + number
+                    optional = isinstance(var.value, OptionalType)
+                    blank[cell] = 0 if code is None else code + optional
+        start = bytes(blank)
+        init = self.system.init
+        kinds = [param.type for param in init.params]
+        choices = [
+            range(len(windows.values[kind.name]) if isinstance(kind, NatType) else self.layout.codes(kind))
+            for kind in kinds
+        ]
+        step = self.machine.step(init)
+        states: dict[bytes, tuple[int, ...]] = {}
+        for args in itertools.product(*choices):
+            outcome = step(start, args)
+            if isinstance(outcome, Taken):
+                states.setdefault(outcome.state, args)
+        self._check_assumptions(states)
+        if not states:
+            raise UsageError(f"{init.at}: no choice of its parameters gives an initial state for the log's processes")
+        return windows, states
+
+    def _check_assumptions(self, states: Iterable[bytes]) -> None:
+        for prop in self.system.of_kind("assume"):
+            for state in states:
+                if not all(ask(self.layout, prop, state, state, args).holds for args in self._instances(prop)):
+                    raise UsageError(
+                        f"{prop.at}: the constants that the log gives contradict the assumption {prop.title}; "
+                        "check how the log names its processes"
+                    )
+
+    def _instances(self, prop: Property) -> Sequence[tuple[int, ...]]:
+        return list(itertools.product(*(range(self.layout.codes(param.type)) for param in prop.params)))
+
+    def counted(self, action: str) -> tuple[Field, ...]:
+        """The fields that an action counts on."""
+        return tuple(self.layout.field(name) for name in self.frame.uses.counted.get(action, ()))

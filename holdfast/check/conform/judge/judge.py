@@ -1,0 +1,281 @@
+"""Judges a log: are its events a run of the model?"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Literal
+
+import attrs
+
+from holdfast.check.budget import Meter
+from holdfast.check.conform.judge.branch import MOST_STARTS, Branch
+from holdfast.check.conform.judge.facts import Facts, Reader
+from holdfast.check.conform.judge.ground import Frame, Ground, Unjudged
+from holdfast.check.conform.judge.orders import LAST, Orders
+from holdfast.check.conform.judge.projection import Projection, project
+from holdfast.check.conform.judge.survey import Survey
+from holdfast.check.conform.judge.trial import Tally
+from holdfast.check.conform.judge.world import World
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.logs.names import Names
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+
+Kind = Literal["conforms", "impossible", "unknown"]
+
+SMALL = 8
+"""Up to how many streams are judged together where a model cannot be judged one stream at a time."""
+
+MERGED_EVERY = 64
+"""After how many events the judge looks for branches that agree."""
+
+
+@attrs.frozen
+class Options:
+    """What the command line asks. ``joint``: streams a world, 0 for all, None to decide by the model."""
+
+    joint: int | None = None
+    project: str | None = None
+    windows: Mapping[str, int] = attrs.field(factory=dict)
+    streams: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+@attrs.define
+class Judgement:
+    """The answer about a log.
+
+    ``reason``: why the answer is ``unknown``. ``facts``: the first impossible event; ``also``: the next events of other
+    sources, which are impossible there, too. ``world``: the world that found it. ``start``: the initial states of the
+    worlds. ``parts``: the worlds of which a run explains the log: all of them, or the one that found it impossible.
+    ``together``: why all streams were judged together. ``chosen``: the streams that were judged, None for
+    all. ``apart``: the choices that each world made on its own, if there are several worlds. ``finished``: how many
+    worlds were judged to the end before ``judged`` events of the next one, where one is judged after the other.
+    """
+
+    kind: Kind
+    ground: Ground | None
+    tally: Tally
+    events: int = 0
+    judged: int = 0
+    worlds: int = 0
+    finished: int | None = None
+    streams: int = 0
+    seen: Counter[str] = attrs.field(factory=Counter)
+    reason: str | None = None
+    facts: Facts | None = None
+    also: tuple[Facts, ...] = ()
+    world: World | None = None
+    start: frozenset[bytes] = frozenset()
+    parts: tuple[World, ...] = ()
+    last: tuple[Facts, ...] = ()
+    together: str | None = None
+    chosen: tuple[str, ...] | None = None
+    apart: tuple[str, ...] = ()
+    notes: list[str] = attrs.field(factory=list)
+
+
+def judge(
+    system: System, log: Log, literals: Mapping[str, Mapping[int, int]], options: Options, meter: Meter
+) -> Judgement:
+    """Read a log twice and judge it. Raises UsageError where the log is damaged or does not fit the model."""
+    frame = Frame.of(system, literals)
+    sort = frame.sort(options.project)
+    names = Names(frame.system)
+    survey = Survey(names, Reader(frame.system, names, sort), frame, meter)
+    try:
+        log.survey(survey.visit)
+        names.adding = False
+        judging = _Judging(frame, survey, sort, log, options, meter)
+    except Unjudged as error:
+        return Judgement("unknown", None, Tally(), survey.count, reason=str(error), seen=survey.seen)
+    return judging.answer()
+
+
+class _Judging:
+    def __init__(
+        self, frame: Frame, survey: Survey, sort: str | None, log: Log, options: Options, meter: Meter
+    ) -> None:
+        self.log, self.options, self.meter, self.survey = log, options, meter, survey
+        self.names = survey.names
+        self.streams = list(self.names.elements[sort]) if sort is not None else []
+        self.projection, slots, together = self._divide(frame, sort)
+        if self.projection is None:
+            survey.reader.project(None)
+        self.slots = slots
+        self.reader = survey.reader
+        self.ground = Ground(frame, self.names, self.projection, slots, options.windows, options.hidden)
+        for name in options.hidden:
+            if self.projection is not None and name in self.projection.elsewhere:
+                raise UsageError(f"the hidden action {name} concerns all streams; use --joint all")
+        self.wanted = self._wanted(sort)
+        self.answered = Judgement("unknown", self.ground, Tally(), survey.seen.total(), seen=survey.seen)
+        self.answered.notes += self.ground.notes()
+        self.answered.together = together
+        self.answered.streams = len(self.streams)
+        self.answered.chosen = options.streams or None
+        self.last: deque[Facts] = deque(maxlen=LAST)
+        self.branches = self._branches()
+        self.reason: str | None = None
+        """Why a branch could not be judged to the end."""
+
+    def _divide(self, frame: Frame, sort: str | None) -> tuple[Projection | None, int, str | None]:
+        """The projection, how many streams a world has, and why all are judged together."""
+        joint, count = self.options.joint, len(self.streams)
+        if sort is None or joint == 0 or (joint is not None and joint >= count):
+            return None, 0, None
+        projection = project(frame.system, sort, frame.dropped)
+        if projection.problem is None:
+            return projection, joint or 1, None
+        if joint is None and count <= SMALL:
+            return None, 0, projection.problem
+        raise UsageError(
+            f"{projection.problem}, so {frame.system.name} cannot be judged by parts of its {count} {sort}s; "
+            "use --joint all"
+        )
+
+    def _wanted(self, sort: str | None) -> frozenset[int] | None:
+        """The streams to judge; None for all."""
+        if not self.options.streams:
+            return None
+        if self.projection is None:
+            raise UsageError("--stream chooses among worlds of one stream, and here all streams are judged together")
+        called = self.names.called(str(sort))
+        for name in self.options.streams:
+            if name not in called:
+                raise UsageError(f"the log names no {sort} {name}; it names {', '.join(called[:8])}")
+        return frozenset(called.index(name) for name in self.options.streams)
+
+    def _branches(self) -> list[Branch]:
+        starts = [{state} for state in self.ground.start()[1]]
+        if len(starts) > MOST_STARTS:
+            starts = [set().union(*starts)]
+        self.joined = len(starts) == 1 and bool(self.ground.system.init.params)
+        return [
+            Branch(self.ground, start, slots=self.slots, streams=len(self.streams), wanted=self.wanted)
+            for start in starts
+        ]
+
+    def answer(self) -> Judgement:
+        """Judge all events."""
+        self.shown = self.branches[0]
+        try:
+            if len(self.log.sources) == 1:
+                self._one_source()
+            else:
+                self._several_sources()
+        except Unjudged as error:
+            self.answered.kind, self.answered.reason = "unknown", str(error)
+        worlds, tally = self.shown.worlds, self.shown.tally
+        self.answered.tally = tally
+        self.answered.last = tuple(self.last)
+        self.answered.worlds = len(worlds)
+        self.answered.apart = self._apart(worlds)
+        self.answered.start = self.shown.start
+        refusing = self.answered.world
+        self.answered.parts = tuple(worlds) if refusing is None else (refusing,)
+        for world in (*worlds, *([self.shown.template] if self.shown.template else [])):
+            for nat, width in world.windows.widest.items():
+                tally.widest[nat] = max(tally.widest.get(nat, 0), width)
+        return self.answered
+
+    def _check_limits(self, events: int) -> None:
+        """Raise Unjudged if a limit is exceeded, with ``events`` events done."""
+        steps = sum(branch.tally.steps for branch in self.branches)
+        if self.meter.tick(events, steps, steps, self.survey.count - events):
+            raise Unjudged(f"stopped by a limit ({self.meter.spent})")
+
+    def _apart(self, worlds: list[World]) -> tuple[str, ...]:
+        """The choices that each world makes on its own."""
+        if len(worlds) < 2:
+            return ()
+        choices = {
+            "the initial state": self.joined,
+            "the order of the sources": len(self.log.sources) > 1,
+            "unknown outcomes": self.survey.unknown > 0,
+            "unknown arguments": self.survey.open > 0,
+            "hidden steps": bool(self.ground.hidden.actions),
+            "the numbers that a count goes over": bool(self.ground.frame.uses.counted),
+        }
+        return tuple(text for text, there in choices.items() if there)
+
+    def _one_source(self) -> None:
+        facts_of = self.reader.facts
+        for event in self.log.events_of(self.log.sources[0]):
+            facts = facts_of(event)
+            self.branches = [branch for branch in self.branches if self._takes(branch, facts)]
+            if not self.branches:
+                self._fail()
+                self.answered.facts, self.answered.world = facts, self.shown.refusing
+                return
+            self.shown = self.branches[0]
+            self.answered.judged += 1
+            self.last.append(facts)
+            self._check_limits(self.answered.judged)
+            if len(self.branches) > 1 and not self.answered.judged % MERGED_EVERY:
+                self._merge()
+        self.answered.kind = "conforms"
+
+    def _takes(self, branch: Branch, facts: Facts) -> bool:
+        try:
+            taken = branch.take(facts)
+        except Unjudged as error:
+            self.reason = self.reason or str(error)
+            return False
+        if not taken:
+            self.shown = branch
+        return taken
+
+    def _fail(self) -> None:
+        """No branch is left: the log is impossible, unless one was not judged to the end."""
+        if self.reason is not None:
+            raise Unjudged(self.reason)
+        self.answered.kind = "impossible"
+
+    def _merge(self) -> None:
+        """Leave out branches that agree with an earlier one from now on."""
+        kept: list[Branch] = []
+        for branch in self.branches:
+            if not any(branch.is_as(other) for other in kept):
+                kept.append(branch)
+        self.branches = kept
+
+    def _several_sources(self) -> None:
+        """Judge each world on its own, since each may order the events in its own way."""
+        furthest: Orders | None = None
+        for branch in self.branches:
+            try:
+                stuck = self._stuck(branch)
+            except Unjudged as error:
+                self.reason = self.reason or str(error)
+                continue
+            if stuck is None:
+                self.shown, self.answered.kind, self.answered.judged = branch, "conforms", self.answered.events
+                return
+            if furthest is None or stuck.consumed > furthest.consumed:
+                self.shown, furthest = branch, stuck
+        self._fail()
+        assert furthest is not None, "some branch was judged"
+        self.answered.judged, self.answered.world = furthest.consumed, furthest.world
+        self.answered.facts, self.answered.also = furthest.stuck, furthest.also
+        self.last.extend(furthest.last())
+
+    def _stuck(self, branch: Branch) -> Orders | None:
+        """The orders of the first world that does not allow the log; None if all worlds of the branch do."""
+        for number, world in enumerate(branch.complete(len(self.streams))):
+            orders = self._orders(world)
+            try:
+                allowed = orders.judge()
+            finally:
+                self.answered.judged, self.answered.finished = orders.consumed, number
+            if not allowed:
+                return orders
+        return None
+
+    def _orders(self, world: World) -> Orders:
+        sources = [
+            (source, self.log.count(source), map(self.reader.facts, self.log.events_of(source)))
+            for source in self.log.sources
+        ]
+        return Orders(world, sources, self._check_limits)

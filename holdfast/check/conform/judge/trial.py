@@ -1,0 +1,81 @@
+"""What passes between the parts of a world: an event as the world sees it, a path to a state, what is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import attrs
+
+from holdfast.check.conform.judge.facts import Facts, Told
+from holdfast.check.conform.logs.names import Number
+from holdfast.ir.system import Action
+from holdfast.lower.layout import Field
+from holdfast.lower.outcome import Outcome, Taken
+
+Expected = tuple[int, int, Told]
+"""A cell, the code that an event tells of it, and what it tells."""
+
+Args = tuple[int, ...]
+
+
+@attrs.frozen
+class Path:
+    """How a state was reached: the step into it, and the path before. ``args`` are codes, or numbers of Nats.
+
+    ``counted``: the cells that the step counted on: field, place of the cell in the field, and its new number.
+    """
+
+    action: str
+    args: tuple[int | Number, ...]
+    before: Path | None = None
+    counted: tuple[tuple[str, int, Number], ...] = ()
+
+    def steps(self) -> list[Path]:
+        """All steps, the first one first."""
+        found: list[Path] = []
+        at: Path | None = self
+        while at is not None:
+            found.append(at)
+            at = at.before
+        return found[::-1]
+
+
+@attrs.define
+class Trial:
+    """An event as one world sees it. ``wanted``: the numbers that the windows have to hold,
+    ``counted``: those of them to which it may count on.
+
+    ``action`` is None for an event of another stream that only tells something of this one.
+    """
+
+    facts: Facts
+    action: Action | None
+    own: bool
+    pre: list[Told]
+    post: list[Told]
+    span: tuple[Number, Number] | None
+    wanted: list[Number]
+    counted: list[Number]
+
+
+@attrs.define
+class Tally:
+    """What the worlds of a log did. ``hidden`` counts the events that needed hidden steps."""
+
+    decisive: set[str] = attrs.field(factory=set)
+    peak: int = 1
+    unjudged: Counter[str] = attrs.field(factory=Counter)
+    hidden: Counter[str] = attrs.field(factory=Counter)
+    widest: dict[str, int] = attrs.field(factory=dict)
+    steps: int = 0
+
+
+def counted_on(outcome: Outcome, state: bytes, field: Field, code: int) -> bytes | None:
+    """The state after a step that counts one cell of the field on from a code, and changes no other cell of it."""
+    if not isinstance(outcome, Taken):
+        return None
+    after = outcome.state
+    changed = [cell for cell in range(field.offset, field.offset + field.count) if state[cell] != after[cell]]
+    if len(changed) != 1 or state[changed[0]] != code or after[changed[0]] != code + 1:
+        return None
+    return after

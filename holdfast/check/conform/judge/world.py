@@ -1,0 +1,293 @@
+"""One world: the states in which the model may be after the events so far, seen from one stream or from all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.check.conform.judge.counting import Counting
+from holdfast.check.conform.judge.facts import Facts, Told, numbers_of
+from holdfast.check.conform.judge.frontier import Frontier
+from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.hidden import IN_A_ROW
+from holdfast.check.conform.judge.trial import Expected, Trial, counted_on
+from holdfast.check.conform.logs.events import STATE, UNKNOWN
+from holdfast.check.conform.logs.names import Number
+from holdfast.ir.system import Action
+from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
+
+MOST_STATES = 20_000
+"""The most states of a frontier."""
+
+_NO_COUNTS = Counting()
+"""What an action does to other streams counts nothing on."""
+
+
+class World(Frontier):
+    """Takes events one by one, or says what the states are after one."""
+
+    # Events -----------------------------------------------------------------------------------------------------
+
+    def take(self, facts: Facts) -> bool:
+        """Go through an event. False if no state allows it; then ``before`` has the states in which it was tried.
+
+        Raises Unjudged where the answer is ``unknown``.
+        """
+        trial = self.trial(facts)
+        if trial is None:
+            return True
+        if trial.wanted:
+            self._refer(trial)
+        self.before = self.states
+        if self.paths is not None:
+            self.next_paths = dict(self.paths)
+        found = self.after(trial, self.states)
+        if not found:
+            self.refuse_guesses(facts)
+            return False
+        if self.paths is not None:
+            self.paths = {state: self.next_paths[state] for state in found}
+        self.states = found
+        return True
+
+    def trial(self, facts: Facts) -> Trial | None:
+        """What an event means in this world; None if it concerns others alone."""
+        if None in facts.args and self.ground.sort is not None and not self._names_stream(facts):
+            at = facts.event.at
+            raise Unjudged(f"{at.file}:{at.line} leaves open which {self.ground.sort} it is about; use --joint all")
+        own = not facts.streams or all(stream in self.slots for stream in facts.streams)
+        action: Action | None = facts.action
+        if not own:
+            taken = facts.event.outcome in (None, UNKNOWN)
+            loops = self.ground.projection.elsewhere if self.ground.projection is not None else {}
+            action = loops.get(facts.action.name) if taken else None
+            if action is not None and facts.event.span is not None:
+                at = facts.event.at
+                raise Unjudged(
+                    f"{at.file}:{at.line}: a span of {facts.action.name}, each step of which changes all streams; "
+                    "use --joint all"
+                )
+        pre = [told for told in facts.pre if self._sees(told, own)] if facts.pre else []
+        post = [told for told in facts.post if self._sees(told, own)] if facts.post else []
+        if action is None and not pre and not post:
+            return None
+        span = self._span(facts) if own else None
+        wanted = numbers_of(facts, action, (*pre, *post), span)
+        return Trial(facts, action, own, pre, post, span, wanted, self._counted(facts, post) if own else [])
+
+    def _counted(self, facts: Facts, post: Sequence[Told]) -> list[Number]:
+        """The numbers to which an event may count on: those that it tells of the fields that its action counts on."""
+        fields = self.ground.frame.uses.counted.get(facts.action.name, ())
+        return [told.value for told in post if told.var.name in fields and isinstance(told.value, tuple)]
+
+    def after(self, trial: Trial, states: set[bytes]) -> set[bytes]:
+        """The states after an event whose numbers are in the windows."""
+        if self.ground.hidden.actions:
+            return self._after_hidden(trial, states)
+        return self._after_trial(trial, states)
+
+    def _after_hidden(self, trial: Trial, states: set[bytes]) -> set[bytes]:
+        """The states after an event with hidden steps before it, or none."""
+        told = frozenset(told.var.name for told in (*trial.pre, *trial.post))
+        actions = self.ground.hidden.before(trial.facts.action.name, told)
+        more = self._hidden_steps(actions, states)
+        plain = self._after_trial(trial, states)
+        others = self._after_trial(trial, more) if more else set()
+        if others and not plain:
+            self.tally.hidden[trial.facts.action.name] += 1
+        return plain | others
+
+    def _hidden_steps(self, actions: Sequence[Action], states: set[bytes]) -> set[bytes]:
+        """The states, besides these, that hidden steps lead to."""
+        known, level = set(states), states
+        for depth in range(IN_A_ROW + 1):
+            following: set[bytes] = set()
+            for action in actions:
+                choices = tuple(map(self.choices, action.params))
+                for state in self.ordered(level):
+                    steps = self.ground.machine.steps(action, choices, state)
+                    self.tally.steps += 1
+                    if steps.bound is not None:
+                        self.guess = self.guess or f"a hidden {action.name} passes the bound of {steps.bound}"
+                    for args, after in steps.after(state):
+                        if after not in known:
+                            following.add(after)
+                            if self.paths is not None and after not in self.paths:
+                                path = self.path(action, args, self.paths[state])
+                                self.paths[after] = self.next_paths[after] = path
+            if not following or depth == IN_A_ROW:
+                if following:
+                    self.guess = self.guess or f"more than {IN_A_ROW} hidden steps before one event were not tried"
+                return known - states
+            known |= following
+            level = following
+            if len(known) > MOST_STATES:
+                raise Unjudged(f"hidden steps lead to more than {MOST_STATES:,} states; log more cells in post")
+        return known - states
+
+    def _after_trial(self, trial: Trial, states: set[bytes]) -> set[bytes]:
+        """The states after an event alone."""
+        facts, action, span = trial.facts, trial.action, trial.span
+        pre = self.expected(trial.pre) if trial.pre else []
+        post = self.expected(trial.post) if trial.post else []
+        if pre:
+            states = {state for state in states if all(state[cell] == code for cell, code, _ in pre)}
+        if trial.own and self.cannot_judge(facts):
+            self.tally.unjudged[facts.action.name] += 1
+            found = {state for state in states if all(state[cell] == code for cell, code, _ in post)}
+        elif facts.action.name == STATE:
+            found = self._set(states, post)
+        elif action is None:
+            # The event changes nothing here, but it tells something.
+            found = {state for state in states if all(state[cell] == code for cell, code, _ in post)}
+        elif span is not None and facts.event.outcome == UNKNOWN:
+            raise Unjudged(f"nobody knows how many steps of the span of {facts.action.name} were taken")
+        elif span is not None and facts.event.outcome is None:
+            found = self._spanned(action, facts, states, span, post)
+        else:
+            found = self._after(action, facts, trial.own, states, post)
+        if len(found) > MOST_STATES:
+            raise Unjudged(f"more than {MOST_STATES:,} states agree with the log here; log more cells in post")
+        self.tally.peak = max(self.tally.peak, len(found))
+        return found
+
+    def _set(self, states: set[bytes], post: Sequence[Expected]) -> set[bytes]:
+        """The states with other codes in some cells: those that the log begins with."""
+        if self.paths is not None:
+            raise Unjudged("the log begins with a snapshot, and no run of the model begins there")
+        found = set()
+        for state in states:
+            changed = bytearray(state)
+            for cell, code, _ in post:
+                changed[cell] = code
+            found.add(bytes(changed))
+        return found
+
+    def refuse_guesses(self, stuck: Facts | None) -> None:
+        """Raise Unjudged if runs may be missing among those that no event ``stuck`` goes on from."""
+        if self.guess is not None:
+            where = f"no known state allows {stuck.event.at.file}:{stuck.event.at.line}, but " if stuck else ""
+            raise Unjudged(where + self.guess)
+
+    def _names_stream(self, facts: Facts) -> bool:
+        """Whether the event says of which stream it is, if its action has a stream."""
+        return all(
+            arg is not None or param.type != self.ground_sort
+            for param, arg in zip(facts.action.params, facts.args, strict=True)
+        )
+
+    def _sees(self, told: Told, own: bool) -> bool:
+        """Whether a cell is one of this world. After an event of another stream only loops over streams write."""
+        return all(stream in self.slots for stream in told.streams) and (own or bool(told.streams))
+
+    def cannot_judge(self, facts: Facts) -> bool:
+        """Whether the event is a refusal that another stream may have caused."""
+        projection = self.ground.projection
+        return (
+            facts.event.outcome not in (None, UNKNOWN)
+            and projection is not None
+            and facts.action.name in projection.weak
+        )
+
+    # Steps ------------------------------------------------------------------------------------------------------
+
+    def _after(
+        self, action: Action, facts: Facts, own: bool, states: set[bytes], post: Sequence[Expected]
+    ) -> set[bytes]:
+        """The states after an event that is one step."""
+        wanted = facts.event.outcome
+        step = self.ground.machine.step(action)
+        completions = list(self.completions(action, facts))
+        counting = self.ground.counting[facts.action.name] if own else _NO_COUNTS
+        touched, decisive = self.ground.machine.touched, self.tally.decisive
+        found: set[bytes] = set()
+        for state in self.ordered(states):
+            if wanted == UNKNOWN and all(state[cell] == code for cell, code, _ in post):
+                found.add(state)
+            for args in completions:
+                touched.clear()
+                outcome = step(state, args)
+                self.tally.steps += 1
+                after = self._agreeing(outcome, state, counting, post, facts)
+                if after is not None:
+                    if self.paths is not None and after not in found and isinstance(outcome, Taken):
+                        path = self.paths[state]
+                        self.next_paths[after] = self.path(action, args, path, counting.fields, state, after)
+                    found.add(after)
+                    decisive |= touched
+                    if isinstance(outcome, Refused):
+                        decisive.add(outcome.label)
+        return found
+
+    def _agreeing(
+        self, outcome: Outcome, state: bytes, counting: Counting, post: Sequence[Expected], facts: Facts
+    ) -> bytes | None:
+        """The state after an outcome that agrees with the log; None if it does not."""
+        wanted = facts.event.outcome
+        refused = wanted is not None and wanted != UNKNOWN
+        match outcome:
+            case Taken(after) if not refused:
+                agrees = all(after[cell] == code for cell, code, _ in post)
+                if not counting.fields or counting.told_changed(state, after, post):
+                    return after if agrees else None
+                if agrees or counting.reads_again:
+                    self.guess = self.guess or counting.unknown(facts)
+            case Taken() if counting.reads_again and wanted in counting.errors:
+                self.guess = self.guess or counting.unknown(facts)
+            case Refused(_, error) if refused and error == wanted:
+                return state if all(state[cell] == code for cell, code, _ in post) else None
+            case Refused(label) if counting.reads_again and label in counting.labels:
+                if refused or not counting.told_all(post):
+                    self.guess = self.guess or counting.unknown(facts)
+            case Cut(bound) if refused:
+                if wanted in counting.errors:
+                    self.guess = self.guess or f"{facts.action.name} passes the bound of {bound} before it may answer"
+            case Cut(bound) if not counting.has(bound):
+                raise Unjudged(f"{facts.action.name} passes the bound of {bound} here")
+            case Cut() if not counting.told_all(post):
+                # Otherwise the next value lies above all numbers of the log so far, and so above the one that is told.
+                self.guess = self.guess or counting.unknown(facts)
+        return None
+
+    # Spans ------------------------------------------------------------------------------------------------------
+
+    def _span(self, facts: Facts) -> tuple[Number, Number] | None:
+        span = facts.event.span
+        if span is None:
+            return None
+        nat = str(self.ground.counted(facts.action.name)[0].type)
+        return (nat, span[0]), (nat, span[1])
+
+    def _spanned(
+        self,
+        action: Action,
+        facts: Facts,
+        states: set[bytes],
+        span: tuple[Number, Number],
+        post: Sequence[Expected],
+    ) -> set[bytes]:
+        """The states after the steps of a span: the first counts on from its base, the last arrives at its end."""
+        base, end = self.code(span[0], False), self.code(span[1], False)
+        field = self.ground.counted(action.name)[0]
+        step = self.ground.machine.step(action)
+        found: set[bytes] = set()
+        for args in self.completions(action, facts):
+            for state in self.ordered(states):
+                now: bytes | None = state
+                path = self.paths[state] if self.paths is not None else None
+                for code in range(base, end):
+                    assert now is not None
+                    self.ground.machine.touched.clear()
+                    last, outcome = now, step(now, args)
+                    self.tally.steps += 1
+                    if isinstance(outcome, Cut):
+                        raise Unjudged(f"{action.name} passes the bound of {outcome.bound} within a span")
+                    now = counted_on(outcome, last, field, code)
+                    if now is None:
+                        break
+                    path = path and self.path(action, args, path, (field,), last, now)
+                    self.tally.decisive |= self.ground.machine.touched
+                if now is not None and all(now[cell] == code for cell, code, _ in post):
+                    if path is not None and now not in found:
+                        self.next_paths[now] = path
+                    found.add(now)
+        return found

@@ -1,0 +1,176 @@
+"""Files of one JSON object a line: each line as a dict, with its place.
+
+A line has to be strict JSON (RFC 8259). Python's reader accepts more, so these are refused here: NaN and Infinity, a
+number that is too large for a float, a key that stands twice in an object, and half of a surrogate pair.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.ir.errors import Place, UsageError
+
+LONGEST = 1 << 20
+"""Bytes of a line. A longer one is a file that is no log, or a log without line ends."""
+
+DEEPEST = 32
+"""Levels of objects and lists within a line."""
+
+STDIN = "-"
+BUFFER = 1 << 16
+BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"
+
+Raw = dict[str, Any]
+"""The object of a line."""
+
+
+class Lines:
+    """A file of JSON lines that can be read more than once. ``path``: ``-`` stands for standard input.
+
+    Standard input, and any file in which one cannot go back, is copied to a temporary file first.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = "<stdin>" if path == STDIN else path
+        self._file = _opened(path, self.name)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file."""
+        return self._file.seek(0, 2)
+
+    def __iter__(self) -> Iterator[tuple[int, Place, Raw]]:
+        """The lines that are not blank: byte offset, place and object of each. Raises UsageError for no JSON object."""
+        file, name = self._file, self.name
+        offset = number = 0
+        while True:
+            file.seek(offset)
+            data = file.readline(LONGEST + 5)
+            if not data:
+                return
+            number += 1
+            start, offset = offset, offset + len(data)
+            if number == 1 and data.startswith(BOM):
+                start, data = start + len(BOM), data[len(BOM) :]
+            if data and not (data.isspace() and len(data) <= LONGEST):
+                at = Place(name, number)
+                yield start, at, parse(data, at)
+
+    def read(self, offset: int, at: Place) -> Raw:
+        """The object of the line that begins at a byte offset."""
+        self._file.seek(offset)
+        return parse(self._file.readline(LONGEST + 5), at)
+
+
+def parse(data: bytes, at: Place) -> Raw:
+    """The object of a line; raises UsageError if the line is damaged."""
+    if len(data) > LONGEST and len(data.rstrip(b"\r\n")) > LONGEST:
+        damaged(at, "the line has more than 1 MiB", "a log has one event a line; check that the file is a log")
+    try:
+        text = data.decode()
+        raw = _DECODER.decode(text)
+    except UnicodeDecodeError as error:
+        if data.startswith(GZIP):
+            damaged(at, "the file is compressed", "unpack it (zcat FILE | holdfast conform … -)")
+        damaged(at, f"the line is not UTF-8 (byte {error.start + 1})", "write the log in UTF-8")
+    except RecursionError:
+        damaged(at, "the line is nested too deeply", f"an event has at most {DEEPEST} levels")
+    except _StrictError as error:
+        damaged(at, str(error), error.remedy)
+    except ValueError as error:
+        if not data.endswith(b"\n"):
+            damaged(at, "the line is cut off at the end of the file", "take the log again, whole, or delete the line")
+        column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "a number has too many digits"
+        damaged(at, f"the line is no JSON{column} ({reason})", "every line of a log is one JSON object")
+    if type(raw) is not dict:
+        damaged(at, f"the line is no JSON object: {shown(raw)}", "every line of a log is one JSON object")
+    if "\\u" in text:
+        _check_surrogates(raw, at)
+    if text.count("{") + text.count("[") > DEEPEST and _depth(raw) > DEEPEST:
+        damaged(at, "the line is nested too deeply", f"an event has at most {DEEPEST} levels")
+    return raw
+
+
+class _StrictError(ValueError):
+    """JSON that Python reads and the standard does not have."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Raw:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _StrictError(f"the key {shown(twice)} stands twice in one object", "write each key once")
+    return found
+
+
+def _constant(text: str) -> NoReturn:
+    raise _StrictError(f"{text} is no number of JSON", "leave the key out if its value is not known")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _StrictError(f"the number {text[:20]} is too large", "leave the key out if its value is not known")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+
+
+def _check_surrogates(raw: Raw, at: Place) -> None:
+    try:
+        json.dumps(raw, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        damaged(at, "a text holds half of a surrogate pair", "write the log in UTF-8")
+
+
+def _depth(value: Any) -> int:
+    """The levels of a value; it is parsed already, so it is not deeper than Python's stack."""
+    level, depth = [value], 0
+    while level:
+        nested = [each for each in level if isinstance(each, dict | list)]
+        level = [inner for each in nested for inner in (each.values() if isinstance(each, dict) else each)]
+        depth += bool(nested)
+    return depth
+
+
+def _opened(path: str, name: str) -> IO[bytes]:
+    if path == STDIN:
+        return _spooled(sys.stdin.buffer)
+    try:
+        file = Path(path).open("rb", BUFFER)  # noqa: SIM115 - Lines.close
+    except IsADirectoryError:
+        raise UsageError(f"{name}: is a folder; name a log in it") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"{name}: cannot be read: {reason}; a log is a file of one JSON object a line") from None
+    if stat.S_ISREG(Path(path).stat().st_mode):
+        return file
+    with file:
+        return _spooled(file)
+
+
+def _spooled(stream: IO[bytes]) -> IO[bytes]:
+    spool = tempfile.TemporaryFile(buffering=BUFFER)  # noqa: SIM115 - Lines.close
+    shutil.copyfileobj(stream, spool)
+    return spool

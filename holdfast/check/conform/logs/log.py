@@ -1,0 +1,202 @@
+"""Logs: one JSON object a line, in one file or several, each event with its source and its number there.
+
+A log is read twice. The survey reads the files from begin to end, checks everything that the log itself has to keep,
+and notes where each event stands. After it, the events of each source are read on their own, so that the search can
+take the sources in any order. Four integers are kept for an event, and five for a cause; no event is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn, Protocol, Self
+
+import attrs
+
+from holdfast.check.conform.logs.causes import Causes, SourceIndex
+from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.check.conform.logs.events import Event
+from holdfast.check.conform.logs.lines import STDIN, Lines, Raw
+from holdfast.check.conform.logs.own_format import Header, OwnFormat
+from holdfast.ir.errors import Place, UsageError
+
+
+class Format(Protocol):
+    """Reads lines as events: ``OwnFormat`` and ``Mapping`` are the two formats."""
+
+    def header(self, raw: Raw, at: Place) -> Header | None:
+        """The header that a file's first line holds; None if the line is an event."""
+
+    def event(self, raw: Raw, at: Place) -> Event | None:
+        """The event of a line; None if the line says nothing about the model. Its number is the line's ``seq``."""
+
+    def position(self, raw: Raw, at: Place) -> tuple[str, int] | None:
+        """Source and number of a line that is no event; None if the source does not count it."""
+
+
+class Log:
+    """A log. ``paths``: its files in order, ``-`` for standard input. ``mapping``: how to read a line of a foreign log.
+
+    The files stay open until ``close``; use a log in a ``with`` statement. Raises UsageError for a file that cannot be
+    read, for a damaged first line, and for a log without any line.
+    """
+
+    def __init__(self, paths: Sequence[str], mapping: Format | None = None) -> None:
+        if not paths:
+            raise UsageError("no log is given; name a file, or - for standard input")
+        if list(paths).count(STDIN) > 1:
+            raise UsageError("- is given twice; standard input can be read once")
+        self._format: Format = OwnFormat() if mapping is None else mapping
+        self._sources: dict[str, SourceIndex] = {}
+        self._bases: list[int] = []
+        self._files: list[Lines] = []
+        try:
+            self._files.extend(Lines(path) for path in paths)
+            self.header = self._header(self._files[0])
+            self._check_first_line()
+        except UsageError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            file.close()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the sources that have events, in order of first appearance; known after the survey."""
+        return tuple(name for name, index in self._sources.items() if index.numbers)
+
+    def count(self, source: str) -> int:
+        """The number of events of a source; known after the survey."""
+        return len(self._sources[source].numbers)
+
+    def survey(self, visit: Callable[[Event], object]) -> None:
+        """Read the whole log and call ``visit`` for each event, in the order of the files.
+
+        Raises UsageError where the log is damaged; ``visit`` has seen the events up to there. If a mapping ignores
+        lines, the cause of an event counts the ignored lines of its source, too, and ``events_of`` counts events alone:
+        a cause may stand later in the log, so its number as an event is known only at the end.
+        """
+        self._sources, self._bases, causes, base = {}, [], Causes(), 0
+        for file in self._files:
+            self._bases.append(base)
+            header = self._header(file)
+            for offset, at, raw in file:
+                if header is not None:
+                    self._check_header(header)
+                    header = None
+                    continue
+                event = self._format.event(raw, at)
+                if event is None:
+                    self._ignore(raw, at)
+                    continue
+                causes.add(event)
+                visit(self._add(event, base + offset))
+            base += file.size
+        if not any(index.numbers for index in self._sources.values()):
+            self._no_event("every line is ignored" if self._sources else "the log holds no event")
+        causes.check(self._sources, self._place)
+
+    def events_of(self, source: str) -> Iterator[Event]:
+        """The events of a source, in their order; call ``survey`` first. Raises UsageError if a file has changed."""
+        index = self._sources[source]
+        for place, number in enumerate(index.numbers):
+            offset = index.offsets[place]
+            file = bisect_right(self._bases, offset) - 1
+            lines = self._files[file]
+            at = Place(lines.name, index.line_numbers[place])
+            event = self._format.event(lines.read(offset - self._bases[file], at), at)
+            if event is None or event.source != source or event.number != number:
+                damaged(at, "the file has changed since the survey", "check a log that nobody writes any more")
+            yield self._numbered(event, place + 1)
+
+    def _header(self, file: Lines) -> Header | None:
+        """The header of a file; None if it has none."""
+        first = next(iter(file), None)
+        return self._format.header(first[2], first[1]) if first else None
+
+    def _check_first_line(self) -> None:
+        """Raise UsageError for a log that is empty or no log at all, before its literals are missed."""
+        first = next((line for file in self._files for line in file), None)
+        if first is None:
+            self._no_event("the log holds no event")
+        _, at, raw = first
+        if self._format.header(raw, at) is None:
+            self._format.event(raw, at)
+
+    def _no_event(self, problem: str) -> NoReturn:
+        damaged(Place(self._files[-1].name, 1), problem, "give a log of at least one event")
+
+    def _check_header(self, header: Header) -> None:
+        if self.header is None or attrs.evolve(header, at=self.header.at) != self.header:
+            first = self._files[0].name
+            damaged(header.at, f"the header differs from that of {first}", "all files of a log have the same header")
+
+    def _add(self, event: Event, offset: int) -> Event:
+        """Note where an event stands. Returns the event with its number among the events of its source."""
+        index = self._next_line(event.source, event.number, event.at)
+        if index.begins and event.begin < index.begins[-1]:
+            damaged(
+                event.at,
+                f"{shown(event.source)} goes back in time: begin is {event.begin} after {index.begins[-1]}",
+                "the events of a source have ascending begins, by one clock",
+            )
+        index.numbers.append(event.number)
+        index.offsets.append(offset)
+        index.line_numbers.append(event.at.line)
+        index.begins.append(event.begin)
+        number = len(index.numbers)
+        return event if event.number == number else attrs.evolve(event, number=number)
+
+    def _ignore(self, raw: Raw, at: Place) -> None:
+        position = self._format.position(raw, at)
+        if position is not None:
+            self._next_line(*position, at)
+
+    def _next_line(self, source: str, number: int, at: Place) -> SourceIndex:
+        """The index of a source that has one line more; raises UsageError if it is not the next one."""
+        index = self._sources.get(source)
+        if index is None:
+            index = self._sources[source] = SourceIndex(source)
+        if number != index.lines + 1:
+            _misplaced(index, number, at)
+        index.lines = number
+        return index
+
+    def _numbered(self, event: Event, number: int) -> Event:
+        """The event of ``events_of``: its number, and that of its cause, count events alone."""
+        cause = event.cause
+        if cause is not None:
+            numbers = self._sources[cause[0]].numbers
+            reached = bisect_right(numbers, cause[1])
+            # Only ignored lines of that source may come before the cause: then it orders nothing.
+            cause = (cause[0], reached) if reached else None
+        if event.number == number and event.cause == cause:
+            return event
+        return attrs.evolve(event, number=number, cause=cause)
+
+    def _place(self, source: str, event: int) -> Place:
+        index = self._sources[source]
+        file = bisect_right(self._bases, index.offsets[event]) - 1
+        return Place(self._files[file].name, index.line_numbers[event])
+
+
+def _misplaced(index: SourceIndex, number: int, at: Place) -> None:
+    """Raise UsageError about a line whose number is not the next one of its source."""
+    name, last = shown(index.name), index.lines
+    if not last:
+        damaged(at, f"{name} begins with seq {number}", "a log has all lines of a source, from 1")
+    if number == last:
+        damaged(at, f"seq {number} of {name} stands here a second time", "a log has each line of a source once")
+    if number < last:
+        damaged(at, f"seq of {name} goes back from {last} to {number}", "keep the lines of a source in their order")
+    lost = f"{number - last - 1} lines are" if number - last > 2 else "a line is"
+    damaged(at, f"seq of {name} jumps from {last} to {number}: {lost} missing", "give the whole log")

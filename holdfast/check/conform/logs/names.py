@@ -1,0 +1,247 @@
+"""How a log names the elements of sorts, and what it calls a process: the list of the process's constants.
+
+A JSON value names an element by its canonical text, so that a key of an object and a value can name the same element:
+a text is its own name, and any other value is its compact JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import attrs
+
+from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.check.conform.logs.events import Json
+from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.system import System, Var
+from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
+
+Number = tuple[str, int]
+"""A value of a Nat: the name of the Nat, and the number of the log."""
+
+Code = int | Number | None
+"""A value of the model: the code of an element, member, truth value or Int; a number of a Nat; or None."""
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Writes compact JSON; an encoder of one's own for each value would take most of the time."""
+
+
+def canonical(value: Json) -> str:
+    """The name of the element that a JSON value names."""
+    if type(value) is int:
+        return str(value)
+    return value if isinstance(value, str) else _encode(value)
+
+
+def processes(system: System) -> dict[str, tuple[Var, ...]]:
+    """The constants of each process sort, in the order of the model's fields.
+
+    Raises UsageError for a constant that belongs to no process, since no log tells it, and for processes whose names
+    would need each other: the list of a process's constants may name another process, but not lead back to itself.
+    """
+    found: dict[str, list[Var]] = {}
+    for var in system.variables:
+        if var.given:
+            key = var.keys[0] if len(var.keys) == 1 else None
+            if not isinstance(key, SortType):
+                raise UsageError(
+                    f"{var.at}: {system.name} takes the constant {var.name} from its scope, and no log tells it; "
+                    "conformance needs constants that are keyed by one sort, such as Proc"
+                )
+            found.setdefault(key.name, []).append(var)
+    for sort in found:
+        _check_names_end(sort, found)
+    return {sort: tuple(constants) for sort, constants in found.items()}
+
+
+def _check_names_end(sort: str, found: Mapping[str, list[Var]]) -> None:
+    """Raise UsageError if the constants of a process lead to a process of the same sort."""
+    waiting = list(found[sort])
+    seen = set()
+    for var in waiting:
+        kind = var.value.of if isinstance(var.value, OptionalType) else var.value
+        if not isinstance(kind, SortType) or kind.name in seen:
+            continue
+        if kind.name == sort:
+            raise UsageError(
+                f"{var.at}: a log names an element of {sort} by its constants, and {var.name} is again an element of "
+                f"{sort} or leads to one; conformance needs constants that do not lead back to their process"
+            )
+        seen.add(kind.name)
+        waiting += found.get(kind.name, [])
+
+
+@attrs.define
+class Names:
+    """The elements of each sort that a log has named, numbered in order of first appearance.
+
+    ``constants``: for each process sort, the values of each process's constants. ``adding``: whether a name that is
+    not known is a new element, as during the survey.
+    """
+
+    system: System
+    adding: bool = True
+    elements: dict[str, dict[str, int]] = attrs.field(factory=dict)
+    constants: dict[str, list[tuple[Code, ...]]] = attrs.field(factory=dict)
+    processes: dict[str, tuple[Var, ...]] = attrs.field(factory=dict)
+    greatest: dict[str, int] = attrs.field(factory=dict)
+    """The greatest number of each Nat."""
+    _known: dict[tuple[str, str], int] = attrs.field(factory=dict)
+    _lists: dict[tuple[str, str], int] = attrs.field(factory=dict)
+    """The elements that lists name, by their texts in Python, which take less time than those in JSON."""
+    _keys: dict[tuple[str, str], int] = attrs.field(factory=dict)
+    """The elements that keys of objects name."""
+
+    def __attrs_post_init__(self) -> None:
+        self.elements = {sort.name: {} for sort in self.system.sorts}
+        self.processes = processes(self.system)
+        self.constants = {sort: [] for sort in self.processes}
+
+    def value(self, kind: Scalar, value: Json, at: Place, what: str) -> Code:
+        """The value that JSON gives; raises UsageError if the type has no such value. ``what`` names the place."""
+        # Most values are elements or numbers, and a match statement takes longer than all that is done for them.
+        if type(kind) is SortType:
+            return self.element(kind.name, value, at, what)
+        if type(kind) is NatType and type(value) is int and 0 <= value < 1 << 63:
+            if value > self.greatest.get(kind.name, 0):
+                self.greatest[kind.name] = value
+            return kind.name, value
+        match kind:
+            case OptionalType(of):
+                return None if value is None else self.value(of, value, at, what)
+            case IntType(lo=lo, hi=hi) if type(value) is int and lo <= value <= hi:
+                return value - lo
+            case BoolType() if isinstance(value, bool):
+                return int(value)
+            case EnumType(members=members) if isinstance(value, str) and value in members:
+                return members.index(value)
+            case _:
+                damaged(at, f"{what} is {shown(value)}", f"it is {_choices(kind)}")
+
+    def key(self, kind: Plain, text: str, at: Place, what: str) -> Code:
+        """The value that a key of an object names."""
+        if type(kind) is SortType:
+            known = self._keys.get((kind.name, text))
+            if known is None:
+                value = self._key_value(kind, text, at, what)
+                known = self._keys[kind.name, text] = self.element(kind.name, value, at, what)
+            return known
+        if isinstance(kind, NatType | IntType):
+            if not text.removeprefix("-").isdecimal() or len(text) > 20:
+                damaged(at, f"{what} has the key {shown(text)}", f"it is {_choices(kind)}")
+            return self.value(kind, int(text), at, what)
+        return self.value(kind, text, at, what)
+
+    def _key_value(self, kind: SortType, text: str, at: Place, what: str) -> Json:
+        """The JSON value that a key stands for: a process is written as the list of its constants."""
+        if kind.name not in self.processes or not text.startswith("["):
+            return text
+        try:
+            value: Json = json.loads(text)
+        except ValueError:
+            damaged(at, f"{what} has the key {shown(text)}", "a process is the list of its constants")
+        return value
+
+    def element(self, sort: str, value: Json, at: Place, what: str) -> int:
+        """The number of an element."""
+        if value is None:
+            damaged(at, f"{what} is null", f"it is an element of {sort}; leave the key out if it is not known")
+        if type(value) is list:
+            python = sort, repr(value)
+            known = self._lists.get(python)
+            if known is None:
+                known = self._lists[python] = self._named(sort, value, at, what)
+            return known
+        return self._named(sort, value, at, what)
+
+    def _named(self, sort: str, value: Json, at: Place, what: str) -> int:
+        text = canonical(value)
+        known = self._known.get((sort, text))
+        if known is None:
+            known = self._known[sort, text] = self._new(sort, text, value, at, what)
+        return known
+
+    def _new(self, sort: str, text: str, value: Json, at: Place, what: str) -> int:
+        elements = self.elements[sort]
+        constants = self._constants(sort, value, at, what) if sort in self.processes else None
+        if constants is not None:
+            text = repr(constants)
+            if text in elements:
+                return elements[text]
+        elif text in elements:
+            return elements[text]
+        assert self.adding, "the survey has seen every element"
+        if constants is not None:
+            self.constants[sort].append(constants)
+        elements[text] = len(elements)
+        return elements[text]
+
+    def _constants(self, sort: str, value: Json, at: Place, what: str) -> tuple[Code, ...]:
+        wanted = self.processes[sort]
+        given = list(value) if isinstance(value, list) else [value]
+        if len(given) > len(wanted):
+            names = ", ".join(var.name for var in wanted)
+            damaged(at, f"{what} is {shown(value)}", f"an element of {sort} is the list [{names}]")
+        return tuple(
+            self.value(var.value, given[place], at, f"{var.name} of {what}") if place < len(given) else _absent(var)
+            for place, var in enumerate(wanted)
+        )
+
+    def called(self, sort: str) -> list[str]:
+        """The names of the elements of a sort, by number."""
+        if sort not in self.processes:
+            return list(self.elements[sort])
+        return [self._process(sort, constants) for constants in self.constants[sort]]
+
+    def _process(self, sort: str, constants: tuple[Code, ...]) -> str:
+        parts = [self.text(var.value, value) for var, value in zip(self.processes[sort], constants, strict=True)]
+        return f"[{','.join(parts)}]"
+
+    def text(self, kind: Scalar, value: Code) -> str:
+        """A value as the log writes it."""
+        match kind, value:
+            case OptionalType(), None:
+                return "null"
+            case OptionalType(of), _:
+                return self.text(of, value)
+            case SortType(name), int():
+                return self.called(name)[value]
+            case EnumType(members=members), int():
+                return members[value]
+            case BoolType(), _:
+                return "true" if value else "false"
+            case IntType(lo=lo), int():
+                return str(value + lo)
+            case NatType(), tuple():
+                return str(value[1])
+            case _:
+                return "?"
+
+
+def _absent(var: Var) -> Code:
+    """The value of a constant that stands at the end of the list and is left out."""
+    match var.value:
+        case OptionalType():
+            return None
+        case NatType(name):
+            return name, 0
+        case _:
+            return 0
+
+
+def _choices(kind: Scalar) -> str:
+    match kind:
+        case OptionalType(of):
+            return f"{_choices(of)}, or null"
+        case BoolType():
+            return "true or false"
+        case EnumType(members=members):
+            return f"one of {', '.join(members)}"
+        case IntType(lo=lo, hi=hi):
+            return f"an integer from {lo} to {hi}"
+        case NatType(name):
+            return f"a number of {name}: an integer from 0"
+        case _:
+            return f"an element of {kind}"

@@ -1,0 +1,281 @@
+"""Expressions of a mapping: what an argument is, in terms of the fields of a line. Nothing in them runs code.
+
+    ranges.0.end          a field, by names and by places in lists (from 0)
+    data.'node-id'        a name with other characters than letters, digits, _, $ and @
+    node?                 a field that a line may lack; then the argument is not known
+    1000, true, 'x'       constants; a scalar in single quotes is a text, too
+    end - base + 1        sums and differences of integers
+    codes[status]         a look-up in a table of the mapping
+    [node, node_epoch]    a list
+
+Within ``{}`` and ``[]``, YAML wants an expression with brackets or ``?`` in double quotes: ``{e: "codes[status]"}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+import attrs
+
+from holdfast.check.conform.logs.damage import damaged, nearest, shown
+from holdfast.check.conform.logs.events import Json
+from holdfast.ir.errors import Place
+
+Tables = Mapping[str, Mapping[str, Json]]
+"""The tables of a mapping: by name, and by the text of a field's value."""
+
+Value = Callable[[Json], Json]
+"""Computes the value of an expression from the object of a line."""
+
+LONGEST = 300
+"""Characters of an expression. A longer one is a mistake, or nested more deeply than Python's stack."""
+
+_INDEX = re.compile(r"[0-9]{1,9}")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[^\W\d][\w$@]*|[$@][\w$@]*)|(?P<int>[0-9]+)|'(?P<text>[^']*)'|(?P<sign>[-+.?\[\]]))"
+)
+
+
+class AbsentError(Exception):
+    """A line lacks an optional field of an expression."""
+
+
+class ValueProblem(Exception):
+    """A line has no such field, or a value that the expression cannot use. The text says which."""
+
+
+class NoFieldError(ValueProblem):
+    """A line has no field of that name. Most are caught, so the text is made only when it is asked for.
+
+    ``names``: the path of the field. ``depth``: the place of the first name that is not there. ``here``: the value that
+    should have it.
+    """
+
+    def __init__(self, names: list[str], depth: int, here: Json) -> None:
+        super().__init__(names, depth, here)
+        self._names, self._depth, self._here = names, depth, here
+
+    @property
+    def path(self) -> str:
+        """The path of the field, as the mapping has it."""
+        return ".".join(self._names)
+
+    def __str__(self) -> str:
+        missing, before = ".".join(self._names[: self._depth + 1]), ".".join(self._names[: self._depth])
+        if isinstance(self._here, dict):
+            return f"the line has no field {missing} ({nearest(self._names[self._depth], self._here)})"
+        if isinstance(self._here, list):
+            return f"the line has no field {missing}: {before} is a list of {len(self._here)}"
+        return f"the line has no field {missing}: {before} is null"
+
+
+@attrs.frozen
+class Expression:
+    """An expression, with its text and place in the mapping.
+
+    ``roots``: the first name of each field path in it. An expression without any is a constant.
+    """
+
+    text: str
+    at: Place
+    value: Value = attrs.field(eq=False, repr=False)
+    roots: frozenset[str] = frozenset()
+
+    def of(self, raw: Json, at: Place) -> Json:
+        """The value for the line ``raw``, which stands at ``at``. Raises AbsentError, or UsageError if it has none."""
+        try:
+            return self.value(raw)
+        except NoFieldError as problem:
+            where = f"{self.at.file}:{self.at.line}"
+            damaged(at, str(problem), f"if a line may lack it, write {problem.path}? at {where}")
+        except ValueProblem as problem:
+            damaged(at, str(problem), f"the mapping has {shown(self.text)} at {self.at.file}:{self.at.line}")
+
+
+def constant(value: Json, at: Place) -> Expression:
+    """An expression whose value does not depend on the line."""
+    return Expression(shown(value), at, lambda raw: value)
+
+
+def list_of(parts: list[Expression], at: Place) -> Expression:
+    """The list of the values of expressions."""
+    values = [part.value for part in parts]
+    text = f"[{', '.join(part.text for part in parts)}]"
+    roots = frozenset().union(*(part.roots for part in parts))
+    return Expression(text, at, lambda raw: [each(raw) for each in values], roots)
+
+
+def parse(text: str, at: Place, tables: Tables) -> Expression:
+    """The expression that a text holds; raises UsageError if it is none."""
+    parser = _Parser(text, at, tables)
+    return Expression(text, at, parser.whole(), frozenset(parser.roots))
+
+
+class _Parser:
+    """Reads an expression from left to right; each method reads what its name says."""
+
+    def __init__(self, text: str, at: Place, tables: Tables) -> None:
+        self.text = text
+        self.at = at
+        self.tables = tables
+        self.tokens: list[tuple[str, str]] = []
+        self.roots: set[str] = set()
+        end = 0
+        if len(text) > LONGEST:
+            damaged(at, f"the expression {shown(text)} is too long", f"it has at most {LONGEST} characters")
+        while text[end:].strip():
+            found = _TOKEN.match(text, end)
+            if found is None:
+                self.wrong(f"{shown(text[end:].strip()[0])} is not understood")
+            self.tokens.append((found.lastgroup or "", found[found.lastgroup or 0]))
+            end = found.end()
+        self.next = 0
+
+    def wrong(self, problem: str) -> NoReturn:
+        damaged(
+            self.at,
+            f"in the expression {shown(self.text)}, {problem}",
+            "an expression is a field such as a.b, an integer, a 'text', a look-up such as table[a], or a sum of them",
+        )
+
+    def accept(self, sign: str) -> bool:
+        """Go past a sign, if it is the next token."""
+        found = self.next < len(self.tokens) and self.tokens[self.next] == ("sign", sign)
+        self.next += found
+        return found
+
+    def whole(self) -> Value:
+        value = self.sum()
+        if self.next < len(self.tokens):
+            self.wrong(f"{shown(self.tokens[self.next][1])} stands where + or - or the end should stand")
+        return value
+
+    def sum(self) -> Value:
+        value = self.term()
+        while True:
+            if self.accept("+"):
+                value = _sum(value, self.term(), 1)
+            elif self.accept("-"):
+                value = _sum(value, self.term(), -1)
+            else:
+                return value
+
+    def term(self) -> Value:
+        if self.accept("-"):
+            return _sum(lambda raw: 0, self.term(), -1)
+        if self.next == len(self.tokens):
+            self.wrong("something is missing at the end")
+        group, word = self.tokens[self.next]
+        before, after = self.tokens[self.next : self.next + 1], self.tokens[self.next + 1 : self.next + 2]
+        if group == "text" and after != [("sign", ".")]:
+            self.next += 1
+            return lambda raw: word
+        if group == "int" and after != [("sign", ".")]:
+            self.next += 1
+            return self.integer(word)
+        if before in ([("name", "true")], [("name", "false")]) and after != [("sign", ".")]:
+            self.next += 1
+            return lambda raw: word == "true"
+        if group == "name" and after == [("sign", "[")]:
+            return self.look_up(word)
+        return self.path()
+
+    def integer(self, digits: str) -> Value:
+        if len(digits) > 20 or (len(digits) > 1 and digits[0] == "0"):
+            self.wrong(f"{digits[:24]} is no integer in decimal digits of at most 64 bits")
+        number = int(digits)
+        return lambda raw: number
+
+    def look_up(self, name: str) -> Value:
+        if name not in self.tables:
+            damaged(
+                self.at,
+                f"there is no table {name}",
+                f"{nearest(name, self.tables)} (a place in a list is written {name}.0)",
+            )
+        self.next += 2
+        key = self.sum()
+        if not self.accept("]"):
+            self.wrong("] is missing")
+        return _look_up(name, self.tables[name], key)
+
+    def path(self) -> Value:
+        self.accept(".")
+        names: list[str] = []
+        while self.next < len(self.tokens) and self.tokens[self.next][0] != "sign":
+            names.append(self.tokens[self.next][1])
+            self.next += 1
+            if not self.accept("."):
+                break
+        else:
+            self.wrong("the name of a field is missing")
+        if all(_INDEX.fullmatch(name) for name in names):
+            self.wrong(f"{'.'.join(names)} is no integer and no field")
+        self.roots.add(names[0])
+        return _path(names, optional=self.accept("?"))
+
+
+def _sum(left: Value, right: Value, sign: int) -> Value:
+    def value(raw: Json) -> Json:
+        first, second = left(raw), right(raw)
+        if type(first) is not int or type(second) is not int:
+            wrong = first if type(first) is not int else second
+            raise ValueProblem(f"{shown(wrong)} is no integer, and + and - take integers")
+        return first + sign * second
+
+    return value
+
+
+def _look_up(name: str, table: Mapping[str, Json], key: Value) -> Value:
+    def value(raw: Json) -> Json:
+        found = scalar_text(key(raw))
+        if found not in table:
+            raise ValueProblem(f"the table {name} has no {shown(found)} ({nearest(found, table)})")
+        return table[found]
+
+    return value
+
+
+def scalar_text(value: Json) -> str:
+    """A value as the text that a table or a list of the mapping has for it. Raises ValueProblem for a list or a map."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    raise ValueProblem(f"{shown(value)} is no text and no integer")
+
+
+def _path(names: list[str], *, optional: bool) -> Value:
+    name = names[0]
+
+    def field(raw: Json) -> Json:
+        """Most paths are the name of one field that has to be there."""
+        found: Json = raw[name] if isinstance(raw, dict) and name in raw else value(raw)
+        return found
+
+    def value(raw: Json) -> Json:
+        here = raw
+        for depth, name in enumerate(names):
+            if isinstance(here, dict):
+                if name in here:
+                    here = here[name]
+                    continue
+            elif isinstance(here, list) and _INDEX.fullmatch(name):
+                if int(name) < len(here):
+                    here = here[int(name)]
+                    continue
+            elif here is not None:
+                missing, before = ".".join(names[: depth + 1]), ".".join(names[:depth])
+                raise ValueProblem(f"the line has no field {missing}: {before} is {shown(here)}")
+            if optional:
+                raise AbsentError
+            raise NoFieldError(names, depth, here)
+        if here is None and optional:
+            raise AbsentError
+        return here
+
+    return field if len(names) == 1 and not optional else value

@@ -1,0 +1,282 @@
+"""The grammar of a metadata log: which consecutive records are one operation, and what that means for a model.
+
+The records of a batch are divided into operations from left to right. An operation is a sequence of elements; of the
+operations that may begin at a record, the first one of the mapping whose elements all fit is taken. An element takes as
+many records as it can, and gives none back.
+
+An expression of the mapping sees the records of its operation by their places, as ``1.streamId``. In a condition, the
+fields of the record itself have their plain names, and ``last`` is the record of the same type and key before this
+operation. In an event for each element of a list, the fields of the element have their plain names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from holdfast.check.conform.dumps.dump_record import Record
+from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.check.conform.logs.events import Json
+from holdfast.check.conform.mappings.expressions import AbsentError, Expression, ValueProblem, scalar_text
+from holdfast.check.conform.mappings.mapping_event import Kind
+from holdfast.ir.errors import Place
+
+Fields = dict[str, Any]
+Conditions = tuple[tuple[Expression, Expression], ...]
+"""Pairs of expressions that have to be equal. A pair with a field that is absent, and marked with ?, is not asked."""
+
+ONCE, OPTIONAL, ANY, SOME = "", "?", "*", "+"
+"""How often an element stands in an operation: once, at most once, any number of times, at least once."""
+
+
+@attrs.frozen
+class Element:
+    """One element of an operation: a record of a type that fulfils the conditions."""
+
+    type: str
+    repeat: str
+    conditions: Conditions
+
+
+@attrs.frozen
+class Case:
+    """What an operation, or an element of a list in it, means if the conditions hold: an event, or None for nothing."""
+
+    where: Conditions
+    kind: Kind | None
+
+
+@attrs.frozen
+class Part:
+    """A part of what an operation means. ``each``: the path of a list, for each of whose elements one case applies."""
+
+    each: tuple[str, ...] | None
+    cases: tuple[Case, ...]
+    at: Place
+
+
+@attrs.frozen
+class Operation:
+    """Records that the controller appends for one request, and the events that they stand for."""
+
+    name: str
+    at: Place
+    elements: tuple[Element, ...]
+    parts: tuple[Part, ...]
+
+
+@attrs.frozen
+class Grammar:
+    """The ``records`` of a mapping. ``keys``: by type, the expression that says which earlier record is ``last``."""
+
+    operations: tuple[Operation, ...]
+    keys: Mapping[str, Expression]
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of records that some operation has."""
+        return frozenset(element.type for operation in self.operations for element in operation.elements)
+
+
+class MisfitError(Exception):
+    """Records that are no operation: the first one, and what speaks against each operation."""
+
+    def __init__(self, record: Record, problem: str) -> None:
+        super().__init__(problem)
+        self.record = record
+
+
+class Divider:
+    """Divides batches into operations, and remembers the last record of each type and key.
+
+    ``after``: a divider that has read what was before.
+    """
+
+    def __init__(self, grammar: Grammar, after: Divider | None = None) -> None:
+        self._grammar = grammar
+        self._leading: dict[str, list[Operation]] = {}
+        for operation in grammar.operations:
+            self._leading.setdefault(operation.elements[0].type, []).append(operation)
+        self._types = grammar.types
+        self.met: Counter[str] = Counter()
+        """How often each operation was taken."""
+        self._last: dict[tuple[str, str], Fields] = after._last if after is not None else {}
+
+    def leads(self, record: Record) -> bool:
+        """Whether an operation may begin with the record."""
+        return record.type in self._leading
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of records that some operation has."""
+        return self._types
+
+    def events(self, batch: Sequence[Record]) -> Iterator[tuple[Record, Kind, Fields]]:
+        """The events of a batch: the record that each one comes from, its kind, and the scope of its expressions.
+
+        Raises MisfitError for a record that begins no operation, after the events of those before it.
+        """
+        start = 0
+        while start < len(batch):
+            for operation in self._leading.get(batch[start].type, ()):
+                match = _Match(operation, batch, start, self._last_of)
+                if match.fits:
+                    break
+            else:
+                raise MisfitError(batch[start], self._problem(batch, start))
+            self.met[match.operation.name] += 1
+            yield from match.events()
+            for record in batch[start : match.end]:
+                self._remember(record)
+            start = match.end
+
+    def _remember(self, record: Record) -> None:
+        key = self._key(record)
+        if key is not None:
+            self._last[key] = record.data
+
+    def _last_of(self, record: Record) -> Fields | None:
+        key = self._key(record)
+        return None if key is None else self._last.get(key)
+
+    def _key(self, record: Record) -> tuple[str, str] | None:
+        expression = self._grammar.keys.get(record.type)
+        if expression is None:
+            return None
+        value = expression.of(record.data, record.at)
+        try:
+            return record.type, scalar_text(value)
+        except ValueProblem as problem:
+            damaged(record.at, f"{expression.text}: {problem}", f"{expression.at.file}:{expression.at.line} needs it")
+
+    def _problem(self, batch: Sequence[Record], start: int) -> str:
+        """Why no operation begins at a record: the operations that come furthest."""
+        tried = self._leading.get(batch[start].type)
+        if tried is None:
+            return f"no operation begins with a {batch[start].type}"
+        matches = [_Match(operation, batch, start, self._last_of) for operation in tried]
+        furthest = max(match.end for match in matches)
+        problems = [f"{match.operation.name}: {match.problem()}" for match in matches if match.end == furthest]
+        return "; ".join(dict.fromkeys(problems))
+
+
+class _Match:
+    """An operation, tried on the records from ``start``. ``end``: the first record that it has not taken."""
+
+    def __init__(self, operation: Operation, batch: Sequence[Record], start: int, last_of: Any) -> None:
+        self.operation = operation
+        self.batch, self.start, self.end = batch, start, start
+        self.scope: Fields = {}
+        self.taken: dict[str, list[Record]] = {}
+        self._last_of = last_of
+        self._missing: Element | None = None
+        for place, element in enumerate(operation.elements, 1):
+            if not self._take(str(place), element):
+                self._missing = element
+                break
+
+    @property
+    def fits(self) -> bool:
+        """Whether all elements found their records."""
+        return self._missing is None
+
+    def _take(self, place: str, element: Element) -> bool:
+        begin, many = self.end, element.repeat in (ANY, SOME)
+        while self.end < len(self.batch) and (many or self.end == begin) and self._is(element, self.batch[self.end]):
+            self.end += 1
+        found = self.batch[begin : self.end]
+        if many:
+            self.scope[place] = [record.data for record in found]
+        elif found:
+            self.scope[place] = found[0].data
+        self.taken[place] = list(found)
+        return bool(found) or element.repeat in (OPTIONAL, ANY)
+
+    def _is(self, element: Element, record: Record) -> bool:
+        if record.type != element.type:
+            return False
+        return not element.conditions or all(_holds(each, self._scope_of(record)) for each in element.conditions)
+
+    def _scope_of(self, record: Record) -> Fields:
+        last = self._last_of(record)
+        scope = {**record.data, **self.scope}
+        if last is not None:
+            scope["last"] = last
+        return scope
+
+    def problem(self) -> str:
+        """Why the operation does not fit."""
+        element = self._missing
+        assert element is not None
+        if self.end == len(self.batch):
+            return f"the batch ends, and a {element.type} is missing"
+        record = self.batch[self.end]
+        if record.type != element.type:
+            return f"a {record.type} stands at offset {record.offset}, and a {element.type} is missing"
+        scope = self._scope_of(record)
+        left, right = next(each for each in element.conditions if not _holds(each, scope))
+        values = f"{left.text} is {_value(left, scope)}"
+        wanted = f"{right.text} is {_value(right, scope)}" if right.roots else f"{right.text} is wanted"
+        return f"the {record.type} at offset {record.offset} does not fit: {values}, and {wanted}"
+
+    def events(self) -> Iterator[tuple[Record, Kind, Fields]]:
+        """The events of the operation, in the order of the mapping."""
+        for part in self.operation.parts:
+            if part.each is None:
+                yield from self._case(part, self.batch[self.start], self.scope)
+                continue
+            for record, element in self._elements(part.each, part.at):
+                yield from self._case(part, record, {**element, **self.scope})
+
+    def _case(self, part: Part, record: Record, scope: Fields) -> Iterator[tuple[Record, Kind, Fields]]:
+        for case in part.cases:
+            if not case.where or all(_holds(each, scope) for each in case.where):
+                if case.kind is not None:
+                    yield record, case.kind, scope
+                return
+        raise MisfitError(record, f"{self.operation.name}: no case of {part.at.file}:{part.at.line} fits")
+
+    def _elements(self, path: tuple[str, ...], at: Place) -> Iterator[tuple[Record, Fields]]:
+        """The maps at a path; the lists on the way are gone through, and what is absent has none."""
+        for record in self.taken[path[0]]:
+            level: list[Any] = [record.data]
+            for name in path[1:]:
+                level = [each[name] for each in _flat(level) if isinstance(each, dict) and name in each]
+            for each in _flat(level):
+                if not isinstance(each, dict):
+                    damaged(
+                        record.at, f"{'.'.join(path)} holds {shown(each)}", f"{at.file}:{at.line} needs a list of maps"
+                    )
+                yield record, each
+
+
+def _flat(level: list[Any]) -> Iterator[Any]:
+    for each in level:
+        if isinstance(each, list):
+            yield from each
+        elif each is not None:
+            yield each
+
+
+def _holds(condition: tuple[Expression, Expression], scope: Fields) -> bool:
+    left, right = condition
+    try:
+        one, other = left.value(scope), right.value(scope)
+    except AbsentError:
+        return True
+    except ValueProblem:
+        return False
+    return type(one) is type(other) and one == other
+
+
+def _value(expression: Expression, scope: Fields) -> str:
+    try:
+        value: Json = expression.value(scope)
+    except AbsentError:
+        return "absent"
+    except ValueProblem as problem:
+        return f"not known ({problem})"
+    return shown(value)

@@ -1,0 +1,1 @@
+"""Logs of random runs of a model."""

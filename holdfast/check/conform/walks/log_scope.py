@@ -1,0 +1,113 @@
+"""The sizes of a walk that writes a log: more processes and streams than are at work at a time.
+
+A process that has crashed stays so, and a deleted stream is gone. So a long walk needs new ones as the old ones are
+used up. All of them are elements from the start; a walk only asks nothing of those that have not *appeared* yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from holdfast.check.conform.judge.order import Uses, nat_of
+from holdfast.check.conform.logs.names import processes
+from holdfast.ir.system import Scope, System, Var
+from holdfast.ir.types import NatType, SortType
+
+PER_ELEMENT = 100
+"""For how many events of a log there is one more element of a sort whose elements are used up."""
+
+MOST = 16
+"""The most elements of such a sort whose elements serve long: processes and streams."""
+
+MOST_SHORT = 20
+"""The most elements of such a sort whose elements serve once, as requests do."""
+
+NARROW, WIDE = 48, 200
+"""The least and the most numbers that a walk keeps at once, besides those that never leave.
+
+The less room there is for a Nat that keys cells, the faster the walk. But each process that has crashed keeps its
+numbers, and so the room is at least one number for each cell that holds one.
+"""
+
+IDS, PLACES = 3, 7
+"""The greatest number of a plain Nat: of one that nothing counts on, and of one that rises."""
+
+
+class LogScope:
+    """The scope of a walk of some events.
+
+    ``most``: how many elements a sort can have in the end, for each sort whose elements are used up. ``first``: how
+    many elements of a sort, or numbers, appear at the start.
+    """
+
+    def __init__(
+        self, system: System, scope: Scope, uses: Uses, streams: int, events: int, most: Mapping[str, int]
+    ) -> None:
+        self.system = system
+        self.uses = uses
+        kept = [var for var in system.variables if not var.ghost]
+        keyed = {str(nat_of(key)) for var in kept for key in var.keys}
+        sizes = dict(scope.sizes)
+        self.first: dict[str, int] = {}
+        self.homes: dict[str, Sequence[object]] = {}
+        """Where each process is: the element of another sort that its first such constant names, such as its node."""
+        given = dict(scope.given)
+        constants = processes(system)
+        for sort in (each.name for each in system.sorts):
+            first = self.first[sort] = streams if sort == "Stream" else sizes[sort]
+            sizes[sort] = max(first, min(most.get(sort, 0), first + events // PER_ELEMENT))
+            if sort in constants:
+                times = sizes[sort] // first
+                sizes[sort] = first * times
+                given |= {var.name: _repeated(var, given[var.name], times) for var in constants[sort]}
+                home = next((var.name for var in constants[sort] if isinstance(var.value, SortType)), None)
+                self.homes[sort] = (None,) * sizes[sort] if home is None else given[home]
+        self.pinned = {
+            nat.name: range(max((*uses.literals.get(nat.name, ()), *self._constants(nat.name, given)), default=0) + 1)
+            for nat in system.nats
+        }
+        for nat in (each.name for each in system.nats):
+            if nat in uses.plain:
+                self.first[nat] = scope.sizes[nat] + 1
+                sizes[nat] = max(scope.sizes[nat], PLACES if uses.rising else IDS)
+            else:
+                room = min(max(NARROW, self._cells(nat, sizes | {"Stream": streams})), WIDE) if nat in keyed else WIDE
+                sizes[nat] = len(self.pinned[nat]) + room - 1
+        self.scope = Scope("log", sizes, {}, given, scope.at)
+
+    def _constants(self, nat: str, given: dict[str, tuple[bool | int | str | None, ...]]) -> list[int]:
+        """The numbers of the Nat among the constants."""
+        return [
+            value
+            for var in self.system.variables
+            if var.given and nat_of(var.value) == nat
+            for value in given[var.name]
+            if isinstance(value, int)
+        ]
+
+    def _cells(self, nat: str, sizes: Mapping[str, int]) -> int:
+        """How many cells hold a number of the Nat, apart from those that a number keys."""
+        return sum(
+            prod(sizes[str(key)] for key in var.keys)
+            for var in self.system.variables
+            if not var.ghost and nat_of(var.value) == nat and all(isinstance(key, SortType) for key in var.keys)
+        )
+
+    def appearing(self) -> list[str]:
+        """The sorts and plain Nats of which more can appear later."""
+        return [name for name, first in self.first.items() if first < self.count(name)]
+
+    def count(self, name: str) -> int:
+        """How many elements a sort has, or how many numbers a plain Nat."""
+        return self.scope.size(NatType(name) if name in self.uses.plain else SortType(name))
+
+
+def _repeated(var: Var, values: Sequence[bool | int | str | None], times: int) -> tuple[bool | int | str | None, ...]:
+    """The constants of more processes like these, each time with higher numbers: those of the next incarnations."""
+    if nat_of(var.value) is None:
+        return tuple(values) * times
+    step = max((value for value in values if isinstance(value, int)), default=0)
+    return tuple(
+        value + turn * step if isinstance(value, int) and value else value for turn in range(times) for value in values
+    )
