@@ -22,7 +22,7 @@ CONFORMS, IMPOSSIBLE, UNKNOWN = 0, 12, 20
 
 CODES = {"conforms": CONFORMS, "impossible": IMPOSSIBLE, "unknown": UNKNOWN}
 
-COME_ALONG = Path(__file__).parents[3]
+COME_ALONG = Path(__file__).parents[__name__.count(".")]
 """The folder of the models that come along."""
 
 SHOWN = 8
