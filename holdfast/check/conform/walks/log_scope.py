@@ -50,8 +50,8 @@ class LogScope:
         keyed = {str(nat_of(key)) for var in kept for key in var.keys}
         sizes = dict(scope.sizes)
         self.first: dict[str, int] = {}
-        self.homes: dict[str, Sequence[object]] = {}
-        """Where each process is: the element of another sort that its first such constant names, such as its node."""
+        self.homes: dict[str, tuple[SortType, Sequence[int]]] = {}
+        """Where each process is: the sort of the first constant that is an element, such as Node, and its values."""
         given = dict(scope.given)
         constants = processes(system)
         for sort in (each.name for each in system.sorts):
@@ -61,8 +61,9 @@ class LogScope:
                 times = sizes[sort] // first
                 sizes[sort] = first * times
                 given |= {var.name: _repeated(var, given[var.name], times) for var in constants[sort]}
-                home = next((var.name for var in constants[sort] if isinstance(var.value, SortType)), None)
-                self.homes[sort] = (None,) * sizes[sort] if home is None else given[home]
+                for var in constants[sort]:
+                    if isinstance(var.value, SortType) and sort not in self.homes:
+                        self.homes[sort] = var.value, [int(value or 0) for value in given[var.name]]
         self.pinned = {
             nat.name: range(max((*uses.literals.get(nat.name, ()), *self._constants(nat.name, given)), default=0) + 1)
             for nat in system.nats

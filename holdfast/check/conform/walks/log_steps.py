@@ -62,8 +62,11 @@ class Step:
     error: str | None = None
 
 
-_Cell = tuple[int, bool, tuple[tuple[int, int], ...]]
-"""Where a field begins, whether its values are Optional, and the place of the argument for each key with its stride."""
+_Way = tuple[int, Sequence[int] | None]
+"""How arguments give a key: the argument at this place, or the element that it names, such as the node of a process."""
+
+_Cell = tuple[int, bool, tuple[tuple[_Way, int], ...]]
+"""Where a field begins, whether its values are Optional, and the way to each key with its stride."""
 
 _Near = tuple[int, int | None, list[_Cell]]
 """A parameter of a Nat, the first parameter of that Nat before it, and the cells from which its numbers are taken."""
@@ -241,8 +244,8 @@ class LogSteps:
                 args[place] = choices[place][0][-1]
             elif cells and drawn < NEAR:
                 offset, optional, keys = cells[int(chance() * len(cells))]
-                for index, stride in keys:
-                    offset += args[index] * stride
+                for (index, named), stride in keys:
+                    offset += (args[index] if named is None else named[args[index]]) * stride
                 code = self.state[offset] - optional
                 if code >= 0:
                     args[place] = code
@@ -258,7 +261,7 @@ class LogSteps:
                 if isinstance(param.type, NatType):
                     fields = [field for field in self.layout.fields if nat_of(field.type) == param.type.name]
                     before = next((other for other, each in params[:place] if each.type == param.type), None)
-                    found.append((place, before, [cell for field in fields for cell in _cells(field, params)]))
+                    found.append((place, before, [cell for field in fields for cell in self._cells(field, params)]))
         return found
 
     def _choices(self, kind: Plain) -> Sequence[int]:
@@ -280,11 +283,18 @@ class LogSteps:
             case _:
                 return range(self.layout.codes(kind))
 
+    def _cells(self, field: Field, params: Sequence[tuple[int, Param]]) -> list[_Cell]:
+        """The cells of a field whose keys the arguments give, for each choice of the arguments."""
+        ways = [self._ways(key, params) for key in field.keys]
+        return [
+            (field.offset, isinstance(field.type, OptionalType), tuple(zip(chosen, field.strides, strict=True)))
+            for chosen in itertools.product(*ways)
+        ]
 
-def _cells(field: Field, params: Sequence[tuple[int, Param]]) -> list[_Cell]:
-    """The cells of a field whose keys are arguments, for each choice of the arguments."""
-    places = [[place for place, param in params if param.type == key] for key in field.keys]
-    return [
-        (field.offset, isinstance(field.type, OptionalType), tuple(zip(chosen, field.strides, strict=True)))
-        for chosen in itertools.product(*places)
-    ]
+    def _ways(self, key: Plain, params: Sequence[tuple[int, Param]]) -> list[_Way]:
+        """How the arguments give a key: each of that type or, if there is none, the home of each process."""
+        ways: list[_Way] = [(place, None) for place, param in params if param.type == key]
+        if not ways:
+            homes = [(place, self.sizes.homes.get(str(param.type))) for place, param in params]
+            ways = [(place, home[1]) for place, home in homes if home is not None and home[0] == key]
+        return ways

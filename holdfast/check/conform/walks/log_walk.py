@@ -187,7 +187,9 @@ class _Elements:
 
     def lonely(self, sort: str, made: int) -> bool:
         """Whether no process has been at work for long in some place, such as a node whose processes have crashed."""
-        homes = self.steps.sizes.homes.get(sort, ())
+        if sort not in self.steps.sizes.homes:
+            return False
+        _, homes = self.steps.sizes.homes[sort]
         busy = {
             home
             for code, home in enumerate(homes[: self.steps.appeared[sort]])
@@ -225,11 +227,12 @@ class _Turns:
     def runs(self) -> Iterator[list[Step]]:
         """The steps of each event; fewer events if the model comes to an end."""
         self.due = [self.chance.random() * self._rest(action) for action in self.actions]
-        made = idle = 0
+        made = idle = reviewed = 0
         weights = self._weights(made, idle)
         places = range(len(self.actions))
         while made < self.count and idle < END:
-            if made % REVIEW == 0 or (idle >= QUIET and idle % PAUSE == 0):
+            if made >= reviewed or (idle >= QUIET and idle % PAUSE == 0):
+                reviewed = made + REVIEW
                 self.elements.review(made)
                 self._appear(made, idle)
             (place,) = self.chance.choices(places, weights)
