@@ -218,7 +218,7 @@ def _batch(record: Record) -> Batch:
 
 
 def _has_negative(value: Any) -> bool:
-    """Whether a number below 0 is somewhere in JSON. No model has one, so what wrote it is no run of any."""
+    """Whether JSON contains a number below 0. No model has one, so no run of a model writes it."""
     if isinstance(value, dict):
         value = list(value.values())
     return any(map(_has_negative, value)) if isinstance(value, list) else type(value) is int and value < 0

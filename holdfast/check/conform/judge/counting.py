@@ -50,7 +50,7 @@ class Counting:
         return cls(fields, reads_again, frozenset(stmt.label for stmt in late), frozenset(stmt.error for stmt in late))
 
     def unknown(self, facts: Facts) -> str:
-        """Why an event that does not tell to which number it counted leaves runs out."""
+        """The reason for a guess: the event does not tell the number that its action counts on to."""
         names = ", ".join(field.name for field in self.fields)
         at = facts.event.at
         return f"{at.file}:{at.line}: {facts.action.name} may count {names} on, and post does not tell to which number"

@@ -1,8 +1,8 @@
-"""Hidden steps: actions that a log does not show, and before which events they may have happened.
+"""Hidden steps: actions that a log does not show, and the events before which they are tried.
 
-A hidden step may as well happen after an event if the two are independent: neither writes a field that the other reads,
-writes or tells. So a hidden step is inserted just before an event that it depends on, or that depends on it, and before
-another hidden step of which that is so. Nothing is lost by leaving it out before all other events.
+A hidden step and an event are independent if neither writes a field that the other reads, writes or tells. Independent
+steps can change places, so a hidden step can wait for the next event, or hidden step, that is not independent of it.
+It is tried just before that one, and no run is lost.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Outcome, Taken
 
 Expected = tuple[int, int, Told]
-"""A cell, the code that an event tells of it, and what it tells."""
+"""A cell, the code that an event tells of it, and how the event tells it."""
 
 Args = tuple[int, ...]
 

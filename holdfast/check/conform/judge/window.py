@@ -166,7 +166,7 @@ class Windows:
 
 
 class _Cells:
-    """The cells of a layout that hold a Nat, and those that are keyed by it."""
+    """The cells of a layout that hold a Nat, and the fields that a Nat keys."""
 
     def __init__(self, layout: Layout, nat: str) -> None:
         self.size = layout.scope.sizes[nat] + 1

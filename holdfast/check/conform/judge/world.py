@@ -75,7 +75,7 @@ class World(Frontier):
         return Trial(facts, action, own, pre, post, span, wanted, self._counted(facts, post) if own else [])
 
     def _counted(self, facts: Facts, post: Sequence[Told]) -> list[Number]:
-        """The numbers to which an event may count on: those that it tells of the fields that its action counts on."""
+        """The numbers that an event tells of the fields that its action counts on."""
         fields = self.ground.frame.uses.counted.get(facts.action.name, ())
         return [told.value for told in post if told.var.name in fields and isinstance(told.value, tuple)]
 
@@ -151,7 +151,7 @@ class World(Frontier):
         return found
 
     def _set(self, states: set[bytes], post: Sequence[Expected]) -> set[bytes]:
-        """The states with other codes in some cells: those that the log begins with."""
+        """The states with the codes of a snapshot, with which a log may begin."""
         if self.paths is not None:
             raise Unjudged("the log begins with a snapshot, and no run of the model begins there")
         found = set()
@@ -163,13 +163,13 @@ class World(Frontier):
         return found
 
     def refuse_guesses(self, stuck: Facts | None) -> None:
-        """Raise Unjudged if runs may be missing among those that no event ``stuck`` goes on from."""
+        """Raise Unjudged if this world has guessed, since a run that allows ``stuck`` may be missing."""
         if self.guess is not None:
             where = f"no known state allows {stuck.event.at.file}:{stuck.event.at.line}, but " if stuck else ""
             raise Unjudged(where + self.guess)
 
     def _names_stream(self, facts: Facts) -> bool:
-        """Whether the event says of which stream it is, if its action has a stream."""
+        """Whether the event names its stream, if its action has one."""
         return all(
             arg is not None or param.type != self.ground_sort
             for param, arg in zip(facts.action.params, facts.args, strict=True)

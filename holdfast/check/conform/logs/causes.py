@@ -15,8 +15,8 @@ from holdfast.ir.errors import Place
 class SourceIndex:
     """Where the events of a source stand, and when they began. Of each event four integers are kept.
 
-    ``lines`` counts the lines of the source so far, those included that a mapping ignores. ``numbers`` holds which of
-    them are events; ``offsets``, ``line_numbers`` and ``begins`` go with it.
+    ``lines`` counts the lines of the source so far, with the lines that a mapping ignores. ``numbers`` holds the
+    places of the events among them; ``offsets``, ``line_numbers`` and ``begins`` go with it.
     """
 
     def __init__(self, name: str) -> None:

@@ -18,8 +18,8 @@ from holdfast.ir.types import NoneType, NumberType, SortType, Type
 def check_names(mapping: Mapping, system: System) -> None:
     """Raise UsageError at the first name of the mapping that the model does not have.
 
-    Names are those of actions, parameters, fields, hidden actions and Nats. A constant has to be a value of what it is
-    given for. The errors and elements that the log itself names are checked as it is read.
+    Names are those of actions, parameters, fields, hidden actions and Nats. The value of a
+    constant must fit its type. The errors and elements that the log names are checked when the log is read.
     """
     known = {action.name: action for action in system.actions}
     for nat in mapping.about.literals:

@@ -117,7 +117,7 @@ class LogLines:
         return {"span": [self.numbers.of(nat, base), self.numbers.of(nat, last.windows.values[nat][end])]}
 
     def _post(self, action: str, old: bytes, new: bytes, windows: Windows) -> dict[str, Any]:
-        """The cells that a step has changed, except those that a window keys; and what it may count on."""
+        """The cells that a step changed or can count on. Fields that a window keys are left out."""
         counted = {field.name for field in self.steps.counted.get(action, [])}
         found: dict[str, Any] = {}
         for field in self.layout.fields:

@@ -1,7 +1,7 @@
 """The sizes of a walk that writes a log: more processes and streams than are at work at a time.
 
-A process that has crashed stays so, and a deleted stream is gone. So a long walk needs new ones as the old ones are
-used up. All of them are elements from the start; a walk only asks nothing of those that have not *appeared* yet.
+A crashed process stays crashed, and a deleted stream stays deleted. So a long walk needs new processes and streams from
+time to time. The scope has all of them from the start; a walk makes requests only of elements that have *appeared*.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from holdfast.ir.system import Scope, System, Var
 from holdfast.ir.types import NatType, SortType
 
 PER_ELEMENT = 100
-"""For how many events of a log there is one more element of a sort whose elements are used up."""
+"""A sort whose elements are used up gets one more element for each N events of a log."""
 
 MOST = 16
-"""The most elements of such a sort whose elements serve long: processes and streams."""
+"""The most elements of a sort whose elements serve long: processes and streams."""
 
 MOST_SHORT = 20
-"""The most elements of such a sort whose elements serve once, as requests do."""
+"""The most elements of a sort whose elements serve once, as requests do."""
 
 NARROW, WIDE = 48, 200
-"""The least and the most numbers that a walk keeps at once, besides those that never leave.
+"""The least and the most numbers of a Nat that a walk keeps at once; pinned numbers are not counted.
 
-The less room there is for a Nat that keys cells, the faster the walk. But each process that has crashed keeps its
-numbers, and so the room is at least one number for each cell that holds one.
+A walk is faster if a Nat that keys cells has few numbers. But a crashed process keeps its numbers, so there are at
+least as many numbers as cells that can hold one.
 """
 
 IDS, PLACES = 3, 7
@@ -88,7 +88,7 @@ class LogScope:
         ]
 
     def _cells(self, nat: str, sizes: Mapping[str, int]) -> int:
-        """How many cells hold a number of the Nat, apart from those that a number keys."""
+        """The number of cells that hold a number of the Nat. Fields that a number keys are not counted."""
         return sum(
             prod(sizes[str(key)] for key in var.keys)
             for var in self.system.variables

@@ -190,7 +190,7 @@ class LogSteps:
         return windows, state
 
     def _numbers(self, action: Action, args: tuple[int, ...], moved: bool) -> list[tuple[str, int] | None]:
-        """The numbers among the arguments. Some are moved off from those that the state knows."""
+        """The numbers among the arguments. ``moved``: some are one or two above a number that the state knows."""
         found: list[tuple[str, int] | None] = []
         for param, code in zip(action.params, args, strict=True):
             if isinstance(param.type, NatType) and param.type.name not in self.uses.plain:
@@ -265,7 +265,7 @@ class LogSteps:
         return found
 
     def _choices(self, kind: Plain) -> Sequence[int]:
-        """The codes to draw from: elements that have appeared, most often those that did so last."""
+        """The codes to draw from. Elements that appeared last are drawn most often."""
         match kind:
             case NatType(name) if name in self.uses.rising:
                 held = {self.state[cell] for cell in self.places[name]}

@@ -30,7 +30,7 @@ LONELY = 1200
 """After how many events without an effect of its processes a node gets a new one."""
 
 REVIEW = 16
-"""After how many events a walk looks again which elements are used up."""
+"""A walk looks every N events for elements that are used up."""
 
 CYCLE = 3
 """An element serves long if some action had that often an effect on it."""
@@ -83,7 +83,7 @@ class LogWalk:
         self.uses = uses(system, frozenset(var.name for var in system.variables if var.ghost))
 
     def lines(self, events: int) -> Iterator[dict[str, Any]]:
-        """The header, and then so many events."""
+        """The header, and then N events; fewer if the model comes to an end."""
         most = {"Stream": MOST, **dict.fromkeys(processes(self.system), MOST)}
         wear = Wear()
         steps = self._steps(REHEARSED, most)
