@@ -1,4 +1,4 @@
-"""Measures ``holdfast conform``: the judge on logs of random runs of ownership, and its memory.
+"""Measures ``holdfast conform``: the judge on logs of random runs of ownership and on a dump, and its memory.
 
 Seconds are those of one thread with a processor. They include both readings of the log.
 """
@@ -16,12 +16,16 @@ from tempfile import TemporaryDirectory
 import attrs
 
 from benchmarks.clock import own
+from benchmarks.controller import prepared
 from holdfast.check.budget import Budget, Meter
+from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.judge import Options, judge
 from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
+from impl.metadata.dump import write_dump
 
 MODEL = "ownership"
 HIDDEN = ("reserve", "send_close")
@@ -31,8 +35,14 @@ WHOLE_SECONDS = 5.0
 UNKNOWN_RATE, HIDDEN_RATE = 20_000, 5_000
 """The goals, in events per second, with 1 % of unknown outcomes and with two hidden actions."""
 
+DUMP_RATE = 50_000
+"""The goal for a dump, in records per second."""
+
 MEGABYTES = 200
 """The goal for a million events."""
+
+RECORDS = 12
+"""Records of a round of the controller's operations."""
 
 COUNTED = ("append", "open")
 """Actions that count on: what they count to has to be told, so their outcomes are not made unknown."""
@@ -40,12 +50,16 @@ COUNTED = ("append", "open")
 
 @attrs.frozen
 class Figures:
-    """``whole``, ``unknown``, ``hidden``: events per second. ``memory``: bytes of the process by number of events."""
+    """``whole``, ``unknown``, ``hidden``: events per second. ``dump``: records per second, of ``records`` records.
+    ``memory``: bytes of the process by number of events.
+    """
 
     events: int
     whole: float
     unknown: float
     hidden: float
+    dump: float
+    records: int
     memory: dict[int, int]
 
 
@@ -62,8 +76,11 @@ def measured(events: int = 100_000, repeat: int = 3, most: int | None = None) ->
         whole = _rate(_written(Path(folder, "a.log"), lines), (), repeat)
         unknown = _rate(_written(Path(folder, "b.log"), _with_unknown(lines)), (), repeat)
         hidden = _rate(_written(Path(folder, "c.log"), _without(lines)), HIDDEN, repeat)
+        dump = Path(folder, "dump.txt")
+        records = _dump(dump, events)
+        dumped = max(_once_dump(dump, records) for _ in range(repeat))
         memory = {count: _memory(log, count, Path(folder, "d.log")) for count in (events, largest)}
-    return Figures(events, whole, unknown, hidden, memory)
+    return Figures(events, whole, unknown, hidden, dumped, records, memory)
 
 
 def lines(found: Figures) -> Iterator[str]:
@@ -82,6 +99,8 @@ def lines(found: Figures) -> Iterator[str]:
     yield goal(unknown, found.unknown >= UNKNOWN_RATE)
     hidden = f"{' and '.join(HIDDEN)} are hidden: {found.hidden:,.0f} events per second (goal at least {HIDDEN_RATE:,})"
     yield goal(hidden, found.hidden >= HIDDEN_RATE)
+    dump = f"a dump: {found.dump:,.0f} records per second ({found.records:,} records; goal at least {DUMP_RATE:,})"
+    yield goal(dump, found.dump >= DUMP_RATE)
     (few, small), (many, large) = found.memory.items()
     each = (large - small) / (many - few)
     million = large + each * (1_000_000 - many)
@@ -144,6 +163,29 @@ def _once(path: Path, hidden: tuple[str, ...]) -> float:
             f"{path.name} of the benchmark is {found.kind} after {found.judged:,} events: {found.reason}"
         )
     return found.judged / seconds
+
+
+def _dump(path: Path, records: int) -> int:
+    """Write the dump of a controller under the operations of its own benchmark. Returns the number of its records."""
+    controller, operations = prepared(records // RECORDS)
+    for operation in operations:
+        controller.execute(operation)
+    batches = controller.log.batches
+    path.write_text("".join(f"{line}\n" for line in write_dump(batches)), encoding="utf-8")
+    return sum(len(batch.records) for batch in batches)
+
+
+def _once_dump(path: Path, records: int) -> float:
+    """Records of a dump per second."""
+    system = compile_model(load_model("controller_tables"))
+    with DumpLog([str(path)], read_mapping(Path("automq-metadata"))) as log:
+        begun = own()
+        found = judge(system, log, {}, Options(), Meter(Budget()))
+        log.conclude(found)
+        seconds = own() - begun
+    if found.kind != "conforms":
+        raise RuntimeError(f"the dump of the benchmark is {found.kind} after {found.judged:,} events: {found.reason}")
+    return records / seconds
 
 
 def _memory(log: Path, events: int, path: Path) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from holdfast.check.conform.answer.candidates import shown_code
 from holdfast.check.conform.judge.facts import Facts
 from holdfast.check.conform.judge.ground import Unjudged
-from holdfast.check.conform.judge.trial import Args, Tally, Trial
+from holdfast.check.conform.judge.trial import Args, Tally, Trial, agrees
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import UNKNOWN
 from holdfast.ir.system import Action
@@ -62,8 +62,8 @@ def _instead(world: World, trial: Trial, states: Sequence[bytes]) -> Iterator[st
             outcome = step(state, args)
             if (
                 isinstance(outcome, Taken)
-                and all(state[cell] == code for cell, code, _ in pre)
-                and all(outcome.state[cell] == code for cell, code, _ in post)
+                and agrees(state, pre)
+                and agrees(outcome.state, post)
                 and any(state[cell] != code for cell, code, _ in post)
             ):
                 yield _call(world, action, args)

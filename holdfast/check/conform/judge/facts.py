@@ -11,7 +11,10 @@ from holdfast.check.conform.logs.events import STATE, UNKNOWN, Event, Json
 from holdfast.check.conform.logs.names import Code, Names, Number
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action, System, Var
-from holdfast.ir.types import Plain, SortType
+from holdfast.ir.types import NatType, Plain, SortType
+
+_Keys = tuple[tuple[Code, ...], tuple[int, ...]]
+"""The keys of a cell, and those of the projected sort among them."""
 
 
 @attrs.define
@@ -57,11 +60,8 @@ class Reader:
     def project(self, sort: str | None) -> None:
         """From now on a world has one element of this sort, or all if it is None."""
         self.projected = sort
-        self._streams = {
-            name: [place for place, kind in enumerate(var.keys) if sort is not None and _sort(kind) == sort]
-            for name, var in self.variables.items()
-        }
-        """Which keys of each variable are of the projected sort."""
+        self._known: dict[tuple[str, ...], _Keys] = {}
+        """The keys that the texts of a path name. Events name few cells, and most of them often."""
 
     def facts(self, event: Event) -> Facts:
         """What the event says; raises UsageError where it names something that the model does not have."""
@@ -99,22 +99,32 @@ class Reader:
             var = self.variables.get(name)
             if var is None:
                 damaged(at, f"{self.system.name} has no field {name}", nearest(name, self.variables))
-            self._add(found, var, (), value, at)
+            self._add(found, var, (name,), value, at)
         return found
 
-    def _add(self, found: list[Told], var: Var, keys: tuple[Code, ...], value: Json, at: Place) -> None:
-        """Add the cells of a field with these first keys."""
-        if len(keys) == len(var.keys):
-            code = self.names.value(var.value, value, at, var.name)
-            streams = tuple([key for place in self._streams[var.name] if isinstance(key := keys[place], int)])
-            found.append(Told(var, keys, code, streams))
+    def _add(self, found: list[Told], var: Var, path: tuple[str, ...], value: Json, at: Place) -> None:
+        """Add the cells at a path: the name of the field, and the texts of its first keys."""
+        if len(path) <= len(var.keys):
+            if not isinstance(value, dict):
+                problem = f"{var.name} has a value in place of the keys ({', '.join(map(str, var.keys))})"
+                damaged(at, problem, "nest objects by the field's keys")
+            for text, inner in value.items():
+                self._add(found, var, (*path, text), inner, at)
             return
-        if not isinstance(value, dict):
-            kinds = ", ".join(map(str, var.keys))
-            damaged(at, f"{var.name} has a value in place of the keys ({kinds})", "nest objects by the field's keys")
-        kind = var.keys[len(keys)]
-        for text, inner in value.items():
-            self._add(found, var, (*keys, self.names.key(kind, text, at, var.name)), inner, at)
+        keys, streams = self._known.get(path) or self._keys_of(var, path, at)
+        found.append(Told(var, keys, self.names.value(var.value, value, at, var.name), streams))
+
+    def _keys_of(self, var: Var, path: tuple[str, ...], at: Place) -> _Keys:
+        """The keys at a path, and the streams among them. They are remembered unless a number is among them."""
+        keys = tuple(self.names.key(kind, text, at, var.name) for kind, text in zip(var.keys, path[1:], strict=True))
+        streams = tuple(
+            key
+            for kind, key in zip(var.keys, keys, strict=True)
+            if self.projected is not None and _sort(kind) == self.projected and isinstance(key, int)
+        )
+        if not any(isinstance(kind, NatType) for kind in var.keys):
+            self._known[path] = keys, streams
+        return keys, streams
 
 
 def _sort(kind: Plain) -> str | None:

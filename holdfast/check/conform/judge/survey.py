@@ -37,8 +37,9 @@ class Survey:
     def visit(self, event: Event) -> None:
         """Read one event. Raises UsageError if it does not fit the model, and Unjudged at a limit."""
         facts = self.reader.facts(event)
-        for what, number in numbers(facts):
-            self._check_literal(event, what, number)
+        if any(self.frame.literals.values()):
+            for what, number in numbers(facts):
+                self._check_literal(event, what, number)
         if event.span is not None:
             nat = self._nat_of_span(facts.action, event.at)
             for value in event.span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import attrs
 
@@ -16,6 +17,14 @@ Expected = tuple[int, int, Told]
 """A cell, the code that an event tells of it, and how the event tells it."""
 
 Args = tuple[int, ...]
+
+
+def agrees(state: bytes, cells: Sequence[Expected]) -> bool:
+    """Whether cells of a state have the codes that an event tells."""
+    for cell, code, _ in cells:  # noqa: SIM110 - a generator takes twice as long
+        if state[cell] != code:
+            return False
+    return True
 
 
 @attrs.frozen

@@ -9,7 +9,7 @@ from holdfast.check.conform.judge.facts import Facts, Told, numbers_of
 from holdfast.check.conform.judge.frontier import Frontier
 from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.hidden import IN_A_ROW
-from holdfast.check.conform.judge.trial import Expected, Trial, counted_on
+from holdfast.check.conform.judge.trial import Expected, Trial, agrees, counted_on
 from holdfast.check.conform.logs.events import STATE, UNKNOWN
 from holdfast.check.conform.logs.names import Number
 from holdfast.ir.system import Action
@@ -54,7 +54,7 @@ class World(Frontier):
         if None in facts.args and self.ground.sort is not None and not self._names_stream(facts):
             at = facts.event.at
             raise Unjudged(f"{at.file}:{at.line} leaves open which {self.ground.sort} it is about; use --joint all")
-        own = not facts.streams or all(stream in self.slots for stream in facts.streams)
+        own = self._has(facts.streams)
         action: Action | None = facts.action
         if not own:
             taken = facts.event.outcome in (None, UNKNOWN)
@@ -76,7 +76,9 @@ class World(Frontier):
 
     def _counted(self, facts: Facts, post: Sequence[Told]) -> list[Number]:
         """The numbers that an event tells of the fields that its action counts on."""
-        fields = self.ground.frame.uses.counted.get(facts.action.name, ())
+        fields = self.ground.frame.uses.counted.get(facts.action.name)
+        if not fields:
+            return []
         return [told.value for told in post if told.var.name in fields and isinstance(told.value, tuple)]
 
     def after(self, trial: Trial, states: set[bytes]) -> set[bytes]:
@@ -130,15 +132,15 @@ class World(Frontier):
         pre = self.expected(trial.pre) if trial.pre else []
         post = self.expected(trial.post) if trial.post else []
         if pre:
-            states = {state for state in states if all(state[cell] == code for cell, code, _ in pre)}
+            states = {state for state in states if agrees(state, pre)}
         if trial.own and self.cannot_judge(facts):
             self.tally.unjudged[facts.action.name] += 1
-            found = {state for state in states if all(state[cell] == code for cell, code, _ in post)}
+            found = {state for state in states if agrees(state, post)}
         elif facts.action.name == STATE:
             found = self._set(states, post)
         elif action is None:
             # The event changes nothing here, but it tells something.
-            found = {state for state in states if all(state[cell] == code for cell, code, _ in post)}
+            found = {state for state in states if agrees(state, post)}
         elif span is not None and facts.event.outcome == UNKNOWN:
             raise Unjudged(f"nobody knows how many steps of the span of {facts.action.name} were taken")
         elif span is not None and facts.event.outcome is None:
@@ -177,7 +179,14 @@ class World(Frontier):
 
     def _sees(self, told: Told, own: bool) -> bool:
         """Whether a cell is one of this world. After an event of another stream only loops over streams write."""
-        return all(stream in self.slots for stream in told.streams) and (own or bool(told.streams))
+        return self._has(told.streams) if told.streams else own
+
+    def _has(self, streams: tuple[int, ...]) -> bool:
+        """Whether all these streams are streams of this world."""
+        for stream in streams:  # noqa: SIM110 - a generator takes twice as long
+            if stream not in self.slots:
+                return False
+        return True
 
     def cannot_judge(self, facts: Facts) -> bool:
         """Whether the event is a refusal that another stream may have caused."""
@@ -201,7 +210,7 @@ class World(Frontier):
         touched, decisive = self.ground.machine.touched, self.tally.decisive
         found: set[bytes] = set()
         for state in self.ordered(states):
-            if wanted == UNKNOWN and all(state[cell] == code for cell, code, _ in post):
+            if wanted == UNKNOWN and agrees(state, post):
                 found.add(state)
             for args in completions:
                 touched.clear()
@@ -226,15 +235,15 @@ class World(Frontier):
         refused = wanted is not None and wanted != UNKNOWN
         match outcome:
             case Taken(after) if not refused:
-                agrees = all(after[cell] == code for cell, code, _ in post)
+                fits = agrees(after, post)
                 if not counting.fields or counting.told_changed(state, after, post):
-                    return after if agrees else None
-                if agrees or counting.reads_again:
+                    return after if fits else None
+                if fits or counting.reads_again:
                     self.guess = self.guess or counting.unknown(facts)
             case Taken() if counting.reads_again and wanted in counting.errors:
                 self.guess = self.guess or counting.unknown(facts)
             case Refused(_, error) if refused and error == wanted:
-                return state if all(state[cell] == code for cell, code, _ in post) else None
+                return state if agrees(state, post) else None
             case Refused(label) if counting.reads_again and label in counting.labels:
                 if refused or not counting.told_all(post):
                     self.guess = self.guess or counting.unknown(facts)
@@ -286,7 +295,7 @@ class World(Frontier):
                         break
                     path = path and self.path(action, args, path, (field,), last, now)
                     self.tally.decisive |= self.ground.machine.touched
-                if now is not None and all(now[cell] == code for cell, code, _ in post):
+                if now is not None and agrees(now, post):
                     if path is not None and now not in found:
                         self.next_paths[now] = path
                     found.add(now)

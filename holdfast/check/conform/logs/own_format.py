@@ -68,24 +68,25 @@ class OwnFormat:
         if HEADER in raw:
             damaged(at, "a header stands behind other lines", "it is the first line of a log")
         get = raw.get
-        for name in ("source", "seq", "t", "action"):
-            if get(name) is None:
-                missing(name, raw.keys() - KEYS, at)
-        begin, end = interval(raw["t"], at)
-        action, error = raw["action"], get("error")
+        source, number, time, action = get("source"), get("seq"), get("t"), get("action")
+        if source is None or number is None or time is None or action is None:
+            name = next(name for name in ("source", "seq", "t", "action") if get(name) is None)
+            missing(name, raw.keys() - KEYS, at)
+        begin, end = interval(time, at)
+        args, error = {key: value for key, value in raw.items() if key not in KEYS}, get("error")
         if not isinstance(action, str) or not action or action == STATE:
             damaged(at, f"action is {shown(action)}", "it is the name of an action of the model")
         if error is not None and (not isinstance(error, str) or not error):
             damaged(at, f"error is {shown(error)}", 'it is the name of the error, "?" if unknown; no error: no key')
         return Event(
             at,
-            source_name(raw["source"], at),
-            event_number(raw["seq"], at),
+            source_name(source, at),
+            event_number(number, at),
             begin,
             end,
             event_cause(get("cause"), at),
             action,
-            {key: value for key, value in raw.items() if key not in KEYS} | _object("args", get("args"), at),
+            args | _object("args", raw["args"], at) if "args" in raw else args,
             error,
             offsets(get("span"), at),
             _object("pre", get("pre"), at),

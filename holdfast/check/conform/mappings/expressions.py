@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import attrs
 
@@ -250,32 +250,36 @@ def scalar_text(value: Json) -> str:
 
 
 def _path(names: list[str], *, optional: bool) -> Value:
-    name = names[0]
-
-    def field(raw: Json) -> Json:
-        """Most paths are the name of one field that has to be there."""
-        found: Json = raw[name] if isinstance(raw, dict) and name in raw else value(raw)
-        return found
-
     def value(raw: Json) -> Json:
-        here = raw
-        for depth, name in enumerate(names):
-            if isinstance(here, dict):
-                if name in here:
-                    here = here[name]
-                    continue
-            elif isinstance(here, list) and _INDEX.fullmatch(name):
-                if int(name) < len(here):
-                    here = here[int(name)]
-                    continue
-            elif here is not None:
-                missing, before = ".".join(names[: depth + 1]), ".".join(names[:depth])
-                raise ValueProblem(f"the line has no field {missing}: {before} is {shown(here)}")
-            if optional:
-                raise AbsentError
-            raise NoFieldError(names, depth, here)
-        if here is None and optional:
-            raise AbsentError
-        return here
+        # Most paths lead from map to map, and are gone in the shortest way.
+        here: Any = raw
+        for name in names:
+            if type(here) is not dict or name not in here:
+                return _walk(names, raw, optional=optional)
+            here = here[name]
+        return here if here is not None else _walk(names, raw, optional=optional)
 
-    return field if len(names) == 1 and not optional else value
+    return value
+
+
+def _walk(names: list[str], raw: Json, *, optional: bool) -> Json:
+    """The value at the end of a path. Raises AbsentError for a field that may be absent and is, or ValueProblem."""
+    here = raw
+    for depth, name in enumerate(names):
+        if isinstance(here, dict):
+            if name in here:
+                here = here[name]
+                continue
+        elif isinstance(here, list) and _INDEX.fullmatch(name):
+            if int(name) < len(here):
+                here = here[int(name)]
+                continue
+        elif here is not None:
+            missing, before = ".".join(names[: depth + 1]), ".".join(names[:depth])
+            raise ValueProblem(f"the line has no field {missing}: {before} is {shown(here)}")
+        if optional:
+            raise AbsentError
+        raise NoFieldError(names, depth, here)
+    if here is None and optional:
+        raise AbsentError
+    return here

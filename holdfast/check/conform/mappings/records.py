@@ -39,6 +39,12 @@ class Element:
     type: str
     repeat: str
     conditions: Conditions
+    asks_last: bool = attrs.field(init=False)
+    """Whether a condition names ``last``; most do not, and it takes time to find."""
+
+    @asks_last.default
+    def _names_last(self) -> bool:
+        return any("last" in side.roots for condition in self.conditions for side in condition)
 
 
 @attrs.frozen
@@ -146,10 +152,10 @@ class Divider:
         expression = self._grammar.keys.get(record.type)
         if expression is None:
             return None
-        value = expression.of(record.data, record.at)
         try:
-            return record.type, scalar_text(value)
+            return record.type, scalar_text(expression.value(record.data))
         except ValueProblem as problem:
+            expression.of(record.data, record.at)  # Raises for a field that is not there.
             damaged(record.at, f"{expression.text}: {problem}", f"{expression.at.file}:{expression.at.line} needs it")
 
     def _problem(self, batch: Sequence[Record], start: int) -> str:
@@ -170,7 +176,8 @@ class _Match:
         self.operation = operation
         self.batch, self.start, self.end = batch, start, start
         self.scope: Fields = {}
-        self.taken: dict[str, list[Record]] = {}
+        self.taken: dict[str, range] = {}
+        """The places in the batch of the records that each element took."""
         self._last_of = last_of
         self._missing: Element | None = None
         for place, element in enumerate(operation.elements, 1):
@@ -184,25 +191,25 @@ class _Match:
         return self._missing is None
 
     def _take(self, place: str, element: Element) -> bool:
-        begin, many = self.end, element.repeat in (ANY, SOME)
-        while self.end < len(self.batch) and (many or self.end == begin) and self._is(element, self.batch[self.end]):
+        batch, begin, many = self.batch, self.end, element.repeat in (ANY, SOME)
+        most = len(batch) if many else min(begin + 1, len(batch))
+        while self.end < most and self._is(element, batch[self.end]):
             self.end += 1
-        found = self.batch[begin : self.end]
+        self.taken[place] = range(begin, self.end)
         if many:
-            self.scope[place] = [record.data for record in found]
-        elif found:
-            self.scope[place] = found[0].data
-        self.taken[place] = list(found)
-        return bool(found) or element.repeat in (OPTIONAL, ANY)
+            self.scope[place] = [record.data for record in batch[begin : self.end]]
+        elif self.end > begin:
+            self.scope[place] = batch[begin].data
+        return self.end > begin or element.repeat in (OPTIONAL, ANY)
 
     def _is(self, element: Element, record: Record) -> bool:
         if record.type != element.type:
             return False
-        return not element.conditions or all(_holds(each, self._scope_of(record)) for each in element.conditions)
+        return not element.conditions or _hold(element.conditions, self._scope_of(element, record))
 
-    def _scope_of(self, record: Record) -> Fields:
-        last = self._last_of(record)
+    def _scope_of(self, element: Element, record: Record) -> Fields:
         scope = {**record.data, **self.scope}
+        last = self._last_of(record) if element.asks_last else None
         if last is not None:
             scope["last"] = last
         return scope
@@ -216,7 +223,7 @@ class _Match:
         record = self.batch[self.end]
         if record.type != element.type:
             return f"a {record.type} stands at offset {record.offset}, and a {element.type} is missing"
-        scope = self._scope_of(record)
+        scope = self._scope_of(element, record)
         left, right = next(each for each in element.conditions if not _holds(each, scope))
         values = f"{left.text} is {_value(left, scope)}"
         wanted = f"{right.text} is {_value(right, scope)}" if right.roots else f"{right.text} is wanted"
@@ -233,7 +240,7 @@ class _Match:
 
     def _case(self, part: Part, record: Record, scope: Fields) -> Iterator[tuple[Record, Kind, Fields]]:
         for case in part.cases:
-            if not case.where or all(_holds(each, scope) for each in case.where):
+            if _hold(case.where, scope):
                 if case.kind is not None:
                     yield record, case.kind, scope
                 return
@@ -241,7 +248,8 @@ class _Match:
 
     def _elements(self, path: tuple[str, ...], at: Place) -> Iterator[tuple[Record, Fields]]:
         """The maps at a path; the lists on the way are gone through, and what is absent has none."""
-        for record in self.taken[path[0]]:
+        for taken in self.taken[path[0]]:
+            record = self.batch[taken]
             level: list[Any] = [record.data]
             for name in path[1:]:
                 level = [each[name] for each in _flat(level) if isinstance(each, dict) and name in each]
@@ -259,6 +267,13 @@ def _flat(level: list[Any]) -> Iterator[Any]:
             yield from each
         elif each is not None:
             yield each
+
+
+def _hold(conditions: Conditions, scope: Fields) -> bool:
+    for each in conditions:  # noqa: SIM110 - a generator takes twice as long
+        if not _holds(each, scope):
+            return False
+    return True
 
 
 def _holds(condition: tuple[Expression, Expression], scope: Fields) -> bool:
