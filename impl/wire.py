@@ -20,7 +20,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, tag=True):
     """Anything that a frame may hold. The name of the class stands in the frame."""
 
 
-# Requests of brokers to streams, objects and nodes ----------------------------------------------------------------
+# Requests: about streams, objects, nodes, and partitions ---------------------------------------------------------
 
 
 class GetOpeningStreams(Message, frozen=True, gc=False):
@@ -144,14 +144,17 @@ class DescribeStreams(Message, frozen=True, gc=False):
     partition: int | None = None
 
 
-# Requests about partitions ----------------------------------------------------------------------------------------
-
-
 class SetBroker(Message, frozen=True, gc=False):
     """The state of a broker: active, fenced, shutting_down or gone."""
 
     node: int
     state: str
+
+
+class Heartbeat(Message, frozen=True, gc=False):
+    """A broker lives (ND-31). The answer says whether it is fenced."""
+
+    node: int
 
 
 class DrainBroker(Message, frozen=True, gc=False):
@@ -202,7 +205,7 @@ class ElectLeader(Message, frozen=True, gc=False):
 
 OfStreams = CreateStreams | OpenStreams | CloseStreams | TrimStreams | DeleteStreams | DescribeStreams
 OfObjects = PrepareObjects | CommitStreamSetObject | CommitStreamObject
-OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | DrainBroker
+OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | Heartbeat | DrainBroker
 OfPartitions = CreateTopic | AlterReassignments | ListReassignments | AlterPartition | ElectLeader
 Body = OfStreams | OfObjects | OfNodes | OfPartitions
 

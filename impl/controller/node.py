@@ -12,9 +12,10 @@ from functools import partial
 
 from impl.controller.elections import balance, elect
 from impl.controller.failover import scan
+from impl.controller.heartbeats import Heartbeats
 from impl.controller.nodes import owner_of, scale_in_cleanup
 from impl.controller.objects import ObjectClock
-from impl.controller.partitions import alter
+from impl.controller.partitions import alter, set_broker
 from impl.controller.requests import Event, Operation, events_of, items_of
 from impl.controller.streams import partition_of
 from impl.controller.timers import Timers
@@ -33,6 +34,7 @@ from impl.wire import (
     Deleted,
     Elected,
     ElectLeader,
+    Heartbeat,
     Input,
     Learned,
     OpenStreams,
@@ -62,8 +64,8 @@ class Controller:
         self.log = MetadataLog()
         self.timers = Timers(profile)
         self.object_clock = ObjectClock(now)
-        self.left: dict[int, int] = {}
-        """When each node in controlled shutdown was last heard of (ND-30). Memory, as the two above."""
+        self.heartbeats = Heartbeats(now)
+        """Memory, as the two above."""
         self._target = -1
         """The target of the newest failover (FO-02). Memory."""
         self._rare = {operation: now + period for operation, period in RARE_MS.items()}
@@ -140,6 +142,8 @@ class Controller:
         if rule("EX-04", self.term is None):
             answers = (Answer(E.NOT_CONTROLLER),) * items_of(request.body)
             return [Reply(request.to, request.id, answers)]
+        if isinstance(request.body, Heartbeat):
+            self.heartbeats.heard(request.body.node, self.image, self.now)
         if isinstance(request.body, ElectLeader):
             self.timers.requested(request.body.topic, request.body.partition)
         outputs: list[Output] = []
@@ -180,15 +184,8 @@ class Controller:
         self.timers.observe(records, self.image, self.now)
         for record in records:
             if isinstance(record, Broker):
-                self._observe(record)
+                self.heartbeats.observe(record, self.image, self.now)
         return Append(index, batch)
-
-    def _observe(self, broker: Broker) -> None:
-        """ND-30. A node in controlled shutdown was heard of; one that works again has left nothing behind."""
-        if broker.state == "shutting_down":
-            self.left[broker.broker_id] = self.now
-        elif broker.state == "active":
-            self.left.pop(broker.broker_id, None)
 
     def _committed(self, end: int) -> list[Output]:
         self.log.commit(end)
@@ -224,7 +221,7 @@ class Controller:
         """Begin to lead, with the memory of a new controller."""
         self.timers.restore(self.image, self.now)
         self.object_clock.forget(self.now)
-        self.left.clear()
+        self.heartbeats.forget(self.now)
         self._target = -1
         self._rare = {operation: self.now + period for operation, period in RARE_MS.items()}
 
@@ -249,6 +246,8 @@ class Controller:
         else:
             self._fire(partial(self._alone, outputs))
             outputs += self._check_objects(outputs)
+            for broker in self.heartbeats.silent(self.image, self.now):
+                self._alone(outputs, partial(set_broker, node=broker, state="fenced"))
             self._scan(outputs)
             for operation in [each for each, due in self._rare.items() if self.now >= due]:
                 self._alone(outputs, operation)
@@ -257,7 +256,7 @@ class Controller:
 
     def _scan(self, outputs: list[Output]) -> None:
         """FO-01. Look for a failover to begin: every second, and at once when a broker is fenced."""
-        found = self._alone(outputs, partial(scan, after=self._target, left=self.left))
+        found = self._alone(outputs, partial(scan, after=self._target, left=self.heartbeats.left))
         self._target = found.values.get("target", self._target)
 
     def _alone(self, outputs: list[Output], operation: Operation) -> Outcome:

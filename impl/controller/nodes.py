@@ -86,6 +86,16 @@ def runtime_state(image: Image, node: int, *, now: int = 0, left: Mapping[int, i
     return words.get(state, "UNKNOWN")
 
 
+def unfenced(image: Image) -> list[int]:
+    """The brokers that may lead partitions, ascending: those in controlled shutdown, too."""
+    return sorted(node for node, state in image.brokers.items() if state in ("active", "shutting_down"))
+
+
+def heartbeat(view: View, node: int) -> Outcome:
+    """Answer a heartbeat. A broker that is fenced, or not registered, has to register again."""
+    return Outcome(values={"fenced": node not in unfenced(view.image)})
+
+
 # Registry -------------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from impl import wire
 from impl.controller.commits import commit_stream_object, commit_stream_set_object
-from impl.controller.nodes import register_node, unregister_node
+from impl.controller.nodes import heartbeat, register_node, unregister_node
 from impl.controller.objects import prepare
 from impl.controller.partitions import (
     alter,
@@ -74,6 +74,8 @@ def _single(body: wire.Body) -> Operation:
             return lambda view: commit_stream_object(view, stream_commit)
         case wire.RegisterNode(node, node_epoch, wal_config, tags):
             return lambda view: register_node(view, node, node_epoch, wal_config, tags)
+        case wire.Heartbeat(node):
+            return lambda view: heartbeat(view, node)
         case wire.UnregisterNode(node):
             return lambda view: unregister_node(view, node)
         case wire.DescribeStreams(stream, owner, topic, partition):

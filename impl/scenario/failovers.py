@@ -61,10 +61,10 @@ class _Change:
         if number == self.number:
             before = world.memory()
             controller = world.controller
-            kept = deepcopy((controller.object_clock, controller.left, controller.timers))
+            kept = deepcopy((controller.object_clock, controller.heartbeats, controller.timers))
             controller.fail_over()
             if self.keeps:
-                controller.object_clock, controller.left, controller.timers = kept
+                controller.object_clock, controller.heartbeats, controller.timers = kept
             after = world.memory()
             self.lost = {rule for rule in before if before[rule] != after.get(rule)}
         return None

@@ -60,8 +60,10 @@ def _has_opening(world: World, a: Arguments) -> Result:
 
 def _registration(world: World, a: Arguments) -> Result:
     controller = world.controller
-    state = nodes.runtime_state(controller.image, a["node"], now=controller.now, left=controller.left)
-    return {"missing": False, "state": state} | nodes.registration(controller.view, a["node"], left=controller.left)
+    state = nodes.runtime_state(controller.image, a["node"], now=controller.now, left=controller.heartbeats.left)
+    return {"missing": False, "state": state} | nodes.registration(
+        controller.view, a["node"], left=controller.heartbeats.left
+    )
 
 
 PERFORM: dict[str, Perform] = {

@@ -68,7 +68,7 @@ class World:
         timers = "EL-06" if controller.profile.timer == "automq" else "EL-12"
         return {
             "OB-05": repr(vars(controller.object_clock)),
-            "ND-30": repr(controller.left),
+            "ND-30": repr(controller.heartbeats.left),
             timers: repr(vars(controller.timers)),
         }
 

@@ -208,6 +208,7 @@ SINGLE: tuple[tuple[wire.Body, E], ...] = (
     (wire.ListReassignments(), E.NONE),
     (wire.AlterPartition("t", 0, 1, (1,)), E.NONE),
     (wire.ElectLeader("t", 0), E.ELECTION_NOT_NEEDED),
+    (wire.Heartbeat(1), E.NONE),
     (wire.DrainBroker(1), E.NONE),
 )
 
@@ -487,7 +488,7 @@ def test_a_node_that_shuts_down_has_a_minute() -> None:
     controller.handle(wire.Request(9, 1, wire.SetBroker(1, "shutting_down")), 100_000)
     controller.handle(wire.Request(9, 1, wire.SetBroker(1, "fenced")), 101_000)
     assert _wake(controller, 102_000) == []
-    state = nodes.registration(controller.view, NODE, left=controller.left)["state"]
+    state = nodes.registration(controller.view, NODE, left=controller.heartbeats.left)["state"]
     assert state == "CONTROLLED_SHUTDOWN"
     assert len(_wake(controller, 161_000)) == 1
 

@@ -1,0 +1,144 @@
+"""ND-31: silent brokers are fenced, unless all of them are silent at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl import wire
+from impl.controller.heartbeats import RECOVERY_MS, SESSION_MS, Heartbeats
+from impl.controller.node import PERIOD_MS, Controller
+from impl.metadata.image import Image
+from impl.records import Broker
+from impl.rules import without
+
+BROKERS = (1, 2, 3)
+IMAGE = Image()
+for _broker in BROKERS:
+    IMAGE.apply(Broker(_broker, "active"))
+
+
+def _all_heard(now: int) -> Heartbeats:
+    heartbeats = Heartbeats()
+    for broker in BROKERS:
+        heartbeats.heard(broker, IMAGE, now)
+    return heartbeats
+
+
+def test_a_silent_broker_is_fenced_after_its_session() -> None:
+    """One of three has not been heard of for nine seconds; until then it is in its session."""
+    heartbeats = _all_heard(1_000)
+    heartbeats.heard(1, IMAGE, 5_000)
+    heartbeats.heard(3, IMAGE, 5_000)
+    assert heartbeats.silent(IMAGE, 1_000 + SESSION_MS - 1) == []
+    assert heartbeats.silent(IMAGE, 1_000 + SESSION_MS) == [2]
+
+
+def test_a_new_controller_gives_each_broker_a_session() -> None:
+    """It has heard of nobody, and that is no silence."""
+    heartbeats = _all_heard(0)
+    heartbeats.forget(100_000)
+    heartbeats.heard(1, IMAGE, 105_000)
+    assert heartbeats.silent(IMAGE, 100_000 + SESSION_MS - 1) == []
+    assert heartbeats.silent(IMAGE, 100_000 + SESSION_MS) == [2, 3]
+
+
+def test_the_breaker_closes_by_a_second_heartbeat_half_a_minute_later() -> None:
+    """All are silent: nobody is fenced, not even a broker that stays silent, before the breaker has closed."""
+    heartbeats = _all_heard(0)
+    assert heartbeats.silent(IMAGE, SESSION_MS) == []
+    assert heartbeats.breaker == "open"
+    heartbeats.heard(1, IMAGE, 20_000)
+    assert heartbeats.breaker == "half open"
+    assert heartbeats.silent(IMAGE, 21_000) == []
+    heartbeats.heard(1, IMAGE, 20_000 + RECOVERY_MS - 1)
+    assert heartbeats.silent(IMAGE, 20_000 + RECOVERY_MS) == []
+    heartbeats.heard(1, IMAGE, 20_000 + RECOVERY_MS)
+    assert heartbeats.breaker == "closed"
+    assert heartbeats.silent(IMAGE, 20_000 + RECOVERY_MS) == [2, 3]
+
+
+def test_the_breaker_opens_again_while_it_is_half_open() -> None:
+    """The heartbeats after it count anew."""
+    heartbeats = _all_heard(0)
+    heartbeats.silent(IMAGE, SESSION_MS)
+    heartbeats.heard(1, IMAGE, 20_000)
+    assert heartbeats.silent(IMAGE, 20_000 + SESSION_MS) == []
+    assert heartbeats.breaker == "open"
+    heartbeats.heard(1, IMAGE, 20_000 + RECOVERY_MS)
+    assert heartbeats.breaker == "half open"
+
+
+def test_no_broker_is_no_silence() -> None:
+    """The breaker of a cluster without unfenced brokers stays closed."""
+    heartbeats = Heartbeats()
+    assert heartbeats.silent(Image(), 100_000) == []
+    assert heartbeats.breaker == "closed"
+
+
+# The node ---------------------------------------------------------------------------------------------------------
+
+
+def _leader() -> Controller:
+    controller = Controller(leads=False)
+    controller.handle(wire.Elected(1), 0)
+    for broker in BROKERS:
+        _ask(controller, wire.SetBroker(broker, "active"), 0)
+    return controller
+
+
+def _ask(controller: Controller, body: wire.Body, now: int) -> None:
+    controller.handle(wire.Request(9, 1, body), now)
+    controller.handle(wire.Committed(1, controller.log.end), now)
+
+
+def _states(controller: Controller) -> list[str]:
+    return [controller.image.brokers[broker] for broker in BROKERS]
+
+
+def _run(controller: Controller, until: int, living: tuple[int, ...]) -> None:
+    """Wake the controller each second; the living brokers send heartbeats."""
+    for now in range(controller.now + PERIOD_MS, until + 1, PERIOD_MS):
+        for broker in living:
+            _ask(controller, wire.Heartbeat(broker), now)
+        controller.handle(wire.Woken(), now)
+
+
+def test_the_controller_fences_who_is_silent() -> None:
+    """The wake-up that ends the session of a broker fences it, and no other one."""
+    controller = _leader()
+    _run(controller, SESSION_MS - PERIOD_MS, (1, 3))
+    assert _states(controller) == ["active", "active", "active"]
+    _run(controller, SESSION_MS, (1, 3))
+    assert _states(controller) == ["active", "fenced", "active"]
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_controller_that_hears_nobody_fences_nobody(removed: bool) -> None:
+    """Without the rule it fences all of them."""
+    controller = _leader()
+    with without(*(["ND-31"] if removed else [])):
+        _run(controller, 60_000, ())
+    assert _states(controller) == [["active", "fenced"][removed]] * 3
+
+
+def test_a_fenced_broker_is_told_so() -> None:
+    """A heartbeat does not unfence; the broker registers again."""
+    controller = _leader()
+    _run(controller, SESSION_MS, (1, 3))
+    controller.handle(wire.Committed(1, controller.log.end), controller.now)
+    for broker, fenced in ((2, True), (1, False), (7, True)):
+        (reply,) = controller.handle(wire.Request(9, 1, wire.Heartbeat(broker)), controller.now)
+        assert isinstance(reply, wire.Reply)
+        assert reply.answers[0].values == {"fenced": fenced}
+    _ask(controller, wire.SetBroker(2, "active"), controller.now)
+    _run(controller, controller.now + SESSION_MS - PERIOD_MS, (1, 3))
+    assert _states(controller) == ["active", "active", "active"]
+
+
+def test_a_broker_in_controlled_shutdown_is_heard_of() -> None:
+    """ND-30: its minute begins with its last heartbeat."""
+    controller = _leader()
+    _ask(controller, wire.SetBroker(2, "shutting_down"), 1_000)
+    _ask(controller, wire.Heartbeat(2), 4_000)
+    _ask(controller, wire.Heartbeat(3), 5_000)
+    assert controller.heartbeats.left == {2: 4_000}
