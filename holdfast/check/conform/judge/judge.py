@@ -182,7 +182,7 @@ class _Judging:
 
     def _check_limits(self, events: int) -> None:
         """Raise Unjudged if a limit is exceeded, with ``events`` events done."""
-        steps = sum(branch.tally.steps for branch in self.branches)
+        steps = sum([branch.tally.steps for branch in self.branches])
         if self.meter.tick(events, steps, steps, self.survey.count - events):
             raise Unjudged(f"stopped by a limit ({self.meter.spent})")
 

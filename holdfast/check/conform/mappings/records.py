@@ -72,6 +72,15 @@ class Operation:
     at: Place
     elements: tuple[Element, ...]
     parts: tuple[Part, ...]
+    second: str | None = attrs.field(init=False)
+    """The type of the second record, where the operation always has one of the same type; otherwise None."""
+
+    @second.default
+    def _second(self) -> str | None:
+        first, *others = self.elements
+        if first.repeat != ONCE or not others or others[0].repeat not in (ONCE, SOME):
+            return None
+        return others[0].type
 
 
 @attrs.frozen
@@ -127,7 +136,10 @@ class Divider:
         """
         start = 0
         while start < len(batch):
+            following = batch[start + 1].type if start + 1 < len(batch) else None
             for operation in self._leading.get(batch[start].type, ()):
+                if operation.second not in (None, following):
+                    continue
                 match = _Match(operation, batch, start, self._last_of)
                 if match.fits:
                     break
