@@ -88,7 +88,7 @@ def _before(world: World, trial: Trial, states: Sequence[bytes]) -> Iterator[str
 
 
 def _instances(world: World, trial: Trial) -> Iterator[tuple[Action, Args]]:
-    """Calls of all actions: first those whose arguments are the event's where they have the same names and types."""
+    """Calls of all actions. Calls that share arguments with the event, by name and type, come first."""
     pairs = zip(trial.facts.action.params, trial.facts.args, strict=True)
     known = {param: arg for param, arg in pairs if arg is not None}
     for shared in (True, False):

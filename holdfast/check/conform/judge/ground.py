@@ -57,7 +57,7 @@ class Frame:
 
     @classmethod
     def of(cls, system: System, literals: Mapping[str, Mapping[int, int]]) -> Frame:
-        """Raises UsageError for a model that computes with a Nat, and for literals."""
+        """Raises UsageError for a model that computes with a Nat, and for literals that do not fit the model."""
         dropped = frozenset(var.name for var in system.variables if var.ghost)
         used = uses(system, dropped)
         found = {nat.name: _literals(system, nat.name, used, literals.get(nat.name, {})) for nat in system.nats}

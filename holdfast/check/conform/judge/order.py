@@ -249,7 +249,7 @@ class _Reading:
         return (expr.left, expr.right)
 
     def _take_plainly(self, nat: str | None, problem: str) -> None:
-        """Windows cannot hold the Nat, for the first such reason."""
+        """Take the numbers of the Nat as they are, since no window can hold it. The first reason is kept."""
         if nat is not None:
             self.plain.setdefault(nat, f"{self.at}: {self.system.name} {problem}")
 

@@ -139,7 +139,7 @@ class Orders:
         nodes.update(zip(nodes, groups, strict=True))
 
     def _note_overlap(self, trial: Trial, states: set[bytes]) -> None:
-        """An event that is not possible here may be so without the numbers of overlapping events, to count on over."""
+        """Guess if the event is possible once the windows lack the numbers of overlapping events."""
         world, windows = self.world, self.world.windows
         world.windows = windows.copy()
         try:

@@ -51,8 +51,8 @@ class Path:
 
 @attrs.define
 class Trial:
-    """An event as one world sees it. ``wanted``: the numbers that the windows have to hold,
-    ``counted``: those of them to which it may count on.
+    """An event as one world sees it. ``wanted``: the numbers that the windows have to hold.
+    ``counted``: the numbers among them that the action may count on to.
 
     ``action`` is None for an event of another stream that only tells something of this one.
     """

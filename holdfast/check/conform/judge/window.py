@@ -142,7 +142,7 @@ class Windows:
         return [*moves, cells.inserted(place)]
 
     def _forget(self, nat: str, states: set[bytes], kept: set[int]) -> _Move:
-        """Let the least value go that no cell holds, whose keyed cells are as those below, and that is not kept."""
+        """Remove the least value that nobody holds or keeps, if its keyed cells equal those of the value below."""
         values, cells = self.values[nat], self._cells[nat]
         held = {code for state in states for code in cells.codes(state)}
         for place, value in enumerate(values):
@@ -217,7 +217,7 @@ class _Cells:
         return self._moves[name]
 
     def _sources(self, of: Callable[[int], int]) -> tuple[tuple[int, int], ...]:
-        """The cells that take their codes from others, with these, where ``of`` says from which key."""
+        """Pairs of a cell and the cell whose code it takes. ``of`` gives the second one's key for the first one's."""
         sources: list[tuple[int, int]] = []
         for field in self.keyed:
             for number, index in enumerate(field.indices):

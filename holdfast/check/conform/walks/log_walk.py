@@ -117,7 +117,10 @@ class Wear:
         self.rehearsed = False
 
     def cost(self, action: str) -> dict[str, float]:
-        """How many elements of each sort an action uses up; where they do not serve long they may be used up."""
+        """By sort: the share of the action's effects that were the last one on an element, if it is large.
+
+        After the rehearsals, sorts whose elements serve once are left out.
+        """
         found = {
             sort: last / (self.taken[action] + 2)
             for (name, sort), last in self.last.items()
@@ -268,7 +271,7 @@ class _Turns:
         ]
 
     def _rest(self, action: Action) -> float:
-        """After how many events an action may be taken again."""
+        """The number of events for which an action rests after it was taken."""
         sizes = self.steps.sizes
         return max(
             (
