@@ -23,6 +23,12 @@ SAMPLER = TABLE.with_name("sampler.py")
 
 SLOWLY = ["CK-01.flag", "ST-12", "ST-14", "ST-41"]
 """Rules whose absence takes more than a few seconds to be found and shrunk."""
+LONGER = {"ST-41": 3}
+"""How many steps a shrunk run is longer than the search's, where that is not two.
+
+Without ST-41 Hypothesis ends where one process recovers a stream and closes it for another one. It would have to drop
+the steps of the one and give its last step to the other at once.
+"""
 OWNERSHIP = ["ST-11", *(pytest.param(rule, marks=pytest.mark.slow) for rule in SLOWLY)]
 
 
@@ -64,7 +70,7 @@ def test_a_missing_rule_is_found_and_shrunk(rule: str) -> None:
 def test_five_rules_of_a_large_model(rule: str) -> None:
     """The same of a model with ten actions."""
     ownership = load_model("ownership")
-    assert len(line(found(ownership, rule)).steps) <= shortest(ownership, rule) + 2
+    assert len(line(found(ownership, rule)).steps) <= shortest(ownership, rule) + LONGER.get(rule, 2)
 
 
 def test_a_whole_model_passes() -> None:
