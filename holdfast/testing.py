@@ -5,8 +5,8 @@
 
     TestOwnership = state_machine(Ownership, scope="tiny").TestCase
 
-A run that violates something is shrunk by Hypothesis and printed as a program, a line for each step; the message has
-the line that takes it again with ``holdfast replay``.
+A run that violates something is shrunk by Hypothesis, and then further as ``holdfast shrink`` does it. It is printed as
+a program, a line for each step; the message has the line that takes it again with ``holdfast replay``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from holdfast.check.initial import initial_states
 from holdfast.check.replay import Replayer, Script
 from holdfast.check.select import select
+from holdfast.check.shrink import shrink
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action
@@ -47,11 +48,22 @@ def register_profiles() -> None:
 
 def run(machine: Machine) -> None:
     """Drive a machine under the settings of the profile in force; raises what a violation raises."""
-    run_state_machine_as_test(machine, settings=machine.TestCase.settings)
+    try:
+        run_state_machine_as_test(machine, settings=machine.TestCase.settings)
+    except ViolatedError as error:
+        machine._shorten(error)
+        raise
 
 
 class ViolatedError(AssertionError):
-    """A run violates a property. Each property has a class of its own, so that none is shrunk into another."""
+    """A run violates a property. Each property has a class of its own, so that none is shrunk into another.
+
+    ``script``: the run. ``claim``: the name of the property.
+    """
+
+    def __init__(self, message: str, script: Script, claim: str) -> None:
+        super().__init__(message)
+        self.script, self.claim = script, claim
 
 
 def state_machine(
@@ -84,7 +96,18 @@ def state_machine(
         body["init"] = _start(system.init)
     machine: Machine = type(system.name, (ModelMachine,), body)
     machine.TestCase.settings = settings(machine.TestCase.settings, phases=PHASES, report_multiple_bugs=False)
+    machine.TestCase.runTest = _test_of(machine)  # type: ignore[method-assign]
     return machine
+
+
+def _test_of(machine: Machine) -> Any:
+    """The test of a machine for unittest and pytest."""
+
+    def run_test(self: Any) -> None:  # noqa: ARG001 - a method of Hypothesis's test case
+        run(machine)
+
+    run_test.is_hypothesis_test = True  # type: ignore[attr-defined]
+    return run_test
 
 
 def _claims(replayer: Replayer, properties: Sequence[str] | None) -> tuple[str, ...]:
@@ -241,10 +264,43 @@ class ModelMachine(RuleBasedStateMachine):
         """Raise the error of the first property that the last state or step violates."""
         for name in self._claims:
             if self._replayer.ends(name, states, script):
-                raise self._errors[name](self._message(name))
+                made = Script(self._start, tuple(self._steps))
+                trace = self._replayer.trace(made, name)
+                assert isinstance(trace, Trace), "the run was just made"
+                raise self._errors[name](self._message(trace), made, name)
 
-    def _message(self, name: str) -> str:
-        trace = self._replayer.trace(Script(self._start, tuple(self._steps)), name)
-        assert isinstance(trace, Trace), "the run was just made"
+    @classmethod
+    def _shorten(cls, error: ViolatedError) -> None:
+        """Put a shorter run in the place of the error's, if there is one.
+
+        Hypothesis drops and lessens steps. It does not see that one process can do what two do.
+        """
+        found = shrink(cls._replayer, error.script, error.claim)
+        notes, program = list(getattr(error, "__notes__", ())), cls._program(error.script)
+        if not found.removed or notes[1 : 1 + len(program)] != program:
+            return
+        error.__notes__ = [notes[0], *cls._program(found.script), *notes[1 + len(program) :]]
+        error.args = (cls._message(found.trace),)
+        error.script = found.script
+
+    @classmethod
+    def _program(cls, script: Script) -> list[str]:
+        """A run as Hypothesis prints it."""
+        system, layout = cls._replayer.system, cls._replayer.machine.layout
+        actions = {action.name: action for action in system.actions}
+        calls = [(_own(name), actions[name], args) for name, args in script.steps]
+        if system.init.params:
+            calls.insert(0, ("init", system.init, script.start))
+        lines = [f"state = {cls.__name__}()"]
+        for name, action, args in calls:
+            values = {
+                _keyword(param.name): layout.decode_value(param.type, code)
+                for param, code in zip(action.params, args, strict=True)
+            }
+            lines.append(f"state.{name}({', '.join(f'{key}={value!r}' for key, value in sorted(values.items()))})")
+        return lines
+
+    @staticmethod
+    def _message(trace: Trace) -> str:
         said = f"{conclusion(trace.shown)} {trace.shown.sentence}".strip()
         return f"{said}\nreplay: {replay_command(trace)}"
