@@ -53,7 +53,6 @@ CODES = """Exit codes:
 EXTRAS = {
     "boto3": "s3",
     "jinja2": "spark",
-    "msgspec": "impl",
     "pandas": "spark",
     "pyarrow": "spark",
     "pyspark": "spark",

@@ -52,7 +52,8 @@ class DumpLog(Log):
         self._divider = Divider(mapping.records, self._snapshot)
         self._types = self._divider.types | (self._snapshot.types if self._snapshot is not None else frozenset())
         self._events = tempfile.TemporaryFile()  # noqa: SIM115 - close()
-        self._chunks: list[int] = []
+        self._chunks: list[tuple[int, int]] = []
+        """Where each chunk of events begins in the temporary file, and how many bytes it has."""
         self._names: list[str] = []
         self._kinds: dict[int, Kind] = {}
         """By the identity of a kind, since two operations may have equal ones."""
@@ -136,9 +137,10 @@ class DumpLog(Log):
     def events_of(self, source: str) -> Iterator[Event]:  # noqa: ARG002 - the only one
         """All events, in their order."""
         number = 0
-        for start in self._chunks:
+        for start, size in self._chunks:
             self._events.seek(start)
-            for row in marshal.load(self._events):  # noqa: S302 - written here
+            # marshal.load would read the file byte by byte.
+            for row in marshal.loads(self._events.read(size)):  # noqa: S302 - written here
                 number += 1
                 yield self._event(row, number)
 
@@ -209,8 +211,8 @@ class DumpLog(Log):
 
     def _write(self, rows: list[Any]) -> None:
         if rows:
-            self._chunks.append(self._events.seek(0, 2))
-            marshal.dump(rows, self._events)
+            start = self._events.seek(0, 2)
+            self._chunks.append((start, self._events.write(marshal.dumps(rows))))
 
 
 def _batch(record: Record) -> Batch:

@@ -59,7 +59,8 @@ class DumpReader:
             if not match[3] or self._control:
                 self._read_control(line, match)
             elif self._used:
-                kind, version, data = read_payload(line, match.end(), place)
+                # What stands before the payload is ASCII, so columns are bytes.
+                kind, version, data = read_payload(raw[match.end() :], place)
                 yield Record(kind, version, data, offset, int(match[2]), self._batch, number)
         self._line = max(self._line, 1)
         self._end_section()

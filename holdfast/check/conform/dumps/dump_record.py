@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from base64 import b64decode
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import attrs
+import msgspec
 
 from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.check.conform.logs.strict_json import STRICT, StrictError, quick
 from holdfast.ir.errors import Place
 
 END_OFFSETS = "S3_STREAM_END_OFFSETS_RECORD"
@@ -38,8 +39,7 @@ class Batch:
     snapshot: int | None = None
 
 
-@attrs.frozen
-class Record:
+class Record(msgspec.Struct, frozen=True, gc=False):
     """A record with its place in the log. ``time``: when it was appended, in milliseconds. ``line``: of the file.
 
     ``data``: the fields by their names in the dump; one that holds bytes is decoded from base64.
@@ -82,17 +82,14 @@ def end_offsets(record: Record) -> tuple[tuple[int, int], ...]:
 # Payloads -----------------------------------------------------------------------------------------------------------
 
 
-def read_payload(line: str, start: int, at: Callable[[], Place]) -> tuple[str, int, dict[str, Any]]:
-    """Type, version and data of the payload that begins at a column of a line.
+def read_payload(line: bytes, at: Callable[[], Place]) -> tuple[str, int, dict[str, Any]]:
+    """Type, version and data of a payload, which is the end of a line.
 
     ``at``: makes the place of the line, for an error. Raises UsageError for a payload of another form.
     """
-    try:
-        payload, end = _decoder.raw_decode(line, start)
-    except (ValueError, RecursionError):
-        _undecoded(line[start:], at())
-    if line[end:].strip() or type(payload) is not dict:
-        _undecoded(line[start:], at())
+    payload = quick(line)
+    if payload is None:
+        payload = _read_strictly(line.decode(), at())
     kind, version, data = payload.get("type"), payload.get("version"), payload.get("data")
     if type(kind) is not str or type(version) is not int or type(data) is not dict or not kind:
         damaged(at(), f"the payload is {shown(payload)}", 'it is {"type": a text, "version": a number, "data": {…}}')
@@ -105,6 +102,19 @@ def read_payload(line: str, start: int, at: Callable[[], Place]) -> tuple[str, i
     return kind, version, data
 
 
+def _read_strictly(text: str, at: Place) -> dict[str, Any]:
+    """The object of a payload; raises UsageError that says what is wrong with it."""
+    try:
+        payload = STRICT.decode(text)
+    except StrictError as error:
+        damaged(at, str(error), DECODER)
+    except (ValueError, RecursionError):
+        _undecoded(text, at)
+    if type(payload) is not dict:
+        _undecoded(text, at)
+    return payload
+
+
 def _undecoded(text: str, at: Place) -> NoReturn:
     """Raise UsageError about a payload that is no JSON object."""
     if text.startswith(_SKIPPED):
@@ -112,13 +122,6 @@ def _undecoded(text: str, at: Place) -> NoReturn:
     if not text.endswith("\n"):
         damaged(at, f"the dump ends within the payload {shown(text)}", "print the whole dump")
     damaged(at, f"the payload {shown(text.strip())} is no JSON object", DECODER)
-
-
-def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
-_decoder = json.JSONDecoder(parse_constant=_constant)
 
 
 def _decode_field(name: str) -> Callable[[dict[str, Any]], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
+import msgspec
 
 from holdfast.check.conform.logs.damage import damaged, nearest
 from holdfast.check.conform.logs.events import STATE, UNKNOWN, Event, Json
@@ -17,8 +18,7 @@ _Keys = tuple[tuple[Code, ...], tuple[int, ...]]
 """The keys of a cell, and those of the projected sort among them."""
 
 
-@attrs.define
-class Told:
+class Told(msgspec.Struct, frozen=True, gc=False):
     """The value of one cell, as an event tells it. ``keys`` are the values of its keys."""
 
     var: Var
@@ -28,8 +28,7 @@ class Told:
     """The elements of the projected sort among the keys."""
 
 
-@attrs.define
-class Facts:
+class Facts(msgspec.Struct, frozen=True, gc=False):
     """An event in the terms of the model. ``args``: None stands for an argument that is not known."""
 
     event: Event
@@ -108,11 +107,19 @@ class Reader:
             if not isinstance(value, dict):
                 problem = f"{var.name} has a value in place of the keys ({', '.join(map(str, var.keys))})"
                 damaged(at, problem, "nest objects by the field's keys")
+            deeper = len(path) < len(var.keys)
             for text, inner in value.items():
-                self._add(found, var, (*path, text), inner, at)
+                if deeper:
+                    self._add(found, var, (*path, text), inner, at)
+                else:
+                    found.append(self._told(var, (*path, text), inner, at))
             return
+        found.append(self._told(var, path, value, at))
+
+    def _told(self, var: Var, path: tuple[str, ...], value: Json, at: Place) -> Told:
+        """The cell at a path."""
         keys, streams = self._known.get(path) or self._keys_of(var, path, at)
-        found.append(Told(var, keys, self.names.value(var.value, value, at, var.name), streams))
+        return Told(var, keys, self.names.value(var.value, value, at, var.name), streams)
 
     def _keys_of(self, var: Var, path: tuple[str, ...], at: Place) -> _Keys:
         """The keys at a path, and the streams among them. They are remembered unless a number is among them."""

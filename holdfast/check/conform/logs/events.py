@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import attrs
+import msgspec
 
 from holdfast.ir.errors import Place
 
@@ -18,8 +18,7 @@ STATE = "(state)"
 """The action of an event that is none: its ``post`` sets cells, as the log begins with them."""
 
 
-@attrs.frozen
-class Event:
+class Event(msgspec.Struct, frozen=True, gc=False):
     """One thing that a source did.
 
     ``number`` counts the events of a source from 1. ``begin`` and ``end`` are microseconds of one clock, between which
@@ -42,6 +41,6 @@ class Event:
     args: Mapping[str, Json]
     outcome: str | None = None
     span: tuple[int, int] | None = None
-    pre: Mapping[str, Json] = attrs.field(factory=dict)
-    post: Mapping[str, Json] = attrs.field(factory=dict)
+    pre: Mapping[str, Json] = msgspec.field(default_factory=dict)
+    post: Mapping[str, Json] = msgspec.field(default_factory=dict)
     offset: int | None = None

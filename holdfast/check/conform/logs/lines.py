@@ -1,37 +1,30 @@
 """Files of one JSON object a line: each line as a dict, with its place.
 
-A line has to be strict JSON (RFC 8259). Python's reader accepts more, so these are refused here: NaN and Infinity, a
-number that is too large for a float, a key that stands twice in an object, and half of a surrogate pair.
+A line has to be strict JSON (RFC 8259), without half of a surrogate pair.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.check.conform.logs.strict_json import DEEPEST, STRICT, Raw, StrictError, quick
 from holdfast.ir.errors import Place, UsageError
 
 LONGEST = 1 << 20
 """Bytes of a line. A longer one is a file that is no log, or a log without line ends."""
 
-DEEPEST = 32
-"""Levels of objects and lists within a line."""
-
 STDIN = "-"
 BUFFER = 1 << 16
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
-
-Raw = dict[str, Any]
-"""The object of a line."""
 
 
 class Lines:
@@ -78,18 +71,24 @@ class Lines:
 
 def parse(data: bytes, at: Place) -> Raw:
     """The object of a line; raises UsageError if the line is damaged."""
+    raw = quick(data) if len(data) <= LONGEST else None
+    return raw if raw is not None else _parse_strictly(data, at)
+
+
+def _parse_strictly(data: bytes, at: Place) -> Raw:
+    """The object of a line; raises UsageError that says what is wrong with it."""
     if len(data) > LONGEST and len(data.rstrip(b"\r\n")) > LONGEST:
         damaged(at, "the line has more than 1 MiB", "a log has one event a line; check that the file is a log")
     try:
         text = data.decode()
-        raw = _DECODER.decode(text)
+        raw = STRICT.decode(text)
     except UnicodeDecodeError as error:
         if data.startswith(GZIP):
             damaged(at, "the file is compressed", "unpack it (zcat FILE | holdfast conform … -)")
         damaged(at, f"the line is not UTF-8 (byte {error.start + 1})", "write the log in UTF-8")
     except RecursionError:
         damaged(at, "the line is nested too deeply", f"an event has at most {DEEPEST} levels")
-    except _StrictError as error:
+    except StrictError as error:
         damaged(at, str(error), error.remedy)
     except ValueError as error:
         if not data.endswith(b"\n"):
@@ -104,37 +103,6 @@ def parse(data: bytes, at: Place) -> Raw:
     if text.count("{") + text.count("[") > DEEPEST and _depth(raw) > DEEPEST:
         damaged(at, "the line is nested too deeply", f"an event has at most {DEEPEST} levels")
     return raw
-
-
-class _StrictError(ValueError):
-    """JSON that Python reads and the standard does not have."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(problem)
-        self.remedy = remedy
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Raw:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _StrictError(f"the key {shown(twice)} stands twice in one object", "write each key once")
-    return found
-
-
-def _constant(text: str) -> NoReturn:
-    raise _StrictError(f"{text} is no number of JSON", "leave the key out if its value is not known")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise _StrictError(f"the number {text[:20]} is too large", "leave the key out if its value is not known")
-    return value
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
 
 
 def _check_surrogates(raw: Raw, at: Place) -> None:

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn, Protocol, Self
 
 import attrs
+import msgspec
 
 from holdfast.check.conform.logs.causes import Causes, SourceIndex
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import Event
-from holdfast.check.conform.logs.lines import STDIN, Lines, Raw
+from holdfast.check.conform.logs.lines import STDIN, Lines
 from holdfast.check.conform.logs.own_format import Header, OwnFormat
+from holdfast.check.conform.logs.strict_json import Raw
 from holdfast.ir.errors import Place, UsageError
 
 
@@ -154,7 +156,7 @@ class Log:
         index.line_numbers.append(event.at.line)
         index.begins.append(event.begin)
         number = len(index.numbers)
-        return event if event.number == number else attrs.evolve(event, number=number)
+        return event if event.number == number else msgspec.structs.replace(event, number=number)
 
     def _ignore(self, raw: Raw, at: Place) -> None:
         position = self._format.position(raw, at)
@@ -181,7 +183,7 @@ class Log:
             cause = (cause[0], reached) if reached else None
         if event.number == number and event.cause == cause:
             return event
-        return attrs.evolve(event, number=number, cause=cause)
+        return msgspec.structs.replace(event, number=number, cause=cause)
 
     def _place(self, source: str, event: int) -> Place:
         index = self._sources[source]

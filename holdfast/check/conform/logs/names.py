@@ -106,13 +106,13 @@ class Names:
             if value > self.greatest.get(kind.name, 0):
                 self.greatest[kind.name] = value
             return kind.name, value
+        if type(kind) is BoolType and type(value) is bool:
+            return int(value)
         match kind:
             case OptionalType(of):
                 return None if value is None else self.value(of, value, at, what)
             case IntType(lo=lo, hi=hi) if type(value) is int and lo <= value <= hi:
                 return value - lo
-            case BoolType() if isinstance(value, bool):
-                return int(value)
             case EnumType(members=members) if isinstance(value, str) and value in members:
                 return members.index(value)
             case _:

@@ -24,7 +24,7 @@ from holdfast.check.conform.logs.fields import (
     offsets,
     source_name,
 )
-from holdfast.check.conform.logs.lines import Raw
+from holdfast.check.conform.logs.strict_json import Raw
 from holdfast.ir.errors import Place
 
 SCHEMA = Path(__file__).with_name("log.schema.json")

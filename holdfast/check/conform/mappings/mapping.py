@@ -9,8 +9,8 @@ import attrs
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.logs.events import UNKNOWN, Event, Json
 from holdfast.check.conform.logs.fields import event_cause, event_number, interval, offsets, source_name
-from holdfast.check.conform.logs.lines import Raw
 from holdfast.check.conform.logs.own_format import Header
+from holdfast.check.conform.logs.strict_json import Raw
 from holdfast.check.conform.mappings.expressions import (
     AbsentError,
     Expression,
