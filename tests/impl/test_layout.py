@@ -63,6 +63,15 @@ def test_a_node_asks_nobody_for_time_or_chance(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=_name)
+def test_a_crash_leaves_nothing_to_do(path: Path) -> None:
+    """Code that waits has no ``finally`` and no ``with``: in a crash it ends where it is."""
+    waiting = [node for node in ast.walk(_tree(path)) if isinstance(node, ast.AsyncFunctionDef)]
+    for node in (each for function in waiting for each in ast.walk(function)):
+        assert not isinstance(node, ast.With | ast.AsyncWith), f"{_name(path)}:{node.lineno}"
+        assert not (isinstance(node, ast.Try) and node.finalbody), f"{_name(path)}:{node.lineno}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
 def test_a_file_holds_one_idea(path: Path) -> None:
     """A file has at most 300 lines."""
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 300

@@ -1,0 +1,212 @@
+"""Tasks of a node: who runs when, with what, and what a crash or an error leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.tasks import FailedError, Gate, Tasks, TimedOutError
+
+
+async def asking(tasks: Tasks, log: list[object], text: str) -> None:
+    """Ask one question and note the answer."""
+    log.append((text, await tasks.ask(lambda number: (number, text))))
+
+
+def test_an_answer_wakes_the_task_that_asked() -> None:
+    """Answers may come in any order, and a second one finds nobody."""
+    tasks, log = Tasks(), []
+    tasks.start(asking(tasks, log, "a"))
+    tasks.start(asking(tasks, log, "b"))
+    assert tasks.run(0) == [(1, "a"), (2, "b")]
+    assert tasks.answer(2, "two")
+    assert tasks.answer(1, "one")
+    assert not tasks.answer(2, "again")
+    assert tasks.run(0) == []
+    assert log == [("b", "two"), ("a", "one")]
+
+
+def test_nothing_runs_between_two_awaits() -> None:
+    """A task that was started runs when the present one parks."""
+    tasks, log = Tasks(), []
+
+    async def first() -> None:
+        tasks.start(second())
+        log.append("first")
+        await tasks.sleep(0)
+        log.append("first again")
+
+    async def second() -> None:
+        log.append("second")
+
+    tasks.start(first())
+    tasks.run(0)
+    assert log == ["first", "second"]
+    tasks.run(0)
+    assert log == ["first", "second", "first again"]
+
+
+def test_delays_end_in_their_order() -> None:
+    """By time, and by the order in which they began; ``due`` is the next end."""
+    tasks, log = Tasks(now=100), []
+
+    async def sleeping(name: str, ms: int) -> None:
+        await tasks.sleep(ms)
+        log.append((name, tasks.now))
+
+    for name, ms in (("a", 30), ("b", 10), ("c", 30), ("d", 50)):
+        tasks.start(sleeping(name, ms))
+    tasks.run(100)
+    assert tasks.due == 110
+    tasks.run(130)
+    assert log == [("b", 130), ("a", 130), ("c", 130)]
+    assert tasks.due == 150
+    tasks.run(149)
+    assert len(log) == 3
+    tasks.run(150)
+    assert tasks.due is None
+
+
+def test_the_time_never_goes_back() -> None:
+    """An input with an earlier time comes at the time of the last one."""
+    tasks = Tasks(now=100)
+    tasks.run(50)
+    assert tasks.now == 100
+
+
+def test_a_gate_opens_for_all() -> None:
+    """For those that wait, in their order, and for those that come later, at once."""
+    tasks, log = Tasks(), []
+    gate: Gate[str] = Gate(tasks)
+
+    async def waiting(name: str) -> None:
+        log.append((name, await gate.wait()))
+
+    tasks.start(waiting("a"))
+    tasks.start(waiting("b"))
+    tasks.run(0)
+    gate.open("now")
+    tasks.start(waiting("c"))
+    tasks.run(0)
+    assert log == [("a", "now"), ("b", "now"), ("c", "now")]
+    with pytest.raises(ValueError, match="opens once"):
+        gate.open("later")
+
+
+def test_a_wait_with_a_limit_ends() -> None:
+    """A gate that opens later wakes nobody a second time, and a limit that ends later does not either."""
+    tasks, log = Tasks(), []
+    early: Gate[str] = Gate(tasks)
+    late: Gate[str] = Gate(tasks)
+
+    async def waiting(gate: Gate[str]) -> None:
+        try:
+            log.append(await gate.wait(10))
+        except TimedOutError:
+            log.append("too late")
+        await tasks.sleep(100)
+        log.append("end")
+
+    tasks.start(waiting(early))
+    tasks.start(waiting(late))
+    tasks.run(0)
+    early.open("in time")
+    tasks.run(9)
+    assert log == ["in time"]
+    tasks.run(10)
+    late.open("for nobody")
+    tasks.run(20)
+    assert log == ["in time", "too late"]
+    tasks.run(110)
+    assert log == ["in time", "too late", "end", "end"]
+
+
+def test_delays_that_nobody_waits_for_are_not_due() -> None:
+    """A wait that ended before its limit leaves no time at which the driver would wake the node for nothing."""
+    tasks = Tasks()
+    gate: Gate[None] = Gate(tasks)
+    tasks.start(gate.wait(10))
+    tasks.run(0)
+    assert tasks.due == 10
+    gate.open(None)
+    tasks.run(0)
+    assert tasks.due is None
+
+
+def test_the_end_of_a_task_is_a_gate() -> None:
+    """With its result, or with the error that its rules speak of."""
+    tasks, log = Tasks(), []
+
+    async def result(text: str) -> str:
+        await tasks.sleep(1)
+        if text == "bad":
+            raise FailedError(text)
+        return text
+
+    async def parent(text: str) -> None:
+        try:
+            log.append(await tasks.start(result(text)).wait())
+        except FailedError as error:
+            log.append(error)
+
+    tasks.start(parent("good"))
+    tasks.start(parent("bad"))
+    tasks.run(0)
+    tasks.run(1)
+    assert [str(each) for each in log] == ["good", "bad"]
+
+
+def test_a_fault_of_a_node_is_not_kept_back() -> None:
+    """Nobody waits for the task, and yet its error is seen."""
+    tasks = Tasks()
+
+    async def faulty() -> None:
+        await tasks.sleep(1)
+        raise KeyError("a fault")
+
+    tasks.start(faulty())
+    tasks.run(0)
+    with pytest.raises(KeyError, match="a fault"):
+        tasks.run(1)
+
+
+def test_places_name_the_awaits() -> None:
+    """The functions of the node, and not those of the loop; a line for each await."""
+    tasks = Tasks()
+
+    async def inner() -> None:
+        await tasks.sleep(1)
+
+    async def outer() -> None:
+        await inner()
+
+    tasks.start(outer())
+    tasks.start(asking(tasks, [], "a"))
+    tasks.run(0)
+    (one, line), (other, _) = tasks.places()
+    assert one.endswith("test_places_name_the_awaits.<locals>.inner")
+    assert line == inner.__code__.co_firstlineno + 1
+    assert other == "asking"
+
+
+def test_a_crash_ends_tasks_where_they_are() -> None:
+    """Those that wait, and those that could go on or begin; their answers find nobody."""
+    tasks, log = Tasks(), []
+    tasks.start(asking(tasks, log, "a"))
+    tasks.start(asking(tasks, log, "b"))
+    tasks.run(0)
+    tasks.answer(1, "one")
+    tasks.start(asking(tasks, log, "c"))
+    tasks.crash()
+    assert not tasks.answer(2, "two")
+    assert tasks.run(99) == []
+    assert log == []
+
+
+def test_a_gate_has_no_result_before_it_opens() -> None:
+    """A driver asks for it only then."""
+    gate: Gate[str] = Gate(Tasks())
+    with pytest.raises(ValueError, match="not open"):
+        gate.result()
+    gate.fail(FailedError("bad"))
+    with pytest.raises(FailedError, match="bad"):
+        gate.result()
