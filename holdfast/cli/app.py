@@ -53,6 +53,7 @@ CODES = """Exit codes:
 EXTRAS = {
     "boto3": "s3",
     "jinja2": "spark",
+    "obstore": "s3",
     "pandas": "spark",
     "pyarrow": "spark",
     "pyspark": "spark",

@@ -1,0 +1,1 @@
+"""The object store: one interface, and adapters to it."""

@@ -1,0 +1,81 @@
+"""What a node does with an object store: operations that are tried again until their outcome is certain.
+
+A repeated put has the same bytes. If a conflict follows an attempt of unknown outcome, the bytes of the object tell
+whether that attempt took effect: they are the bytes of the put then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from impl.store.interface import Answer, Delete, Entry, Found, Get, List, Listed, Operation, Put, Stored, Unsure
+from impl.tasks import FailedError, Tasks
+
+ATTEMPTS = 5
+"""How often an operation is tried before its outcome stays unknown."""
+FIRST_DELAY_MS = 100
+"""The delay before the second attempt. Each further one is twice as long."""
+
+
+class StoreError(FailedError):
+    """The outcome of an operation is unknown after all attempts; it may take effect even now."""
+
+
+class TakenError(FailedError):
+    """A conditional put found another object in its place."""
+
+
+class Bucket:
+    """The objects that a node reads and writes. ``output`` makes an output of the node from an id and an operation."""
+
+    def __init__(self, tasks: Tasks, output: Callable[[int, Operation], Any]) -> None:
+        self._tasks = tasks
+        self._output = output
+
+    async def put(self, key: str, data: bytes, *, new: bool = False, replaces: str | None = None) -> str:
+        """Put an object and return its etag. ``new`` and ``replaces`` are conditions, as those of ``Put``.
+
+        Raises TakenError if the condition is not met, and StoreError.
+        """
+        answer, attempts = await self._certain(Put(key, data, new, replaces))
+        if isinstance(answer, Stored):
+            return answer.etag
+        # An earlier attempt may have put the object that is in the way now.
+        found = await self.find(key) if attempts > 1 else None
+        if found is None or found.data != data:
+            raise TakenError(f"{key} is another object")
+        return found.etag
+
+    async def find(self, key: str, begin: int = 0, end: int | None = None) -> Found | None:
+        """The bytes of an object, or a part of them; None if there is no object. Raises StoreError."""
+        answer, _ = await self._certain(Get(key, begin, end))
+        return answer if isinstance(answer, Found) else None
+
+    async def list(self, folder: str) -> list[Entry]:
+        """All objects of a folder, in the order of their keys. Raises StoreError.
+
+        What is put or deleted while the pages are read may be in the list or not.
+        """
+        found: list[Entry] = []
+        while True:
+            page, _ = await self._certain(List(folder, found[-1].key if found else ""))
+            assert isinstance(page, Listed), "the answer to a list"
+            found += page.entries
+            if not page.more:
+                return found
+
+    async def delete(self, *keys: str) -> None:
+        """Delete objects, whether they are there or not. Raises StoreError."""
+        if keys:
+            await self._certain(Delete(keys))
+
+    async def _certain(self, operation: Operation) -> tuple[Answer, int]:
+        """The first certain answer to an operation, and the number of attempts; raises StoreError if there is none."""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                await self._tasks.sleep(FIRST_DELAY_MS << (attempt - 1))
+            answer = await self._tasks.ask(lambda number: self._output(number, operation))
+            if not isinstance(answer, Unsure):
+                return answer, attempt + 1
+        raise StoreError(f"{type(operation).__name__} had no certain outcome in {ATTEMPTS} attempts: {answer.reason}")

@@ -1,0 +1,87 @@
+"""An S3 bucket, by boto3: credentials and region come from where they usually come from."""
+
+from __future__ import annotations
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from impl.store.interface import (
+    PAGE,
+    Answer,
+    Conflict,
+    Delete,
+    Deleted,
+    Entry,
+    Found,
+    Get,
+    List,
+    Listed,
+    Missing,
+    Operation,
+    Put,
+    Stored,
+    Unsure,
+)
+
+TIMEOUT_S = 10
+
+
+class BotoStore:
+    """The objects of a bucket. ``endpoint``: the URL of a store other than Amazon's. Safe to use from one thread."""
+
+    def __init__(self, bucket: str, endpoint: str | None = None) -> None:
+        once = Config(connect_timeout=TIMEOUT_S, read_timeout=TIMEOUT_S, retries={"total_max_attempts": 1})
+        self._bucket = bucket
+        self._client = boto3.client("s3", endpoint_url=endpoint, config=once)
+
+    def execute(self, operation: Operation) -> Answer:
+        """Execute an operation by one request; a delete takes one for each thousand keys."""
+        try:
+            match operation:
+                case Put():
+                    return self._put(operation)
+                case Get():
+                    return self._get(operation)
+                case List(folder, after):
+                    page = self._client.list_objects_v2(
+                        Bucket=self._bucket, Prefix=folder, StartAfter=after, MaxKeys=PAGE
+                    )
+                    entries = tuple(Entry(each["Key"], each["Size"]) for each in page.get("Contents", ()))
+                    return Listed(entries, page["IsTruncated"])
+                case Delete(keys):
+                    return self._delete(keys)
+        except ClientError as error:
+            return _answer(error, operation)
+        except BotoCoreError as error:
+            return Unsure(str(error))
+
+    def _put(self, put: Put) -> Answer:
+        condition = {"IfNoneMatch": "*"} if put.new else {"IfMatch": put.replaces} if put.replaces is not None else {}
+        done = self._client.put_object(Bucket=self._bucket, Key=put.key, Body=put.data, **condition)  # type: ignore[arg-type]
+        return Stored(done["ETag"])
+
+    def _get(self, get: Get) -> Answer:
+        part = {}
+        if (get.begin, get.end) != (0, None):
+            part["Range"] = f"bytes={get.begin}-{'' if get.end is None else get.end - 1}"
+        found = self._client.get_object(Bucket=self._bucket, Key=get.key, **part)  # type: ignore[arg-type]
+        return Found(found["Body"].read(), found["ETag"])
+
+    def _delete(self, keys: tuple[str, ...]) -> Answer:
+        for begin in range(0, len(keys), PAGE):
+            named = [{"Key": key} for key in keys[begin : begin + PAGE]]
+            done = self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": named, "Quiet": True})  # type: ignore[typeddict-item]
+            if done.get("Errors"):
+                return Unsure(str(done["Errors"][0]))
+        return Deleted()
+
+
+def _answer(error: ClientError, operation: Operation) -> Answer:
+    """The answer that an error of S3 is."""
+    status, code = error.response["ResponseMetadata"]["HTTPStatusCode"], error.response["Error"]["Code"]
+    if isinstance(operation, Put) and (code == "PreconditionFailed" or (status == 404 and code == "NoSuchKey")):
+        return Conflict()
+    if isinstance(operation, Get) and code == "NoSuchKey":
+        return Missing()
+    return Unsure(str(error))

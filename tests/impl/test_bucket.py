@@ -1,0 +1,165 @@
+"""A node's view of an object store that loses answers: what it says is true, whatever was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from impl.store.bucket import ATTEMPTS, Bucket, StoreError, TakenError
+from impl.store.interface import Answer, Conflict, Entry, Found, Get, List, Missing, Operation, Put, Unsure
+from impl.store.memory import MemoryStore
+from impl.tasks import FailedError, Gate, Tasks
+
+FAULTS = st.lists(st.sampled_from(["fine", "lost before", "lost after", "late"]), max_size=12)
+"""What happens to one operation after the other: nothing; it does not arrive; its answer is lost; it takes effect when
+the store is asked next but one.
+"""
+
+
+class Flaky:
+    """An object store behind a network with faults; without one it is a store in memory."""
+
+    def __init__(self, faults: Iterable[str] = (), store: MemoryStore | None = None) -> None:
+        self.store = store or MemoryStore()
+        self.seen: list[Operation] = []
+        self._faults = iter(faults)
+        self._late: list[Operation] = []
+
+    def execute(self, operation: Operation) -> Answer:
+        """Execute an operation, or not."""
+        self.seen.append(operation)
+        late, self._late = self._late, []
+        fault = next(self._faults, "fine")
+        answer = self.store.execute(operation) if fault in ("fine", "lost after") else Unsure(fault)
+        for each in late:
+            self.store.execute(each)
+        if fault == "late":
+            self._late.append(operation)
+        return answer if fault == "fine" else Unsure(fault)
+
+
+def run(job: Callable[[Bucket], Coroutine[Any, Any, Any]], store: Flaky) -> Any:
+    """Run one job of a node to its end; raises what it raises."""
+    tasks = Tasks()
+    gate: Gate[Any] = tasks.start(job(Bucket(tasks, lambda number, operation: (number, operation))))
+    while not gate.happened:
+        outputs = tasks.run(tasks.due or 0)
+        for number, operation in outputs:
+            tasks.answer(number, store.execute(operation))
+    return gate.result()
+
+
+@given(FAULTS)
+def test_a_new_object_is_put_once(faults: list[str]) -> None:
+    """Success means that the object is there; nobody else has put it, so it is never called taken."""
+    store = Flaky(faults)
+    try:
+        etag = run(lambda bucket: bucket.put("a", b"mine", new=True), store)
+    except StoreError:
+        assert len(store.seen) >= ATTEMPTS
+    else:
+        assert store.store.execute(Get("a")) == Found(b"mine", etag)
+    assert {operation for operation in store.seen if isinstance(operation, Put)} == {Put("a", b"mine", new=True)}
+
+
+@given(FAULTS)
+def test_an_object_of_another_one_is_left_alone(faults: list[str]) -> None:
+    """It is called taken, or nothing certain is said."""
+    store = Flaky(faults)
+    store.store.execute(Put("a", b"theirs"))
+    with pytest.raises((TakenError, StoreError)):
+        run(lambda bucket: bucket.put("a", b"mine", new=True), store)
+    assert store.store.objects == {"a": b"theirs"}
+
+
+@given(FAULTS)
+def test_an_object_is_replaced_once(faults: list[str]) -> None:
+    """As a new one is put: no attempt takes the node's own object for another one."""
+    store = Flaky(faults)
+    old = store.store.execute(Put("a", b"old"))
+    try:
+        etag = run(lambda bucket: bucket.put("a", b"mine", replaces=old.etag), store)  # type: ignore[union-attr]
+    except StoreError:
+        assert len(store.seen) >= ATTEMPTS
+    else:
+        assert store.store.execute(Get("a")) == Found(b"mine", etag)
+
+
+def test_a_conflict_of_the_first_attempt_is_not_asked_about() -> None:
+    """Equal bytes are another one's: no attempt of this node can have put them."""
+    store = Flaky()
+    store.store.execute(Put("a", b"mine"))
+    with pytest.raises(TakenError, match="a is another object"):
+        run(lambda bucket: bucket.put("a", b"mine", new=True), store)
+    assert len(store.seen) == 1
+
+
+def test_a_put_that_was_replaced_since_is_taken() -> None:
+    """The first attempt took effect, and its object is another one by now."""
+
+    class Overtaken(Flaky):
+        def execute(self, operation: Operation) -> Answer:
+            answer = super().execute(operation)
+            if len(self.seen) == 1:
+                self.store.execute(Put("a", b"theirs"))
+            return answer
+
+    with pytest.raises(TakenError):
+        run(lambda bucket: bucket.put("a", b"mine", new=True), Overtaken(["lost after"]))
+
+
+@given(FAULTS)
+def test_reads_are_tried_again(faults: list[str]) -> None:
+    """They say what is there, or that they do not know."""
+    store = Flaky(faults)
+    for key in ("a/1", "a/2", "b/1"):
+        store.store.execute(Put(key, key.encode()))
+
+    async def reads(bucket: Bucket) -> tuple[Found | None, Found | None, list[Entry]]:
+        return await bucket.find("a/1", 1, 2), await bucket.find("a/3"), await bucket.list("a/")
+
+    try:
+        found, none, listed = run(reads, store)
+    except StoreError:
+        assert len(store.seen) >= ATTEMPTS
+    else:
+        assert (found.data, none, listed) == (b"/", None, [Entry("a/1", 3), Entry("a/2", 3)])
+
+
+def test_all_pages_of_a_list_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each begins behind the last key of the one before."""
+    monkeypatch.setattr("impl.store.memory.PAGE", 3)
+    store = Flaky()
+    keys = [f"a/{number}" for number in range(7)]
+    for key in keys:
+        store.store.execute(Put(key, b""))
+    listed = run(lambda bucket: bucket.list("a/"), store)
+    assert [entry.key for entry in listed] == keys
+    assert store.seen == [List("a/"), List("a/", "a/2"), List("a/", "a/5")]
+
+
+def test_delays_grow_and_end() -> None:
+    """What has no certain outcome after all attempts is an error that says the last reason."""
+    tasks, times = Tasks(), []
+    bucket = Bucket(tasks, lambda number, operation: (number, operation))
+    gate = tasks.start(bucket.delete("a", "b"))
+    while not gate.happened:
+        for number, _ in tasks.run(tasks.due or 0):
+            times.append(tasks.now)
+            tasks.answer(number, Unsure("timed out"))
+    assert times == [0, 100, 300, 700, 1500]
+    with pytest.raises(FailedError, match="Delete had no certain outcome in 5 attempts: timed out"):
+        gate.result()
+
+
+def test_nothing_is_deleted_by_no_request() -> None:
+    """A delete of no keys asks nobody."""
+    store = Flaky()
+    run(lambda bucket: bucket.delete(), store)
+    assert store.seen == []
+    assert store.execute(Get("a")) == Missing()
+    assert store.execute(Put("a", b"", replaces="x")) == Conflict()

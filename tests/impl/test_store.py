@@ -1,0 +1,211 @@
+"""Object stores: the adapters answer alike, to whatever nodes ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from impl.store.interface import (
+    Conflict,
+    Delete,
+    Deleted,
+    Entry,
+    Found,
+    Get,
+    List,
+    Listed,
+    Missing,
+    ObjectStore,
+    Put,
+    Stored,
+    Unsure,
+)
+from impl.store.memory import MemoryStore
+
+boto3 = pytest.importorskip("boto3")
+moto = pytest.importorskip("moto")
+pytest.importorskip("obstore")
+
+from impl.store.s3_boto import BotoStore  # noqa: E402 - an extra
+from impl.store.s3_obstore import ObstoreStore  # noqa: E402 - an extra
+
+PAGE = 5
+"""Objects of a page here; with more of them the test would take longer, and show no more."""
+NOBODY = "http://127.0.0.1:1"
+"""An address where nobody listens."""
+
+
+@pytest.fixture(params=["memory", "boto", "boto in process", "obstore"])
+def store(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
+    """An empty store of each kind."""
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    request.getfixturevalue("keys")
+    if request.param == "boto in process":
+        with moto.mock_aws():
+            boto3.client("s3", region_name="us-east-1").create_bucket(Bucket="wal")
+            yield BotoStore("wal")
+        return
+    endpoint = request.getfixturevalue("s3")
+    bucket = boto3.resource("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket="wal")
+    yield (BotoStore if request.param == "boto" else ObstoreStore)("wal", endpoint)
+    bucket.objects.delete()
+    bucket.delete()
+
+
+def put(store: ObjectStore, key: str, data: bytes, **conditions: object) -> str:
+    """Put an object and return its etag."""
+    answer = store.execute(Put(key, data, **conditions))  # type: ignore[arg-type]
+    assert isinstance(answer, Stored)
+    return answer.etag
+
+
+def test_what_is_put_is_found(store: ObjectStore) -> None:
+    """Whole or in part, under the etag that the put was answered; also an object without a byte."""
+    assert store.execute(Get("a/1")) == Missing()
+    etag = put(store, "a/1", b"0123456789")
+    assert store.execute(Get("a/1")) == Found(b"0123456789", etag)
+    assert store.execute(Get("a/1", 3, 5)) == Found(b"34", etag)
+    assert store.execute(Get("a/1", 8)) == Found(b"89", etag)
+    assert store.execute(Get("a/1", 8, 99)) == Found(b"89", etag)
+    assert isinstance(store.execute(Get("a/1", 10)), Unsure)
+    assert isinstance(store.execute(Get("a/1", 12, 14)), Unsure)
+    assert store.execute(Get("a/2")) == Missing()
+    assert store.execute(Get("a/3", 1, 2)) == Missing()
+    etag = put(store, "a/1", b"")
+    assert store.execute(Get("a/1")) == Found(b"", etag)
+
+
+def test_a_put_of_a_new_object_replaces_none(store: ObjectStore) -> None:
+    """Not even by the same bytes."""
+    etag = put(store, "a/1", b"one", new=True)
+    for data in (b"one", b"two"):
+        assert store.execute(Put("a/1", data, new=True)) == Conflict()
+    assert store.execute(Get("a/1")) == Found(b"one", etag)
+    store.execute(Delete(("a/1",)))
+    put(store, "a/1", b"two", new=True)
+
+
+def test_a_put_replaces_the_object_that_it_names(store: ObjectStore) -> None:
+    """And no other one; nor is there one to replace after a delete."""
+    first = put(store, "a/1", b"one")
+    second = put(store, "a/1", b"two", replaces=first)
+    assert store.execute(Put("a/1", b"three", replaces=first)) == Conflict()
+    assert store.execute(Get("a/1")) == Found(b"two", second)
+    store.execute(Delete(("a/1",)))
+    assert store.execute(Put("a/1", b"three", replaces=second)) == Conflict()
+    assert store.execute(Get("a/1")) == Missing()
+
+
+def test_a_list_is_sorted_and_of_one_folder(store: ObjectStore) -> None:
+    """Folders in it belong to it, others with a longer name do not."""
+    for key in ("a/9", "a/10", "a/b/1", "ab/1", "c"):
+        put(store, key, key.encode())
+    listed = store.execute(List("a/"))
+    assert listed == Listed((Entry("a/10", 4), Entry("a/9", 3), Entry("a/b/1", 5)), more=False)
+    assert store.execute(List("a/", after="a/10")) == Listed((Entry("a/9", 3), Entry("a/b/1", 5)), more=False)
+    assert store.execute(List("a/", after="a/99")) == Listed((Entry("a/b/1", 5),), more=False)
+    assert store.execute(List("none/")) == Listed((), more=False)
+    whole = store.execute(List(""))
+    assert isinstance(whole, Listed)
+    assert [entry.key for entry in whole.entries] == ["a/10", "a/9", "a/b/1", "ab/1", "c"]
+
+
+def test_a_deleted_object_is_gone(store: ObjectStore) -> None:
+    """It may be deleted again, and beside others."""
+    for key in ("a/1", "a/2", "a/3"):
+        put(store, key, b"x")
+    assert store.execute(Delete(("a/1", "a/3", "a/9"))) == Deleted()
+    assert store.execute(Delete(("a/1",))) == Deleted()
+    assert store.execute(List("a/")) == Listed((Entry("a/2", 1),), more=False)
+
+
+def test_a_long_list_comes_in_pages(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``more`` says so, also where the page is just full."""
+    for module in ("memory", "s3_boto", "s3_obstore"):
+        monkeypatch.setattr(f"impl.store.{module}.PAGE", PAGE)
+    for number in range(PAGE + 1):
+        put(store, f"a/{number:04}", b"")
+    first = store.execute(List("a/"))
+    assert isinstance(first, Listed)
+    assert (len(first.entries), first.more) == (PAGE, True)
+    assert store.execute(List("a/", first.entries[-1].key)) == Listed((Entry(f"a/{PAGE:04}", 0),), more=False)
+    store.execute(Delete(("a/0000",)))
+    second = store.execute(List("a/"))
+    assert isinstance(second, Listed)
+    assert (len(second.entries), second.more) == (PAGE, False)
+    assert store.execute(Delete(tuple(f"a/{number:04}" for number in range(PAGE + 1)))) == Deleted()
+    assert store.execute(List("a/")) == Listed((), more=False)
+
+
+@pytest.mark.parametrize("make", [BotoStore, ObstoreStore])
+def test_a_store_that_cannot_be_reached_is_an_answer(make: type[ObjectStore], keys: tuple[str, str]) -> None:
+    """Of one line, to each operation; no exception leaves the adapter."""
+    del keys
+    store = make("wal", NOBODY)  # type: ignore[call-arg]
+    for operation in (Put("a", b""), Put("a", b"", new=True), Get("a"), List(""), Delete(("a",))):
+        answer = store.execute(operation)
+        assert isinstance(answer, Unsure)
+        assert answer.reason
+        assert "\n" not in answer.reason
+
+
+@pytest.fixture
+def failing() -> Iterator[tuple[str, list[str]]]:
+    """A server that answers 503 to whatever it is asked: its address, and the methods of the requests so far."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def handle_any(self) -> None:
+            asked.append(self.command)
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815 - names of the library
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("make", [BotoStore, ObstoreStore])
+def test_nobody_tries_again_by_himself(
+    make: type[ObjectStore], failing: tuple[str, list[str]], keys: tuple[str, str]
+) -> None:
+    """An operation is one request. A hidden second one would find what the first has put."""
+    del keys
+    address, asked = failing
+    store = make("wal", address)  # type: ignore[call-arg]
+    for operation in (Put("a", b"1", new=True), Put("a", b"1"), Get("a"), List(""), Delete(("a",))):
+        assert isinstance(store.execute(operation), Unsure)
+    assert asked == ["PUT", "PUT", "GET", "GET", "POST"]
+
+
+@pytest.mark.parametrize("make", [BotoStore, ObstoreStore])
+def test_no_bucket_is_no_missing_object(make: type[ObjectStore], s3: str, keys: tuple[str, str]) -> None:
+    """A wrong name must not look like an empty store."""
+    del keys
+    store = make("nowhere", s3)  # type: ignore[call-arg]
+    for operation in (Put("a", b""), Get("a"), List(""), Delete(("a",))):
+        assert isinstance(store.execute(operation), Unsure)
+
+
+def test_a_range_has_bytes_and_a_folder_a_slash() -> None:
+    """A node that asks otherwise has a fault."""
+    for begin, end in ((-1, None), (3, 3), (3, 2)):
+        with pytest.raises(ValueError, match="has no byte"):
+            Get("a", begin, end)
+    with pytest.raises(ValueError, match="ends with a slash"):
+        List("a")
