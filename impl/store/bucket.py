@@ -33,16 +33,18 @@ class Bucket:
         self._tasks = tasks
         self._output = output
 
-    async def put(self, key: str, data: bytes, *, new: bool = False, replaces: str | None = None) -> str:
+    async def put(
+        self, key: str, data: bytes, *, new: bool = False, replaces: str | None = None, attempts: int = ATTEMPTS
+    ) -> str:
         """Put an object and return its etag. ``new`` and ``replaces`` are conditions, as those of ``Put``.
 
         Raises TakenError if the condition is not met, and StoreError.
         """
-        answer, attempts = await self._certain(Put(key, data, new, replaces))
+        answer, tried = await self._certain(Put(key, data, new, replaces), attempts)
         if isinstance(answer, Stored):
             return answer.etag
         # An earlier attempt may have put the object that is in the way now.
-        found = await self.find(key) if attempts > 1 else None
+        found = await self.find(key) if tried > 1 else None
         if found is None or found.data != data:
             raise TakenError(f"{key} is another object")
         return found.etag
@@ -70,12 +72,12 @@ class Bucket:
         if keys:
             await self._certain(Delete(keys))
 
-    async def _certain(self, operation: Operation) -> tuple[Answer, int]:
-        """The first certain answer to an operation, and the number of attempts; raises StoreError if there is none."""
-        for attempt in range(ATTEMPTS):
+    async def _certain(self, operation: Operation, attempts: int = ATTEMPTS) -> tuple[Answer, int]:
+        """The first certain answer to an operation, and how often it was tried; raises StoreError if there is none."""
+        for attempt in range(attempts):
             if attempt:
                 await self._tasks.sleep(FIRST_DELAY_MS << (attempt - 1))
             answer = await self._tasks.ask(lambda number: self._output(number, operation))
             if not isinstance(answer, Unsure):
                 return answer, attempt + 1
-        raise StoreError(f"{type(operation).__name__} had no certain outcome in {ATTEMPTS} attempts: {answer.reason}")
+        raise StoreError(f"{type(operation).__name__} had no certain outcome in {attempts} attempts: {answer.reason}")

@@ -144,7 +144,7 @@ def wrong_libraries(page: str) -> list[str]:
     wrong = [f"lacks {library}" for library in SINGLE if library not in dict(pairs)]
     for library, place in pairs:
         wanted = SINGLE.get(library)
-        if wanted == "one module":
+        if wanted in ("one module", "one module of a package"):
             right = place.endswith(".py") and any(
                 within(name, [library]) for _, name in imports((ROOT / place).read_text(encoding="utf-8"))
             )

@@ -1,0 +1,1 @@
+"""A broker: what it writes, reads and hands over."""

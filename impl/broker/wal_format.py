@@ -1,0 +1,137 @@
+"""The objects of a WAL: their keys, headers and records (WL-02).
+
+An object fills a slot of the WAL: its end is aligned, so that offsets jump from one object to the next. The offset of a
+record is the start of its object, plus the place of its first byte there. All integers are big-endian.
+
+    header   magic, start, length of the records, node, node epoch, trim, CRC-32 of all that
+    record   length of the rest, CRC-32 of the rest; stream, stream epoch, base offset, count; payload
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from zlib import crc32
+
+import msgspec
+
+from impl.tasks import FailedError
+
+ALIGNMENT = 64 << 20
+"""What the ends of objects are multiples of, and the most bytes of a record."""
+NOTHING = -1
+"""The trim of a WAL of which nothing was trimmed."""
+MARKER = -1
+"""The stream of a record that only makes an object for its header (WL-06)."""
+
+_MAGIC = b"hfW1"
+_HEADER = struct.Struct(">4sqqqqq")
+_CRC = struct.Struct(">I")
+_FRAME = struct.Struct(">II")
+_BODY = struct.Struct(">qqqq")
+HEADER_BYTES = _HEADER.size + _CRC.size
+_KEY = re.compile(r"(\d{20})/(\d{20})-(\d{20})")
+
+
+class DamagedError(FailedError):
+    """The bytes of an object are not those that were written."""
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """A batch of a stream: it has the offsets from ``base`` up to, and without, ``base + count``."""
+
+    stream: int
+    epoch: int
+    base: int
+    count: int
+    payload: bytes
+
+    @property
+    def size(self) -> int:
+        """The bytes that the record takes in an object."""
+        return _FRAME.size + _BODY.size + len(self.payload)
+
+
+class Place(msgspec.Struct, frozen=True, order=True, gc=False):
+    """The name of an object: who wrote it, and its offsets. Places are ordered as WL-03 lists objects."""
+
+    epoch: int
+    start: int
+    end: int
+
+    def key(self, folder: str) -> str:
+        """The key of the object in the folder of its WAL. Keys are ordered as places are."""
+        return f"{folder}{self.epoch:020}/{self.start:020}-{self.end:020}"
+
+
+class Header(msgspec.Struct, frozen=True, gc=False):
+    """What an object says of its WAL. ``trim``: the offset of the last trimmed record, as its writer knew it."""
+
+    start: int
+    length: int
+    node: int
+    epoch: int
+    trim: int
+
+
+def folder_of(node: int) -> str:
+    """The folder of a node's WAL."""
+    return f"wal/{node}/"
+
+
+def place_of(key: str, folder: str) -> Place:
+    """The place that a key names. Raises DamagedError for any other key."""
+    found = _KEY.fullmatch(key.removeprefix(folder))
+    if found is None:
+        raise DamagedError(f"{key} is no key of an object of a WAL")
+    return Place(*map(int, found.groups()))
+
+
+def encode(start: int, node: int, epoch: int, trim: int, records: Iterable[Record]) -> tuple[bytes, list[int]]:
+    """The bytes of an object, and the offset of each record. The object has the records by stream and base."""
+    given = list(records)
+    parts: list[bytes] = []
+    offsets, place = [0] * len(given), HEADER_BYTES
+    for index in sorted(range(len(given)), key=lambda each: (given[each].stream, given[each].base)):
+        record = given[index]
+        body = _BODY.pack(record.stream, record.epoch, record.base, record.count) + record.payload
+        parts += (_FRAME.pack(len(body), crc32(body)), body)
+        offsets[index] = start + place
+        place += record.size
+    header = _HEADER.pack(_MAGIC, start, place - HEADER_BYTES, node, epoch, trim)
+    return b"".join((header, _CRC.pack(crc32(header)), *parts)), offsets
+
+
+def end_of(start: int, size: int) -> int:
+    """Where the object with a number of bytes ends: the next multiple of the alignment."""
+    return -(-(start + size) // ALIGNMENT) * ALIGNMENT
+
+
+def decode_header(data: bytes) -> Header:
+    """The header of an object; raises DamagedError."""
+    if len(data) < HEADER_BYTES or _CRC.unpack_from(data, _HEADER.size)[0] != crc32(data[: _HEADER.size]):
+        raise DamagedError("the header of the object is damaged")
+    magic, *fields = _HEADER.unpack_from(data)
+    if magic != _MAGIC:
+        raise DamagedError(f"the object is of another kind: {magic!r}")
+    return Header(*fields)
+
+
+def decode(data: bytes) -> Iterator[tuple[int, Record]]:
+    """The records of an object, each with its offset, in their order; raises DamagedError at the first damaged one."""
+    header = decode_header(data)
+    place, end = HEADER_BYTES, HEADER_BYTES + header.length
+    if len(data) != end:
+        raise DamagedError(f"the object has {len(data)} bytes, and its header says {end}")
+    while place < end:
+        begin = place + _FRAME.size
+        if begin > end:
+            raise DamagedError(f"the record at {place} is cut off")
+        size, checksum = _FRAME.unpack_from(data, place)
+        body = data[begin : begin + size]
+        if len(body) != size or size < _BODY.size or crc32(body) != checksum:
+            raise DamagedError(f"the record at {place} is damaged")
+        stream, epoch, base, count = _BODY.unpack_from(body)
+        yield header.start + place, Record(stream, epoch, base, count, body[_BODY.size :])
+        place = begin + size

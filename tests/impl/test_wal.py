@@ -1,0 +1,302 @@
+"""The WAL: what is acknowledged is recovered, whoever writes beside it, and whatever arrives late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from impl.broker.wal import FencedError, Limits, OverCapacityError, Wal
+from impl.broker.wal_format import ALIGNMENT, Record
+from impl.rules import without
+from impl.store.bucket import Bucket
+from impl.store.interface import Get, List, Put
+from impl.tasks import Tasks
+from tests.impl.wal_world import LostError, Process, World, ended
+
+
+def started(world: World) -> Process:
+    """The next process, with everything that it has sent so far."""
+    process = world.begin()
+    process.settle()
+    assert process.ready
+    return process
+
+
+def sent(process: Process, kind: type, text: str = "") -> list[int]:
+    """The numbers of the operations of a kind that have not arrived, whose keys contain a text."""
+    return [
+        number
+        for number, each in process.sent.items()
+        if isinstance(each, kind) and text in each.key  # type: ignore[attr-defined]
+    ]
+
+
+def arrive(process: Process, kind: type, text: str = "") -> None:
+    """Let the one operation of a kind arrive."""
+    (number,) = sent(process, kind, text)
+    process.arrive(number)
+
+
+# What a process does alone --------------------------------------------------------------------------------------------
+
+
+def test_an_append_is_acknowledged_after_its_put_and_the_reading_of_the_reservation() -> None:
+    """WL-05, in this order."""
+    process = started(World())
+    process.append()
+    assert not process.acked
+    arrive(process, Put)
+    assert not process.acked
+    arrive(process, Get, "reservation")
+    assert len(process.acked) == 1
+
+
+def test_a_later_append_waits_for_an_earlier_one() -> None:
+    """WL-05. Its object is stored first, and read last."""
+    process = started(World())
+    process.append()
+    process.append()
+    first, second = sent(process, Put)
+    process.arrive(second)
+    assert not sent(process, Get)
+    process.arrive(first)
+    process.settle()
+    assert [record.base for _, record in process.acked] == [1, 2]
+
+
+def test_the_next_process_recovers_what_is_not_trimmed() -> None:
+    """All of it, in the order of offsets; and nothing after a reset."""
+    world = World()
+    process = started(world)
+    for _ in range(4):
+        process.append()
+    process.settle()
+    process.trim(2)
+    process.settle()
+    started(world)
+    assert world.recovered == {3: 2, 4: 2}
+    started(world)
+    assert world.recovered == {3: 2, 4: 2}
+
+
+def test_trimmed_objects_are_deleted_but_for_the_newest() -> None:
+    """WL-06. The newest one says how far the WAL is trimmed, and where the next object starts."""
+    world = World()
+    process = started(world)
+    for _ in range(3):
+        process.append()
+    process.settle()
+    process.trim(3)
+    process.settle()
+    (key,) = (key for key in world.store.objects if key.startswith("wal/"))
+    successor = started(world)
+    assert successor.wal.next >= process.wal.next
+    assert key not in world.store.objects
+
+
+def test_a_smaller_trim_is_the_last_one() -> None:
+    """WL-06. It writes nothing."""
+    process = started(World())
+    process.append()
+    process.append()
+    process.settle()
+    (first, _), (second, _) = process.acked
+    gate = process.wal.trim(second)
+    assert process.wal.trim(first) is gate
+    process.run()
+    assert len(process.sent) == 1
+
+
+def test_a_bulk_ends_by_its_bytes_or_by_time() -> None:
+    """WL-04. Its records go into one object, by stream and base, and keep the order of their appends."""
+    tasks = Tasks()
+    bucket = Bucket(tasks, lambda number, operation: (number, operation))
+    wal = Wal(tasks, bucket, 3, 1, limits=Limits(bulk=200, linger_ms=250))
+    for base in (5, 4):
+        wal.append(Record(1, 1, base, 1, b""))
+    assert tasks.run(0) == []
+    assert tasks.run(249) == []
+    assert len(tasks.run(250)) == 1
+    for base in range(5):
+        wal.append(Record(1, 1, base, 1, b""))
+    assert len(tasks.run(251)) == 1
+    assert tasks.due is None or tasks.due > 251
+    assert wal.next == 2 * ALIGNMENT
+
+
+def test_limits_are_kept() -> None:
+    """WL-04. Objects beyond the limit wait for their turn, and bytes beyond the limit are not taken."""
+    tasks = Tasks()
+    bucket = Bucket(tasks, lambda number, operation: (number, operation))
+    wal = Wal(tasks, bucket, 3, 1, limits=Limits(bulk=1, in_flight=2, unflushed=200))
+    record = Record(1, 1, 1, 1, b"0123456789")
+    for _ in range(4):
+        wal.append(record)
+    with pytest.raises(OverCapacityError, match="200 bytes wait"):
+        wal.append(record)
+    assert len(tasks.run(0)) == 2
+    with pytest.raises(ValueError, match="too large for an object"):
+        wal.append(Record(1, 1, 1, 1, b"x" * ALIGNMENT))
+
+
+def test_a_put_of_unknown_outcome_fences() -> None:
+    """WL-05. After all attempts nobody knows what is stored, so nothing is acknowledged any more."""
+    process = started(World())
+    process.append()
+    process.append()
+    while sent(process, Put):
+        process.lose(sent(process, Put)[0], late=False)
+    process.settle()
+    assert process.wal.fenced
+    assert not process.acked
+    with pytest.raises(FencedError):
+        process.wal.append(Record(1, 1, 1, 1, b""))
+
+
+# Two processes --------------------------------------------------------------------------------------------------------
+
+
+def test_a_process_that_lost_the_reservation_acknowledges_nothing() -> None:
+    """WL-05, WL-09. Its object may even be recovered."""
+    world = World()
+    old = started(world)
+    old.append()
+    arrive(old, Put)
+    started(world)
+    old.settle()
+    assert old.wal.fenced
+    assert not old.acked
+    assert world.recovered == {1: 2}
+
+
+def test_a_reservation_that_cannot_be_read_is_not_its_own() -> None:
+    """WL-01. The object is stored, and yet it is not acknowledged."""
+    process = started(World())
+    process.append()
+    arrive(process, Put)
+    while sent(process, Get):
+        process.lose(sent(process, Get)[0], late=False)
+    process.settle()
+    assert process.wal.fenced
+
+
+def test_a_reservation_is_put_once() -> None:
+    """A repetition would take the WAL from a newer process, whenever it arrives."""
+    world = World()
+    process = world.begin()
+    process.lose(*sent(process, Put), late=True)
+    process.settle()
+    assert ended(process.main) == "unsure"
+    assert len(world.late) == 1
+
+
+def test_an_old_process_does_not_start() -> None:
+    """WL-03. It has taken the reservation, but the WAL has objects of a newer process."""
+    world = World()
+    old = world.begin()
+    started(world)
+    arrive(old, Put)
+    old.settle()
+    assert ended(old.main) == "fenced"
+
+
+def late_object(world: World) -> tuple[Process, Process]:
+    """An object of an old process arrives when a newer one has listed, and has written over its slot."""
+    old = started(world)
+    old.append()
+    old.append()
+    old.crash()
+    new = started(world)
+    new.append()
+    new.append()
+    new.settle()
+    while world.late:
+        world.arrive_late()
+    return old, new
+
+
+def without_verify(world: World) -> None:
+    """The old process acknowledges what came after the listing."""
+    old = started(world)
+    started(world)
+    old.append()
+    old.settle()
+
+
+def without_order(world: World) -> None:
+    """The second object is acknowledged, the first never arrives, and recovery ends at the hole."""
+    process = started(world)
+    process.append()
+    process.settle()
+    process.append()
+    process.append()
+    first, second = sent(process, Put)
+    process.arrive(second)
+    while len(process.acked) < 2:
+        arrive(process, Get, "reservation")
+    del process.sent[first]
+    process.crash()
+    started(world)
+
+
+def without_overlap(world: World) -> None:
+    """The late objects make a hole before those of the newer process."""
+    late_object(world)
+    started(world)
+
+
+CASES: dict[str, tuple[Callable[[World], None], str]] = {
+    "WL-05.verify": (without_verify, "WL-05.verify"),
+    "WL-05.in_order": (without_order, "WL-05.in_order"),
+    "WL-08": (without_overlap, "WL-08"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_missing_rule_loses_what_was_acknowledged(case: str) -> None:
+    """Each rule is what keeps it: with the rule the same events lose nothing."""
+    events, label = CASES[case]
+    # The rule may stop the process, so that its later operations are not there to arrive.
+    with suppress(ValueError):
+        events(World())
+    with without(label), pytest.raises(LostError):
+        events(World())
+
+
+def test_only_the_first_object_is_compared_as_built() -> None:
+    """AM-03. The second late object makes the hole."""
+    with pytest.raises(LostError):
+        without_overlap(World(as_built=frozenset({"AM-03"})))
+
+
+def test_a_process_that_reserves_late_acknowledges_nothing() -> None:
+    """FO-06. Verified before the barrier only, the newer process misses what an older one appends meanwhile."""
+
+    def events(world: World) -> None:
+        old = started(world)
+        new = world.begin()
+        while not any(isinstance(each, List) for each in new.sent.values()):
+            new.arrive()
+        new.arrive()
+        # The older process's reservation was on its way all the time.
+        world.store.execute(Put("reservation/3", reservation(1)))
+        old.append()
+        old.settle()
+        new.settle()
+        assert world.verifies_late == (ended(new.main) == "fenced")
+
+    events(World())
+    with pytest.raises(LostError):
+        events(World(verifies_late=False))
+
+
+def reservation(epoch: int) -> bytes:
+    """The bytes of the reservation of a process."""
+    world = World()
+    world.processes = [Process(world, each + 1) for each in range(epoch - 1)]
+    started_process = world.begin()
+    (put,) = started_process.sent.values()
+    assert isinstance(put, Put)
+    return put.data

@@ -1,0 +1,76 @@
+"""The objects of a WAL: what is written is read, and what was changed is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from impl.broker.wal_format import (
+    ALIGNMENT,
+    HEADER_BYTES,
+    DamagedError,
+    Header,
+    Place,
+    Record,
+    decode,
+    decode_header,
+    encode,
+    end_of,
+    folder_of,
+    place_of,
+)
+
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+RECORDS = st.lists(st.builds(Record, st.integers(0, 3), NUMBERS, st.integers(0, 9), NUMBERS, st.binary(max_size=9)))
+STARTS = st.integers(0, 99).map(lambda slot: slot * ALIGNMENT)
+FEW = [Record(2, 5, 7, 1, b"two"), Record(1, 4, 0, 3, b"one"), Record(2, 5, 6, 1, b"")]
+
+
+@given(STARTS, RECORDS)
+def test_an_object_has_its_records_by_stream_and_base(start: int, records: list[Record]) -> None:
+    """Each at the offset that its writer was told; equal ones in the order in which they came."""
+    data, offsets = encode(start, 3, 9, 44, records)
+    found = list(decode(data))
+    assert [record for _, record in found] == sorted(records, key=lambda each: (each.stream, each.base))
+    assert sorted(offsets) == [offset for offset, _ in found]
+    assert dict(found) == dict(zip(offsets, records, strict=True))
+    length = sum(record.size for record in records)
+    assert decode_header(data) == Header(start, length, 3, 9, 44)
+    assert len(data) == HEADER_BYTES + length
+    assert all(start <= offset < end_of(start, len(data)) for offset in offsets)
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    """And every byte that is missing or too much."""
+    data, _ = encode(0, 3, 9, 44, FEW)
+    for place in range(len(data)):
+        changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        for wrong in (changed, data[:place]):
+            with pytest.raises(DamagedError):
+                list(decode(wrong))
+    with pytest.raises(DamagedError, match="its header says"):
+        list(decode(data + b"\0"))
+
+
+def test_ends_are_aligned() -> None:
+    """An object that fills its slot to the last byte ends there."""
+    assert end_of(0, 1) == ALIGNMENT
+    assert end_of(ALIGNMENT, ALIGNMENT) == 2 * ALIGNMENT
+    assert end_of(ALIGNMENT, ALIGNMENT + 1) == 3 * ALIGNMENT
+
+
+@given(st.lists(st.builds(Place, st.integers(0, 10**13), STARTS, STARTS)))
+def test_keys_are_ordered_as_places_are(places: list[Place]) -> None:
+    """By epoch, then by start (WL-03); and a key names its place."""
+    folder = folder_of(3)
+    keys = [place.key(folder) for place in sorted(places)]
+    assert keys == sorted(keys)
+    assert [place_of(key, folder) for key in keys] == sorted(places)
+
+
+@pytest.mark.parametrize("key", ["wal/3/x", "wal/3/", "wal/4/" + "0" * 20 + "/" + "0" * 20 + "-" + "0" * 20])
+def test_another_key_is_refused(key: str) -> None:
+    """What somebody else has put there is not taken for an object of the WAL."""
+    with pytest.raises(DamagedError, match="no key of an object"):
+        place_of(key, "wal/3/")

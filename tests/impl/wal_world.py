@@ -1,0 +1,180 @@
+"""Processes of one node on one WAL: each store operation waits until a test lets it arrive, in any order.
+
+The world keeps what was acknowledged, and says so when a process that takes the WAL over misses some of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from impl.broker.wal import FencedError, Limits, Wal
+from impl.broker.wal_format import Record
+from impl.store.bucket import Bucket, StoreError
+from impl.store.interface import Answer, Operation, Unsure
+from impl.store.memory import MemoryStore
+from impl.tasks import Gate, Tasks
+
+ONE_BY_ONE = Limits(bulk=1)
+"""Each append is a bulk of its own."""
+
+
+class LostError(AssertionError):
+    """Something acknowledged is lost."""
+
+
+class World:
+    """The store, the controller's barrier, and all processes of the node, by their epochs from 1."""
+
+    def __init__(self, *, as_built: frozenset[str] = frozenset(), verifies_late: bool = True) -> None:
+        self.store = MemoryStore()
+        self.as_built = as_built
+        self.verifies_late = verifies_late
+        self.processes: list[Process] = []
+        self.late: list[Operation] = []
+        """Operations of unknown outcome, which may still arrive."""
+        self.barrier = 0
+        """The newest epoch that the controller has taken (ND-01)."""
+        self.acked: set[int] = set()
+        """The records that were acknowledged, and neither trimmed nor recovered since."""
+        self.recovered: dict[int, int] = {}
+        """By record, the newest epoch that has recovered it."""
+        self.broken = False
+        """Whether something was lost."""
+        self._records = 0
+
+    def begin(self) -> Process:
+        """Start the next process."""
+        process = Process(self, len(self.processes) + 1)
+        self.processes.append(process)
+        process.run()
+        return process
+
+    def new_record(self, epoch: int) -> Record:
+        """A record that there was not before; its base is its name."""
+        self._records += 1
+        return Record(7, epoch, self._records, 1, b"payload")
+
+    def ack(self, record: Record, epoch: int) -> None:
+        """A process acknowledges a record. Whoever took the WAL over before has to have recovered it."""
+        newest = max((each.epoch for each in self.processes if each.has_recovered), default=0)
+        if newest <= epoch:
+            self.acked.add(record.base)
+        elif self.recovered.get(record.base, 0) < newest:
+            self._lose(f"{epoch} acknowledges {record.base}, which {newest} has not recovered")
+
+    def take_over(self, process: Process, found: list[Record]) -> None:
+        """A process has recovered the WAL."""
+        missed = self.acked - {record.base for record in found}
+        if missed:
+            self._lose(f"{process.epoch} has not recovered {sorted(missed)}")
+        for record in found:
+            self.recovered[record.base] = process.epoch
+        self.acked.clear()
+
+    def _lose(self, what: str) -> NoReturn:
+        self.broken = True
+        raise LostError(what)
+
+    def arrive_late(self, index: int = 0, *, again: bool = False) -> None:
+        """An operation arrives that nobody waits for any more, perhaps not for the last time."""
+        self.store.execute(self.late[index] if again else self.late.pop(index))
+
+
+class Process:
+    """One process. ``sent``: the store operations that have not arrived, by number."""
+
+    def __init__(self, world: World, epoch: int) -> None:
+        self.world, self.epoch = world, epoch
+        self.tasks = Tasks()
+        self.sent: dict[int, Operation] = {}
+        self.has_recovered = False
+        self.ready = False
+        bucket = Bucket(self.tasks, lambda number, operation: (number, operation))
+        self.wal = Wal(self.tasks, bucket, 3, epoch, as_built=world.as_built, limits=ONE_BY_ONE)
+        self.acked: list[tuple[int, Record]] = []
+        self.main = self.tasks.start(self._main())
+
+    async def _main(self) -> None:
+        """FO-08, in the order of FO-06."""
+        await self.wal.start()
+        if self.world.barrier > self.epoch:
+            raise FencedError("the controller knows a newer process")
+        self.world.barrier = self.epoch
+        if self.world.verifies_late:
+            await self.wal.verify()
+        found: list[Record] = []
+
+        async def visit(_: int, record: Record) -> None:
+            found.append(record)
+
+        await self.wal.recover(visit)
+        self.world.take_over(self, found)
+        self.has_recovered = True
+        await self.wal.reset().wait()
+        self.ready = True
+
+    def run(self) -> None:
+        """Run what can run. If nothing is on its way then, the next delay ends at once."""
+        self.sent.update(self.tasks.run(self.tasks.now))
+        if not self.sent and self.tasks.due is not None:
+            self.sent.update(self.tasks.run(self.tasks.due))
+
+    def append(self) -> Record:
+        """Append one record."""
+        record = self.world.new_record(self.epoch)
+        self.tasks.start(self._append(record))
+        self.run()
+        return record
+
+    async def _append(self, record: Record) -> None:
+        offset = await self.wal.append(record).wait()
+        self.world.ack(record, self.epoch)
+        self.acked.append((offset, record))
+
+    def trim(self, count: int) -> None:
+        """Trim the first of the records that this process has acknowledged."""
+        offset, _ = self.acked[count - 1]
+        self.world.acked -= {record.base for _, record in self.acked[:count]}
+        self.wal.trim(offset)
+        self.run()
+
+    def arrive(self, number: int | None = None, *, answer: Answer | None = None) -> None:
+        """An operation arrives and its answer, or another one, comes back; the oldest one if no number is given."""
+        number = min(self.sent) if number is None else number
+        found = self.world.store.execute(self.sent.pop(number))
+        self._answer(number, found if answer is None else answer)
+
+    def lose(self, number: int, *, late: bool) -> None:
+        """An operation does not arrive now; it may arrive later."""
+        operation = self.sent.pop(number)
+        if late:
+            self.world.late.append(operation)
+        self._answer(number, Unsure("lost"))
+
+    def crash(self) -> None:
+        """The process is gone; what it has sent may still arrive."""
+        self.tasks.crash()
+        self.world.late += self.sent.values()
+        self.sent.clear()
+
+    def settle(self) -> None:
+        """Let everything arrive until nothing more is sent."""
+        while self.sent:
+            self.arrive()
+
+    def _answer(self, number: int, answer: Answer) -> None:
+        self.tasks.answer(number, answer)
+        self.run()
+
+
+def ended(gate: Gate[Any]) -> str:
+    """How a task has ended: in one word."""
+    try:
+        gate.result()
+    except FencedError:
+        return "fenced"
+    except StoreError:
+        return "unsure"
+    except ValueError:
+        return "waits"
+    return "done"
