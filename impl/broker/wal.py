@@ -249,13 +249,13 @@ class Wal:
     async def _delete(self, offset: int, marker: Gate[int]) -> None:
         """Delete what is trimmed, once an object says so that will be found. Nothing is lost if that fails."""
         await marker.wait()
-        trimmed = [place for place in self._objects if self._is_trimmed(place, offset)]
+        trimmed = {place for place in self._objects if self._is_trimmed(place, offset)}
         if rule("WL-06.newest", self._objects[-1] in trimmed):
             trimmed.remove(self._objects[-1])
         self._objects = [place for place in self._objects if place not in trimmed]
         stale, self._stale = self._stale, []
         try:
-            await self._bucket.delete(*(place.key(self._folder) for place in (*stale, *trimmed)))
+            await self._bucket.delete(*(place.key(self._folder) for place in (*stale, *sorted(trimmed))))
         except StoreError:
             return
 
