@@ -54,4 +54,4 @@ def test_some_generated_models_agree() -> None:
 @pytest.mark.slow
 def test_many_generated_models_agree() -> None:
     """The same over many models; each takes seconds to compile."""
-    check(60)
+    check(30)
