@@ -102,7 +102,7 @@ def test_many_orders() -> None:
     run_state_machine_as_test(WalMachine, settings=settings(max_examples=3_000, stateful_step_count=60))
 
 
-@pytest.mark.parametrize("label", ["WL-05.verify", "WL-08"])
+@pytest.mark.parametrize("label", ["WL-05.verify", pytest.param("WL-08", marks=pytest.mark.slow)])
 def test_the_machine_finds_a_missing_rule(label: str) -> None:
     """Whatever the seed, well within its examples."""
     wide = settings(max_examples=3_000, stateful_step_count=40, phases=[Phase.generate])
