@@ -213,7 +213,9 @@ class Wal:
         else:
             insort(self._objects, place)
             self._last_offset[place] = max(offsets)
-            for (_, gate), offset in zip(bulk, offsets, strict=True):
+            # In the order of offsets (PL-02): a trim up to one record of the object has to spare those that follow it
+            # in the log cache.
+            for offset, gate in sorted(zip(offsets, (gate for _, gate in bulk), strict=True), key=_offset):
                 gate.open(offset)
         done.open(None)
         self._send()
@@ -261,6 +263,10 @@ class Wal:
 
     def _is_trimmed(self, place: Place, offset: int) -> bool:
         return place.end <= offset + 1 or self._last_offset.get(place, place.end) <= offset
+
+
+def _offset(acked: tuple[int, Gate[int]]) -> int:
+    return acked[0]
 
 
 def _fail(bulk: Bulk) -> None:

@@ -12,6 +12,7 @@ from impl.broker.wal_format import ALIGNMENT, Record
 from impl.rules import without
 from impl.store.bucket import Bucket
 from impl.store.interface import Get, List, Put
+from impl.store.memory import MemoryStore
 from impl.tasks import Tasks
 from tests.impl.wal_world import LostError, Process, World, ended
 
@@ -124,6 +125,28 @@ def test_a_bulk_ends_by_its_bytes_or_by_time() -> None:
     assert len(tasks.run(251)) == 1
     assert tasks.due is None or tasks.due > 251
     assert wal.next == 2 * ALIGNMENT
+
+
+def test_appends_of_one_object_are_acknowledged_in_the_order_of_their_offsets() -> None:
+    """PL-02. Otherwise a trim up to the record that came first takes one that came later, and is not uploaded."""
+    tasks, store = Tasks(), MemoryStore()
+    bucket = Bucket(tasks, lambda number, operation: (number, operation))
+    wal = Wal(tasks, bucket, 3, 1, limits=Limits(bulk=200))
+    acked: list[int] = []
+
+    async def append(stream: int) -> None:
+        acked.append(await wal.append(Record(stream, 1, 0, 1, b"")).wait())
+
+    tasks.start(wal.start())
+    for stream in (2, 1, 3, 0, 4):
+        tasks.start(append(stream))
+    outputs = tasks.run(0)
+    while outputs:
+        for number, operation in outputs:
+            tasks.answer(number, store.execute(operation))
+        outputs = tasks.run(0)
+    assert len(acked) == 5
+    assert acked == sorted(acked)
 
 
 def test_limits_are_kept() -> None:
