@@ -224,9 +224,9 @@ def test_check_explains_what_it_prints(holdfast: Run) -> None:
 
 def test_mutate_explains_what_it_prints(holdfast: Run) -> None:
     """The mutant, and the property that kills it."""
-    out = holdfast("mutate", "ownership", "--only", "ST-14", "--rules").out
+    out = holdfast("mutate", "kip_236", "--only", "CA-03", "--rules").out
     legend = out.partition("\nrules\n")[2]
-    assert [line.split()[0] for line in legend.splitlines() if line[2:3].isupper()] == ["ST-14", "INV-01"]
+    assert [line.split()[0] for line in legend.splitlines() if line[2:3].isupper()] == ["CA-03", "CA-01"]
 
 
 def test_show_explains_what_it_prints(holdfast: Run) -> None:

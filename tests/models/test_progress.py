@@ -68,7 +68,7 @@ def test_the_finding_is_pinned() -> None:
     "options",
     [
         pytest.param(("stream_log", "--without", "CS-01", "--property", "LV-01"), marks=pytest.mark.slow),
-        ("stream_log", "--without", "CS-03", "--property", "LV-03"),
+        pytest.param(("stream_log", "--without", "CS-03", "--property", "LV-03"), marks=pytest.mark.slow),
         pytest.param(("stream_log", "--without", "RC-06", "--property", "recovery_ends"), marks=pytest.mark.slow),
         pytest.param(
             ("stream_log", "--without", "ST-31", "--property", "crashed_streams_close"), marks=pytest.mark.slow
