@@ -11,6 +11,7 @@ class E(Enum):
     NONE = 0
     UNKNOWN_TOPIC_OR_PARTITION = 3
     NOT_LEADER_OR_FOLLOWER = 6
+    REQUEST_TIMED_OUT = 7
     CLUSTER_AUTHORIZATION_FAILED = 31
     UNSUPPORTED_VERSION = 35
     TOPIC_ALREADY_EXISTS = 36
@@ -46,3 +47,6 @@ class E(Enum):
     # Refusals without a code of their own; AutoMQ answers with the name of the exception.
     UnregisterNodeWithOpenStreamsException = -1
     NodeLockedException = -2
+    # Errors of a broker, which its clients see.
+    STREAM_ALREADY_CLOSED = -3
+    OFFSET_OUT_OF_RANGE_BOUNDS = -4
