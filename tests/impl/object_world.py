@@ -1,0 +1,267 @@
+"""A controller, a bucket and the streams of two nodes: what was uploaded is known, and can be read at any time.
+
+Uploads are made here, without a broker. A process runs reads and compactions, and may crash at each of its outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from impl import wire
+from impl.broker.compaction import Compactor, Limits
+from impl.broker.messages import Identity
+from impl.broker.object_format import encode, object_key
+from impl.broker.object_lookup import InvalidReadError
+from impl.broker.reader import Reader
+from impl.broker.wal_format import Record
+from impl.controller.commits import CommittedObject, SetCommit
+from impl.controller.continuity import CommittedRange
+from impl.controller.node import Controller
+from impl.controller.requests import events_of
+from impl.errors import E
+from impl.metadata.image import Image
+from impl.records import ObjectState, StreamState
+from impl.store.bucket import Bucket
+from impl.store.interface import Answer, Operation
+from impl.store.memory import MemoryStore
+from impl.tasks import FailedError, Gate, Job, T, Tasks
+
+NODES = (0, 1)
+HOUR_MS = 3_600_000
+
+
+class RefusedCallError(FailedError):
+    """The controller has refused a call."""
+
+
+class LostError(AssertionError):
+    """A stream does not have what it should have."""
+
+
+class CrashedError(Exception):
+    """The process has crashed, as the test wanted."""
+
+
+class World:
+    """``records``: what was uploaded to each stream that was not deleted, by base."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.controller = Controller()
+        self.records: dict[int, list[Record]] = {}
+        self.deleted: list[int] = []
+        for node in NODES:
+            self.ask(wire.GetOpeningStreams(node, 1))
+
+    @property
+    def image(self) -> Image:
+        """The newest image."""
+        return self.controller.image
+
+    def ask(self, body: wire.Body) -> wire.Answer:
+        """The answer of the controller, which must not be an error."""
+        answer = self.answer(body)
+        assert answer.error is E.NONE, f"{body}: {answer.error}"
+        return answer
+
+    def answer(self, body: wire.Body) -> wire.Answer:
+        """The answer of the controller, whose records are committed at once."""
+        ((operation,),) = events_of(body)
+        outcome = self.controller.execute(operation)
+        return wire.Answer(outcome.error, outcome.values)
+
+    # Streams --------------------------------------------------------------------------------------------------
+
+    def create(self, node: int = 0) -> int:
+        """A new stream, opened by a node."""
+        stream: int = self.ask(wire.CreateStreams(node, 1, (wire.CreateItem(),))).values["stream"]
+        self.records[stream] = []
+        self.open(stream, node)
+        return stream
+
+    def open(self, stream: int, node: int) -> None:
+        """Open a closed stream on a node, under the next epoch."""
+        self.ask(wire.OpenStreams(node, 1, (wire.OpenItem(stream, self.image.streams[stream].epoch + 1),)))
+
+    def close(self, stream: int, end: int = -1) -> None:
+        """The owner closes a stream, at an end if that is a fast close."""
+        item = wire.CloseItem(stream, self.image.streams[stream].epoch, end)
+        self.ask(wire.CloseStreams(self.owner(stream), 1, (item,)))
+
+    def move(self, stream: int, node: int) -> None:
+        """Another owner, or the same one with another epoch."""
+        self.close(stream)
+        self.open(stream, node)
+
+    def trim(self, stream: int, to: int) -> None:
+        """The owner trims a stream."""
+        item = wire.TrimItem(stream, self.image.streams[stream].epoch, to)
+        self.ask(wire.TrimStreams(self.owner(stream), 1, (item,)))
+
+    def delete(self, stream: int) -> None:
+        """Close and delete a stream."""
+        self.close(stream)
+        self.ask(wire.DeleteStreams(0, 1, (stream,)))
+        del self.records[stream]
+        self.deleted.append(stream)
+
+    def owner(self, stream: int) -> int:
+        """The node of the newest range of a stream."""
+        current = self.image.current_range(stream)
+        assert current is not None
+        return current.node
+
+    def owned(self, node: int) -> list[int]:
+        """The streams that a node can append to."""
+        return [
+            each
+            for each in self.records
+            if self.owner(each) == node and self.image.streams[each].state is StreamState.OPENED
+        ]
+
+    def upload(
+        self, node: int, counts: dict[int, list[int]], *, alone: tuple[int, ...] = (), at: int | None = None
+    ) -> list[int]:
+        """Upload batches of streams, with as many offsets as given: the streams in ``alone`` with an object each.
+
+        They begin at the end of their streams, or at an offset. Returns the ids of the objects, the set first.
+        """
+        batches = {each: self._batches(each, counts[each], at) for each in sorted(counts)}
+        first: int = self.ask(wire.PrepareObjects(len(alone) + 1, HOUR_MS)).values["first"]
+        together = [record for each in batches if each not in alone for record in batches[each]]
+        data = {first: encode(together, 64)} if together else {}
+        objects = []
+        for object_id, each in enumerate(sorted(alone), first + 1):
+            data[object_id] = encode(batches[each], 64)
+            objects.append(CommittedObject(object_id, each, *_span(batches[each]), len(data[object_id])))
+        for object_id, content in data.items():
+            self.store.objects[object_key(object_id)] = content
+        ranges = tuple(CommittedRange(each, *_span(batches[each])) for each in batches if each not in alone)
+        shared = first if together else -1
+        size = len(data.get(first, b""))
+        self.ask(
+            wire.CommitStreamSetObject(
+                SetCommit(node, 1, shared, shared, size, ranges=ranges, stream_objects=tuple(objects))
+            )
+        )
+        for each, records in batches.items():
+            self.records[each] = sorted([*self.records[each], *records], key=lambda record: record.base)
+        return list(data)
+
+    def _batches(self, stream: int, counts: list[int], at: int | None) -> list[Record]:
+        base = self.image.streams[stream].end if at is None else at
+        found = []
+        for count in counts:
+            found.append(Record(stream, self.image.streams[stream].epoch, base, count, b"%d/%d" % (stream, base)))
+            base += count
+        return found
+
+    # What can be read -----------------------------------------------------------------------------------------
+
+    def expected(self, stream: int) -> list[Record]:
+        """The records that a stream still has."""
+        start = self.image.streams[stream].start
+        return [record for record in self.records[stream] if record.base + record.count > start]
+
+    def check(self) -> None:
+        """Read all streams: nothing is lost, nothing is there twice, and what is deleted is gone. Raises LostError."""
+        for stream in self.records:
+            row = self.image.streams[stream]
+            process = Process(self)
+            gate = process.start(process.reader.read(stream, row.start, row.end))
+            try:
+                found = gate.result()
+            except (FailedError, ValueError) as error:
+                raise LostError(f"stream {stream} cannot be read: {error}") from error
+            if found != self.expected(stream):
+                raise LostError(f"stream {stream} has {found}")
+        for stream in self.deleted:
+            process = Process(self)
+            gate = process.start(process.reader.read(stream, 0, 1))
+            try:
+                gate.result()
+            except InvalidReadError:
+                continue
+            raise LostError(f"stream {stream} is deleted, and can be read")
+
+    def sweep(self) -> None:
+        """Delete everything that the controller has marked, at once (OB-05)."""
+        for object_id, stored in self.image.objects.items():
+            if stored.state is ObjectState.MARK_DESTROYED:
+                self.store.objects.pop(object_key(object_id), None)
+
+
+class Process:
+    """A process of a node, with a reader and a compactor. ``outputs``: how many were answered, or met the crash."""
+
+    def __init__(self, world: World, node: int = 0, epoch: int = 1, *, indexes: int = 256, **limits: int) -> None:
+        self.world = world
+        self.tasks = Tasks(world.controller.now)
+        self.outputs = 0
+        self.sent: list[Operation | wire.Body] = []
+        bucket = Bucket(self.tasks, lambda number, operation: (number, operation))
+        self.reader = Reader(self.tasks, bucket, lambda: world.image, indexes=indexes)
+        self.compactor = Compactor(
+            self.tasks, bucket, self, Identity(node, epoch), lambda: world.image, limits=Limits(**limits)
+        )
+
+    async def call(self, body: wire.Body) -> wire.Answer:
+        """Call the controller, once."""
+        answer: wire.Answer = await self.tasks.ask(lambda number: (number, body))
+        if answer.error is not E.NONE:
+            raise RefusedCallError(answer.error.name)
+        return answer
+
+    def run(self, job: Job[T], **faults: Any) -> T:
+        """The result of a task that ends without an input from elsewhere."""
+        return self.start(job, **faults).result()
+
+    def start(
+        self,
+        job: Job[T],
+        *,
+        crash_at: int | None = None,
+        takes_effect: bool = False,
+        before: Callable[[int], object] = lambda _: None,
+        answer: Callable[[Operation | wire.Body, Any], Any] = lambda _, found: found,
+    ) -> Gate[T]:
+        """Run a task as far as it gets without an input from elsewhere.
+
+        ``before`` is called before each output takes effect, with its number; ``answer`` may replace an answer. The
+        process crashes at output ``crash_at``, before or after that takes effect: CrashedError.
+        """
+        gate = self.tasks.start(job)
+        while True:
+            sent = self.tasks.run(self.world.controller.now)
+            if not sent:
+                return gate
+            for number, body in sent:
+                before(self.outputs)
+                crashes = self.outputs == crash_at
+                self.outputs += 1
+                self.sent.append(body)
+                if crashes and not takes_effect:
+                    self._crash()
+                found = answer(body, self._deliver(body))
+                if crashes:
+                    self._crash()
+                self.tasks.answer(number, found)
+
+    def wake(self, ms: int) -> None:
+        """Time passes; what waits for it goes on, as far as it gets without an output."""
+        self.world.controller.advance(ms)
+        assert not self.tasks.run(self.world.controller.now)
+
+    def _crash(self) -> None:
+        self.tasks.crash()
+        raise CrashedError
+
+    def _deliver(self, body: Operation | wire.Body) -> Answer | wire.Answer:
+        if isinstance(body, Operation):
+            return self.world.store.execute(body)
+        return self.world.answer(body)
+
+
+def _span(records: list[Record]) -> tuple[int, int]:
+    return records[0].base, records[-1].base + records[-1].count
