@@ -1,0 +1,90 @@
+"""Calls of the controller: repeated until they are answered, and until the answer is final.
+
+A request may be lost, and so may its answer. So a call is sent again after a time without an answer, and the controller
+may get it twice (EX-07). Errors that can pass are waited out; the others are raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from impl import wire
+from impl.errors import E
+from impl.tasks import FailedError, Gate, Tasks, TimedOutError
+
+TIMEOUT_MS = 60_000
+FIRST_DELAY_MS, LONGEST_DELAY_MS = 500, 10_000
+
+NODE_ERRORS = frozenset({E.NODE_EPOCH_EXPIRED, E.NODE_FENCED, E.NODE_EPOCH_NOT_EXIST})
+"""The controller listens to another process of the node, or to a failover worker."""
+
+_OBJECT_ERRORS = {E.OBJECT_NOT_EXIST, E.COMPACTED_OBJECTS_NOT_FOUND}
+_THROWN: dict[type, frozenset[E]] = {
+    wire.GetOpeningStreams: frozenset({E.NODE_EPOCH_EXPIRED, E.NODE_FENCED}),
+    wire.CreateStreams: NODE_ERRORS,
+    wire.OpenStreams: NODE_ERRORS | {E.STREAM_FENCED, E.STREAM_NOT_EXIST, E.STREAM_INNER_ERROR, E.NODE_LOCKED},
+    wire.TrimStreams: NODE_ERRORS
+    | {E.STREAM_NOT_EXIST, E.STREAM_FENCED, E.STREAM_NOT_OPENED, E.OFFSET_NOT_MATCHED, E.STREAM_INNER_ERROR},
+    wire.CloseStreams: NODE_ERRORS | {E.STREAM_NOT_EXIST, E.STREAM_INNER_ERROR, E.STREAM_FENCED},
+    wire.DeleteStreams: NODE_ERRORS | {E.STREAM_NOT_EXIST, E.STREAM_FENCED, E.STREAM_INNER_ERROR},
+    wire.CommitStreamSetObject: NODE_ERRORS | _OBJECT_ERRORS,
+    wire.CommitStreamObject: frozenset({E.NODE_EPOCH_EXPIRED, E.NODE_EPOCH_NOT_EXIST})
+    | {E.OBJECT_NOT_EXIST, E.OBJECT_NOT_COMMITED, E.COMPACTED_OBJECTS_NOT_FOUND, E.STREAM_NOT_EXIST, E.STREAM_FENCED},
+    wire.RegisterNode: frozenset({E.NODE_EPOCH_EXPIRED}),
+}
+"""By request: the errors that are raised. All others are tried again without end."""
+
+
+class ControllerError(FailedError):
+    """The controller refuses a call, and will refuse it whenever it is repeated. ``error``: the refusal."""
+
+    def __init__(self, error: E) -> None:
+        super().__init__(error.name)
+        self.error = error
+
+
+def _always() -> bool:
+    return True
+
+
+class Calls:
+    """The calls of one process."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._numbers = 0
+        self._waiting: dict[int, Gate[wire.Answer]] = {}
+
+    async def call(self, body: wire.Body, wanted: Callable[[], bool] = _always) -> wire.Answer:
+        """The answer to a request about one thing, once it is without an error.
+
+        ``wanted`` is asked before each repetition; if it says no, the last error is raised. Raises ControllerError.
+        """
+        delay = FIRST_DELAY_MS
+        while True:
+            answer = await self._answer(body)
+            if answer.error is E.NONE:
+                return answer
+            if answer.error in _THROWN.get(type(body), frozenset()):
+                raise ControllerError(answer.error)
+            await self._tasks.sleep(delay)
+            delay = min(2 * delay, LONGEST_DELAY_MS)
+            if not wanted():
+                raise ControllerError(answer.error)
+
+    async def _answer(self, body: wire.Body) -> wire.Answer:
+        while True:
+            self._numbers += 1
+            number = self._numbers
+            gate = self._waiting[number] = Gate[wire.Answer](self._tasks)
+            self._tasks.outputs.append(wire.Request(0, number, body))
+            try:
+                return await gate.wait(TIMEOUT_MS)
+            except TimedOutError:
+                del self._waiting[number]
+
+    def replied(self, reply: wire.Reply) -> None:
+        """An answer has come. One to a request that was given up is ignored: its repetition is answered as well."""
+        gate = self._waiting.pop(reply.id, None)
+        if gate is not None:
+            gate.open(reply.answers[0])

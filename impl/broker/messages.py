@@ -1,0 +1,140 @@
+"""The messages of a broker: what clients ask of it, what it asks of the controller and of the object store, and what
+comes back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from impl.errors import E
+from impl.store import interface as store
+from impl.wire import Learned, Message, Reply, Request, Wake, Woken
+
+# Commands: what a client asks of the broker that has a stream ------------------------------------------------------
+
+
+class Create(Message, frozen=True, gc=False):
+    """Create a stream. The answer has its ``stream``."""
+
+
+class Open(Message, frozen=True, gc=False):
+    """Own a stream under an epoch: open it as soon as its owner before has closed it (CL-01). The answer has ``start``
+    and ``next``.
+    """
+
+    stream: int
+    epoch: int
+
+
+class Close(Message, frozen=True, gc=False):
+    """Own a stream no more (CL-07, CL-08). Answered when the controller has closed it."""
+
+    stream: int
+
+
+class Append(Message, frozen=True, gc=False):
+    """Append a batch of ``count`` records (CL-02). The answer has its ``offset``."""
+
+    stream: int
+    count: int
+    payload: bytes
+
+
+class Fetch(Message, frozen=True, gc=False):
+    """Read the batches that overlap [begin, end) (CL-05). An ``end`` of None is the confirm offset.
+
+    The answer has ``batches``, each a triple of base, count and payload; and ``confirm``, the confirm offset.
+    """
+
+    stream: int
+    begin: int
+    end: int | None = None
+
+
+class Trim(Message, frozen=True, gc=False):
+    """Drop the offsets below ``to`` (CL-06)."""
+
+    stream: int
+    to: int
+
+
+class Destroy(Message, frozen=True, gc=False):
+    """Close and delete a stream (CL-10)."""
+
+    stream: int
+
+
+Asked = Create | Open | Close | Append | Fetch | Trim | Destroy
+
+
+# Inputs -----------------------------------------------------------------------------------------------------------
+
+
+class Command(Message, frozen=True, gc=False):
+    """A command of the client ``to``, which numbers its commands."""
+
+    to: int
+    id: int
+    body: Asked
+
+
+class StoreAnswer(Message, frozen=True, gc=False):
+    """The answer of the object store to a ``StoreRequest``."""
+
+    id: int
+    answer: store.Answer
+
+
+class Stop(Message, frozen=True, gc=False):
+    """End in order: close all streams, upload everything, close the WAL (CL-11, PL-26); then ``Halt``."""
+
+
+Input = Command | StoreAnswer | Reply | Learned | Woken | Stop
+
+
+# Outputs ----------------------------------------------------------------------------------------------------------
+
+
+class Done(Message, frozen=True):
+    """The answer to a command. REQUEST_TIMED_OUT: whether it took effect is unknown. Any other error: it did not."""
+
+    to: int
+    id: int
+    error: E = E.NONE
+    values: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class StoreRequest(Message, frozen=True, gc=False):
+    """An operation for the object store, answered by ``StoreAnswer``."""
+
+    id: int
+    operation: store.Operation
+
+
+class Halt(Message, frozen=True, gc=False):
+    """The process ends now, and emits nothing more. ``reason`` is for people."""
+
+    reason: str
+
+
+class Step(Message, frozen=True):
+    """A step of this process for the event log. Nobody acts on it.
+
+    ``cause`` names the process for which the step was done, if that is another one: the failed node's epoch and node.
+    """
+
+    action: str
+    values: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+Output = Request | StoreRequest | Done | Wake | Halt | Step
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who sends a request: a process of a node, or a failover worker that stands for a failed one (FO-05)."""
+
+    node: int
+    epoch: int
+    failover: bool = False

@@ -1,0 +1,108 @@
+"""How a block of records becomes objects: split, prepared, put and committed (PL-21, CS).
+
+The steps are apart, since the blocks of a process take them in different ways: all are prepared and committed in their
+order, and put side by side (PL-22).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from impl import wire
+from impl.broker.calls import Calls
+from impl.broker.log_cache import Block
+from impl.broker.messages import Identity
+from impl.broker.object_format import encode, object_key
+from impl.broker.settings import TTL_MS
+from impl.broker.wal_format import Record
+from impl.controller.commits import CommittedObject, SetCommit
+from impl.controller.continuity import CommittedRange
+from impl.controller.objects import NOOP
+from impl.store.bucket import Bucket
+from impl.tasks import Tasks
+
+
+class Split(msgspec.Struct, frozen=True):
+    """The records of a block: those of streams with an object of their own, and those that share one."""
+
+    alone: dict[int, list[Record]]
+    together: dict[int, list[Record]]
+
+    @property
+    def count(self) -> int:
+        """The number of objects."""
+        return len(self.alone) + bool(self.together)
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """The objects of a block, with their ids: their bytes, and the commit that adds them."""
+
+    objects: dict[int, bytes]
+    commit: SetCommit
+
+
+def split(block: Block, split_bytes: int) -> Split:
+    """PL-21. A stream that is alone, or large, has an object of its own."""
+    streams = {stream: block.streams[stream] for stream in sorted(block.streams)}
+    if len(streams) == 1:
+        return Split(streams, {})
+    alone = {
+        stream: records
+        for stream, records in streams.items()
+        if sum(len(record.payload) for record in records) >= split_bytes
+    }
+    return Split(alone, {stream: records for stream, records in streams.items() if stream not in alone})
+
+
+class ObjectWriter:
+    """Writes the blocks of a process, or of a failover worker (``identity``)."""
+
+    def __init__(self, tasks: Tasks, bucket: Bucket, calls: Calls, identity: Identity, split_bytes: int) -> None:
+        self._tasks, self._bucket, self._calls = tasks, bucket, calls
+        self._identity, self._split_bytes = identity, split_bytes
+
+    async def prepare(self, block: Block) -> Prepared:
+        """Get ids for the objects of a block. The shared object has the first one, and its order is its id."""
+        parts = split(block, self._split_bytes)
+        answer = await self._calls.call(wire.PrepareObjects(parts.count, TTL_MS))
+        first: int = answer.values["first"]
+        shared = first if parts.together else NOOP
+        ids = {stream: first + bool(parts.together) + place for place, stream in enumerate(parts.alone)}
+        objects = {ids[stream]: encode(records) for stream, records in parts.alone.items()}
+        if parts.together:
+            objects[shared] = encode(record for records in parts.together.values() for record in records)
+        stream_objects = tuple(
+            CommittedObject(ids[stream], stream, *_span(records), len(objects[ids[stream]]))
+            for stream, records in parts.alone.items()
+        )
+        commit = SetCommit(
+            self._identity.node,
+            self._identity.epoch,
+            shared,
+            shared,
+            len(objects[shared]) if parts.together else 0,
+            failover=self._identity.failover,
+            ranges=tuple(CommittedRange(stream, *_span(records)) for stream, records in parts.together.items()),
+            stream_objects=stream_objects,
+        )
+        return Prepared(objects, commit)
+
+    async def put(self, prepared: Prepared) -> None:
+        """Put the objects, side by side. Raises StoreError."""
+        puts = [self._tasks.start(self._bucket.put(object_key(each), data)) for each, data in prepared.objects.items()]
+        for put in puts:
+            await put.wait()
+
+    async def commit(self, prepared: Prepared) -> None:
+        """Commit the objects. Raises ControllerError."""
+        await self._calls.call(wire.CommitStreamSetObject(prepared.commit))
+
+    async def write(self, block: Block) -> None:
+        """All steps, one after the other (RC-04)."""
+        prepared = await self.prepare(block)
+        await self.put(prepared)
+        await self.commit(prepared)
+
+
+def _span(records: list[Record]) -> tuple[int, int]:
+    return records[0].base, records[-1].base + records[-1].count

@@ -1,0 +1,94 @@
+"""The path of an append: admission, WAL, log cache (PL-01 to PL-04, PL-26)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from impl.broker.log_cache import Limits, LogCache
+from impl.broker.uploader import Uploader
+from impl.broker.wal import OverCapacityError, Wal
+from impl.broker.wal_format import Record
+from impl.rules import rule
+from impl.tasks import FailedError, Gate, Tasks
+
+DRAIN_MS = 100
+"""The period in which appends that wait for room are tried again."""
+EARLY = 0.8
+"""From this share of its capacity on, the cache is uploaded early (PL-20)."""
+
+
+class StoppedError(FailedError):
+    """The process shuts down, and takes no appends. The append has no effect."""
+
+
+class Storage:
+    """``failed`` is called once the WAL has failed: all handles are to be closed, and the process halts (PL-04)."""
+
+    def __init__(
+        self, tasks: Tasks, wal: Wal, cache: LogCache, uploader: Uploader, limits: Limits, failed: Callable[[], None]
+    ) -> None:
+        self._tasks, self._wal, self._cache, self._uploader = tasks, wal, cache, uploader
+        self._limits, self._failed = limits, failed
+        self._queue: deque[tuple[Record, Gate[Gate[int]]]] = deque()
+        """The appends that wait for room, each with a gate for its place in the WAL."""
+        self._stopped = False
+
+    async def append(self, record: Record) -> None:
+        """Append a record. When this returns, it is durable and readable (PL-03).
+
+        Raises StoppedError, which is definite, and any other FailedError, after which the outcome is unknown.
+        """
+        if rule("PL-01.stopped", self._stopped):
+            raise StoppedError("the broker shuts down")
+        durable = self._admit(record) if not rule("PL-01.queue", bool(self._queue)) else None
+        if durable is None:
+            durable = await self._wait_for_room(record)
+        try:
+            position = await durable.wait()
+        except FailedError:
+            if rule("PL-04"):
+                self._failed()
+            raise
+        self._cache.put(record, position)
+        if rule("PL-20.early", self._cache.size >= EARLY * self._limits.capacity):
+            self._cache.archive()
+        self._uploader.begin()
+
+    def stop(self) -> None:
+        """PL-26. Take no appends from now on."""
+        self._stopped = True
+
+    def _admit(self, record: Record) -> Gate[int] | None:
+        """The record's way into the WAL; None if there is no room."""
+        if rule("PL-01.cache", self._cache.size >= self._limits.capacity):
+            self._uploader.archive()
+            return None
+        try:
+            return self._wal.append(record)
+        except OverCapacityError:
+            self._uploader.archive()
+            return None
+        except FailedError as error:
+            failed: Gate[int] = Gate(self._tasks)
+            failed.fail(error)
+            return failed
+
+    async def _wait_for_room(self, record: Record) -> Gate[int]:
+        gate: Gate[Gate[int]] = Gate(self._tasks)
+        self._queue.append((record, gate))
+        if len(self._queue) == 1:
+            self._tasks.start(self._drain())
+        return await gate.wait()
+
+    async def _drain(self) -> None:
+        """Admit the appends that wait, in their order, as there is room for them."""
+        while self._queue:
+            await self._tasks.sleep(DRAIN_MS)
+            while self._queue:
+                record, gate = self._queue[0]
+                durable = self._admit(record)
+                if durable is None:
+                    break
+                self._queue.popleft()
+                gate.open(durable)

@@ -1,0 +1,131 @@
+"""Uploads the blocks of the log cache, and trims the WAL behind them (PL-20 to PL-25).
+
+The blocks are prepared one after the other, so that an older one has smaller ids; their objects are put side by side;
+and they are committed one after the other, since each range has to begin where the last one ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from impl.broker.log_cache import Block, LogCache
+from impl.broker.object_writer import ObjectWriter
+from impl.broker.wal import Wal
+from impl.rules import rule
+from impl.tasks import FailedError, Gate, Tasks
+
+TICK_MS = 100
+"""How long a forced upload waits for others that are asked for at about the same time (PL-24)."""
+
+
+class Upload:
+    """The upload of one block."""
+
+    def __init__(self, tasks: Tasks, block: Block) -> None:
+        self.block = block
+        self.prepared: Gate[None] = Gate(tasks)
+        self.committed: Gate[None] = Gate(tasks)
+
+
+class Uploader:
+    """The uploads of a process. ``failed`` is called with a reason when one fails: the process has to halt (PL-23)."""
+
+    def __init__(
+        self, tasks: Tasks, writer: ObjectWriter, cache: LogCache, wal: Wal, failed: Callable[[str], None]
+    ) -> None:
+        self._tasks, self._writer, self._cache, self._wal, self._failed = tasks, writer, cache, wal, failed
+        self._in_flight: list[Upload] = []
+        """The uploads that are not committed, in their order."""
+        self._newest: Block | None = None
+        self._barriers: dict[int, list[Gate[None]]] = {}
+        """By stream: its forced uploads that have not ended."""
+        self._begun = 0
+
+    def begin(self) -> None:
+        """Upload all archived blocks whose upload has not begun."""
+        waiting: list[Block] = []
+        for block in reversed(self._cache.archived):
+            if block is self._newest:
+                break
+            if not block.is_committed:
+                waiting.append(block)
+        for block in reversed(waiting):
+            self._newest = block
+            self._begun += 1
+            upload, before = Upload(self._tasks, block), self._in_flight[-1] if self._in_flight else None
+            self._in_flight.append(upload)
+            self._tasks.start(self._run(upload, before))
+
+    def archive(self) -> None:
+        """Archive the active block, and upload it."""
+        self._cache.archive()
+        self.begin()
+
+    async def run(self, interval_ms: int) -> None:
+        """PL-20. Upload the active block whenever nothing else was uploaded for a time."""
+        while True:
+            begun = self._begun
+            await self._tasks.sleep(interval_ms)
+            if begun == self._begun:
+                self.archive()
+
+    def force(self, stream: int) -> Gate[None]:
+        """PL-24. Upload all records of a stream. The gate opens when they are committed.
+
+        Until then, and for ever if the upload fails, the stream has a barrier.
+        """
+        gate = self._tasks.start(self._force(stream))
+        self._barriers.setdefault(stream, []).append(gate)
+        return gate
+
+    async def barrier(self, stream: int) -> None:
+        """Wait until no forced upload of the stream is under way (CL-01). Raises its error if one has failed."""
+        for gate in self._barriers.get(stream, []):
+            await gate.wait()
+        self._barriers.pop(stream, None)
+
+    async def flush(self) -> None:
+        """Upload everything, and wait until it is committed."""
+        self.archive()
+        for upload in tuple(self._in_flight):
+            await upload.committed.wait()
+
+    async def _force(self, stream: int) -> None:
+        await self._tasks.sleep(TICK_MS)
+        if stream in self._cache.active.streams:
+            self.archive()
+        for upload in tuple(self._in_flight):
+            if stream in upload.block.streams:
+                await upload.committed.wait()
+
+    async def _run(self, upload: Upload, before: Upload | None) -> None:
+        try:
+            await self._stages(upload, before)
+        except FailedError as error:
+            # Whoever waits for the upload, or for one behind it, waits for ever: the process ends.
+            self._failed(f"an upload failed: {error}")
+
+    async def _stages(self, upload: Upload, before: Upload | None) -> None:
+        if before is not None and rule("PL-22.prepare", not before.prepared.happened):
+            await before.prepared.wait()
+        prepared = await self._writer.prepare(upload.block)
+        upload.prepared.open(None)
+        await self._writer.put(prepared)
+        if before is not None and rule("PL-22", not before.committed.happened):
+            await before.committed.wait()
+        trims_late = rule("PL-25")
+        if not trims_late:
+            self._trim(upload.block)
+        await self._writer.commit(prepared)
+        self._cache.commit(upload.block)
+        self._in_flight.remove(upload)
+        upload.committed.open(None)
+        if trims_late:
+            self._trim(upload.block)
+
+    def _trim(self, block: Block) -> None:
+        """PL-25. A trim that fails does no harm: a replay passes over what is committed (RC-02)."""
+        try:
+            self._wal.trim(block.position)
+        except FailedError:
+            return
