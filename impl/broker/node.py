@@ -1,0 +1,264 @@
+"""The broker: one process of a node, from its start to its end.
+
+It recovers what the process before it has left, registers, and serves. Each command is a task of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from impl import wire
+from impl.broker import messages as m
+from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
+from impl.broker.failover_worker import fail_over
+from impl.broker.handle import StreamHandle, outcome
+from impl.broker.log_cache import LogCache
+from impl.broker.object_writer import ObjectWriter
+from impl.broker.owned import Owned
+from impl.broker.reader import Reader
+from impl.broker.recovery import Recovery
+from impl.broker.settings import HEARTBEAT_MS, Settings
+from impl.broker.storage import Storage
+from impl.broker.uploader import Uploader
+from impl.broker.wal import Wal
+from impl.broker.wal_format import Record
+from impl.controller.failover import Context
+from impl.errors import E
+from impl.metadata.image import Image
+from impl.metadata.log import Batch, replay
+from impl.rules import RefusedError, rule
+from impl.store.bucket import Bucket
+from impl.tasks import FailedError, Gate, Tasks
+
+FORCE_WAIT_MS = 10_000
+"""How long a process whose storage has failed waits for the closes of its streams, before it halts."""
+SHUTDOWN_PERIOD_MS = 1_000
+"""CL-11"""
+
+
+class HoleError(FailedError):
+    """The records that were read are not all that was asked for."""
+
+
+class Broker:
+    """A process of a node. ``identity``: which one. It starts with its first input.
+
+    ``halted``: why it has ended; None while it runs.
+    """
+
+    def __init__(self, identity: m.Identity, settings: Settings = Settings(), now: int = 0) -> None:  # noqa: B008 - frozen
+        self.identity, self.settings = identity, settings
+        self.halted: str | None = None
+        self._tasks = tasks = Tasks(now)
+        self._bucket = Bucket(tasks, m.StoreRequest)
+        self._calls = Calls(tasks)
+        self._image, self._seen = Image(), 0
+        self._newer: Gate[None] = Gate(tasks)
+        """Opens when a newer image is there."""
+        self._ready: Gate[None] = Gate(tasks)
+        """Opens when the process serves."""
+        self._stopping = False
+        self._wake = -1
+        self._wal = Wal(
+            *(tasks, self._bucket, identity.node, identity.epoch), as_built=settings.as_built, limits=settings.wal
+        )
+        self._writer = ObjectWriter(tasks, self._bucket, self._calls, identity, settings.split_bytes)
+        self._cache = LogCache(settings.cache)
+        self._uploader = Uploader(tasks, self._writer, self._cache, self._wal, self._halt)
+        self._storage = Storage(tasks, self._wal, self._cache, self._uploader, settings.cache, self._storage_failed)
+        self._reader = Reader(tasks, self._bucket, lambda: self._image)
+        self._owned = Owned(tasks, self._calls, identity, settings, self._uploader, self._make)
+        tasks.start(self._main())
+
+    # For drivers ------------------------------------------------------------------------------------------------
+
+    def handle(self, event: m.Input, now: int) -> list[m.Output]:
+        """The outputs that an input leads to, in order."""
+        if self.halted is not None:
+            return []
+        match event:
+            case m.StoreAnswer(number, answer):
+                self._tasks.answer(number, answer)
+            case wire.Reply():
+                self._calls.replied(event)
+            case wire.Learned(begin, batches):
+                self._learn(begin, batches)
+            case m.Command():
+                self._tasks.start(self._run(event))
+            case m.Stop():
+                self._tasks.start(self._shut_down())
+            case wire.Woken():
+                pass
+        outputs: list[m.Output] = self._tasks.run(now)
+        if self.halted is not None:
+            self._tasks.crash()
+            return [*outputs, m.Halt(self.halted)]
+        due = self._tasks.due
+        if due is not None and due != self._wake:
+            self._wake = due
+            outputs.append(wire.Wake(due))
+        return outputs
+
+    def places(self) -> list[tuple[str, int]]:
+        """Where the tasks wait: function and line."""
+        return self._tasks.places()
+
+    def crash(self) -> None:
+        """End here."""
+        self._tasks.crash()
+
+    # Start and end ----------------------------------------------------------------------------------------------
+
+    async def _main(self) -> None:
+        """FO-08, then WL-10 and ND-10, and at last the request to be unfenced."""
+        identity = self.identity
+        try:
+            await self._recovery(identity, self._wal, self._writer).run()
+            await self._calls.call(wire.RegisterNode(identity.node, identity.epoch))
+            await self._calls.call(wire.SetBroker(identity.node, "active"))
+        except FailedError as error:
+            self._halt(f"the start failed: {error}")
+            return
+        self._ready.open(None)
+        self._tasks.start(self._heartbeats())
+        self._tasks.start(self._uploader.run(self.settings.upload_interval_ms))
+        self._tasks.start(fail_over(self._tasks, identity.node, lambda: self._image, self._wait_newer, self._stand_for))
+
+    def _recovery(self, identity: m.Identity, wal: Wal, writer: ObjectWriter) -> Recovery:
+        return Recovery(
+            *(self._tasks, self._calls, identity, wal, writer),
+            image=lambda: self._image,
+            newer=self._wait_newer,
+            as_built=self.settings.as_built,
+        )
+
+    async def _stand_for(self, context: Context) -> None:
+        """FO-05. Recover the WAL of a failed process, with its identity."""
+        identity = m.Identity(context.node, context.epoch, failover=True)
+        wal = Wal(
+            *(self._tasks, self._bucket, identity.node, identity.epoch),
+            failover=True,
+            as_built=self.settings.as_built,
+            limits=self.settings.wal,
+        )
+        writer = ObjectWriter(self._tasks, self._bucket, self._calls, identity, self.settings.split_bytes)
+        await self._recovery(identity, wal, writer).run()
+
+    async def _heartbeats(self) -> None:
+        while True:
+            newest = self._image.nodes.get(self.identity.node)
+            if newest is None or newest.epoch <= self.identity.epoch:
+                answer = await self._calls.call(wire.Heartbeat(self.identity.node))
+                if answer.values["fenced"] and not self._stopping:
+                    await self._calls.call(wire.SetBroker(self.identity.node, "active"))
+            await self._tasks.sleep(HEARTBEAT_MS)
+
+    def _halt(self, reason: str) -> None:
+        self.halted = self.halted or reason
+
+    def _storage_failed(self) -> None:
+        """PL-04. Close all streams by force, then halt."""
+        if not self._stopping:
+            self._stopping = self._owned.stopping = True
+            self._tasks.start(self._give_up())
+
+    async def _give_up(self) -> None:
+        closes = []
+        for stream, handle in sorted(self._owned.handles.items()):
+            self._tasks.outputs.append(m.Step("fail", {"stream": stream, "epoch": handle.epoch}))
+            closes.append(handle.force_close())
+        for close in closes:
+            try:
+                await close.wait(FORCE_WAIT_MS)
+            except FailedError:
+                continue
+        self._halt("the storage has failed")
+
+    async def _shut_down(self) -> None:
+        """CL-11, PL-26. End in order."""
+        self._stopping = self._owned.stopping = True
+        while self._owned.handles:
+            await self._owned.close_all()
+            if self._owned.handles:
+                await self._tasks.sleep(SHUTDOWN_PERIOD_MS)
+        self._storage.stop()
+        await self._uploader.flush()
+        await self._calls.call(wire.SetBroker(self.identity.node, "shutting_down"))
+        self._halt("shut down")
+
+    # Metadata ---------------------------------------------------------------------------------------------------
+
+    def _learn(self, begin: int, batches: Sequence[Batch]) -> None:
+        """Raises ValueError if batches are left out. Those that are known are passed over."""
+        if begin > self._seen:
+            raise ValueError(f"batches from {begin} on are committed, but the image ends at {self._seen}")
+        fresh = batches[self._seen - begin :]
+        if fresh:
+            replay(fresh, self._image)
+            self._seen += len(fresh)
+            newer, self._newer = self._newer, Gate(self._tasks)
+            newer.open(None)
+            self._reader.image_changed()
+
+    async def _wait_newer(self, ms: int | None = None) -> None:
+        await self._newer.wait(ms)
+
+    # Commands ---------------------------------------------------------------------------------------------------
+
+    async def _run(self, command: m.Command) -> None:
+        body = command.body
+        try:
+            values = await self._do(body)
+        except RefusedError as refused:
+            done = m.Done(command.to, command.id, refused.error)
+        except FailedError as error:
+            done = m.Done(command.to, command.id, outcome(error))
+            owns = isinstance(body, m.Create | m.Open | m.Close | m.Destroy)
+            if owns and isinstance(error, ControllerError) and error.error in NODE_ERRORS:
+                self._halt(f"the controller answers {error.error.name}")
+        else:
+            done = m.Done(command.to, command.id, E.NONE, values)
+        self._tasks.outputs.append(done)
+
+    async def _do(self, body: m.Asked) -> dict[str, object]:
+        match body:
+            case m.Append(stream, count, payload):
+                return {"offset": await self._owned.handle(stream).append(count, payload).wait()}
+            case m.Fetch(stream, begin, end):
+                return await self._fetch(self._owned.handle(stream), begin, end)
+            case m.Trim(stream, to):
+                await self._owned.handle(stream).trim(to).wait()
+                return {}
+            case m.Create():
+                await self._ready.wait()
+                item = (wire.CreateItem(),)
+                answer = await self._calls.call(wire.CreateStreams(self.identity.node, self.identity.epoch, item))
+                return {"stream": answer.values["stream"]}
+            case m.Open() | m.Close() | m.Destroy():
+                await self._ready.wait()
+                return await self._owned.order(body)
+
+    def _make(self, item: wire.OpenItem, opened: wire.Answer) -> StreamHandle:
+        return StreamHandle(
+            *(self._tasks, self._calls, self.identity, self.settings, self._storage, self._uploader),
+            *(self._read, item, opened),
+        )
+
+    async def _fetch(self, handle: StreamHandle, begin: int, end: int | None) -> dict[str, object]:
+        confirm = handle.confirm
+        found = await handle.fetch(begin, confirm if end is None else end).wait()
+        return {"batches": [(each.base, each.count, each.payload) for each in found], "confirm": confirm}
+
+    async def _read(self, stream: int, begin: int, end: int) -> list[Record]:
+        """PL-13. The records that overlap a range: from the cache, and those before them from objects."""
+        cached = self._cache.read(stream, begin, end)
+        first = cached[0].base if cached else end
+        found = [*(await self._reader.read(stream, begin, first)), *cached] if begin < first else cached
+        place = begin
+        for record in found:
+            if record.base > place or record.base + record.count <= place:
+                break
+            place = record.base + record.count
+        if rule("PL-13.gap", place < end):
+            raise HoleError(f"stream {stream} has a hole at {place}")
+        return found

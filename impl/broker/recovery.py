@@ -1,0 +1,168 @@
+"""Recovers the WAL of a process that has ended: uploads what is left, and closes its streams (FO-06, FO-08, RC).
+
+The next process of a node does this for the one before it. After a crash of the node, another node does it and stands
+for the failed process: its requests carry the identity of that one, with the failover flag (FO-05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from impl import wire
+from impl.broker.calls import Calls, ControllerError
+from impl.broker.log_cache import Block, Limits
+from impl.broker.messages import Identity, Step
+from impl.broker.object_writer import ObjectWriter
+from impl.broker.wal import FencedError, Wal
+from impl.broker.wal_format import Record
+from impl.controller.nodes import stored_registration
+from impl.errors import E
+from impl.metadata.image import Image
+from impl.rules import rule
+from impl.tasks import Tasks
+
+LIMITS = Limits(block=512 << 20)
+"""The limits of the blocks of a recovery (RC-04)."""
+
+
+class Left(msgspec.Struct):
+    """A stream that the process may have left: its epoch, its start, and the offset that comes next.
+
+    ``end``: where the wanted records end; None for an open stream, and the sealed end after a fast close.
+    """
+
+    epoch: int
+    start: int
+    next: int
+    end: int | None
+
+
+class Recovery:
+    """The recovery of the WAL of ``identity``.
+
+    ``image``: the newest metadata that this process has. ``newer``: waits for a newer image.
+    """
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        calls: Calls,
+        identity: Identity,
+        wal: Wal,
+        writer: ObjectWriter,
+        image: Callable[[], Image],
+        newer: Callable[[], Awaitable[None]],
+        as_built: frozenset[str] = frozenset(),
+        limits: Limits = LIMITS,
+    ) -> None:
+        self._tasks, self._calls, self._identity = tasks, calls, identity
+        self._wal, self._writer, self._as_built, self._limits = wal, writer, as_built, limits
+        self._image, self._newer = image, newer
+        self._left: dict[int, Left] = {}
+        self._block = Block()
+        self.gaps = 0
+        """How many records were dropped because there is a gap before them (RC-02)."""
+
+    async def run(self) -> None:
+        """Recover, in the order of FO-06. Raises FencedError, StoreError, DamagedError and ControllerError."""
+        self._check_registration()
+        await self._wal.start()
+        if rule("FO-06.barrier"):
+            await self._register()
+        await self._wal.verify()
+        await self._wal.recover(self._visit)
+        if not rule("FO-06.barrier"):
+            await self._register()
+        uploads_first = rule("RC-05")
+        if uploads_first:
+            await self._write()
+        await self._end()
+        if not uploads_first:
+            await self._write()
+
+    def _check_registration(self) -> None:
+        """FO-06 (1), WL-10. A newer process of the node has registered: it has recovered the WAL."""
+        stored = stored_registration(self._image(), self._identity.node)
+        if rule("WL-10", stored is not None and stored.epoch > self._identity.epoch):
+            raise FencedError("a newer process of the node is registered")
+
+    async def _register(self) -> None:
+        """RC-01. The barrier: from now on the controller takes nothing more from the process before."""
+        identity = self._identity
+        answer = await self._calls.call(wire.GetOpeningStreams(identity.node, identity.epoch, identity.failover))
+        for each in answer.values["streams"]:
+            self._left[each["stream"]] = Left(each["epoch"], each["start"], each["end"], None)
+        await self._see_barrier()
+        entries = self._image().entries.get(identity.node, {})
+        for stream, left in self._left.items():
+            entry = entries.get(stream)
+            if entry is not None and rule("ND-03.end"):
+                left.end = entry.to
+
+    async def _see_barrier(self) -> None:
+        """Wait for metadata as new as the barrier. Only they tell where a sealed range ends."""
+        identity = self._identity
+        while True:
+            row = self._image().nodes.get(identity.node)
+            if row is not None and row.epoch > identity.epoch:
+                raise FencedError("a newer process of the node is registered")
+            if row is not None and (row.epoch, row.failover) == (identity.epoch, identity.failover):
+                return
+            await self._newer()
+
+    async def _visit(self, _: int, record: Record) -> None:
+        """RC-02 to RC-04. Keep a record that continues what is committed, and drop the others."""
+        left = self._left.get(record.stream)
+        if left is None:
+            if rule("RC-02.opening"):
+                return
+            left = self._left.setdefault(record.stream, Left(record.epoch, 0, record.base, None))
+        if rule("RC-02.base", record.base < left.next) and not self._is_cut(record, left):
+            return
+        if rule("RC-02.gap", record.base > left.next):
+            self.gaps += 1
+            return
+        if left.end is not None and record.base + record.count > left.end:
+            return
+        left.next = record.base + record.count
+        if not self._block.has_room(record):
+            await self._write()
+        self._block.put(record)
+        if self._block.size >= self._limits.block or len(self._block.streams) >= self._limits.streams:
+            await self._write()
+
+    def _is_cut(self, record: Record, left: Left) -> bool:
+        """Whether a trim has cut the batch, and its rest is not committed.
+
+        AutoMQ drops such a batch (RC-03), and with it everything behind it (AM-08).
+        """
+        is_first = left.next == left.start < record.base + record.count
+        return rule("AM-08", is_first and "AM-08" not in self._as_built)
+
+    async def _write(self) -> None:
+        """Upload and commit what was kept."""
+        block, self._block = self._block, Block()
+        if block.streams:
+            await self._writer.write(block)
+
+    async def _end(self) -> None:
+        """RC-05. Empty the WAL, and close the streams."""
+        reset = self._wal.reset()
+        closes = [self._tasks.start(self._close(stream, left)) for stream, left in self._left.items()]
+        await reset.wait()
+        self._tasks.outputs.append(Step("reset_wal", {}))
+        for close in closes:
+            await close.wait()
+
+    async def _close(self, stream: int, left: Left) -> None:
+        identity = self._identity
+        item = wire.CloseItem(stream, left.epoch)
+        try:
+            await self._calls.call(wire.CloseStreams(identity.node, identity.epoch, (item,)))
+        except ControllerError as error:
+            # A newer owner has the stream; its open has found the stream closed.
+            if not rule("RC-06", error.error is E.STREAM_FENCED):
+                raise
+        self._tasks.outputs.append(Step("end_recovery", {"stream": stream, "epoch": left.epoch}))

@@ -1,0 +1,124 @@
+"""A small cluster without faults: one controller, an object store in memory, brokers, and a clock that tests move."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from impl import wire
+from impl.broker import messages as m
+from impl.broker.node import Broker
+from impl.broker.settings import Settings
+from impl.controller.node import Controller
+from impl.controller.view import Profile
+from impl.errors import E
+from impl.store.memory import MemoryStore
+
+
+class World:
+    """Everything arrives in the order in which it was sent. ``drops`` says which outputs of brokers do not arrive."""
+
+    def __init__(self, *, fast_close: bool = False, as_built: frozenset[str] = frozenset()) -> None:
+        self.settings = Settings(fast_close=fast_close, as_built=as_built)
+        self.controller = Controller(Profile(v6=fast_close, as_built=as_built), now=1_000_000)
+        self.store = MemoryStore()
+        self.brokers: dict[str, Broker] = {}
+        self.done: dict[int, m.Done] = {}
+        self.steps: list[tuple[str, m.Step]] = []
+        self.requests: list[tuple[str, wire.Body]] = []
+        self.halted: dict[str, str] = {}
+        self.drops: Callable[[str, m.Output], bool] = lambda name, output: False
+        self.now = 1_000_000
+        self._inputs: deque[tuple[str, Any]] = deque()
+        self._seen: dict[str, int] = {}
+        self._commands = 0
+
+    def start(self, node: int, epoch: int, name: str | None = None) -> str:
+        """Start a process of a node, and let it become ready."""
+        name = name or f"n{node}.{epoch}"
+        self.brokers[name] = Broker(m.Identity(node, epoch), self.settings, self.now)
+        self._seen[name] = 0
+        self._inputs.append((name, wire.Woken()))
+        self.settle()
+        return name
+
+    def crash(self, name: str) -> None:
+        """The process is gone."""
+        self.brokers.pop(name).crash()
+
+    def tell(self, name: str, body: m.Asked) -> int:
+        """Send a command to a process; it arrives with the next ``settle``."""
+        self._commands += 1
+        self._inputs.append((name, m.Command(9, self._commands, body)))
+        return self._commands
+
+    def ask(self, name: str, body: m.Asked, *, wait: int = 2_000) -> m.Done:
+        """The answer to a command, which has to come within a time."""
+        number = self.tell(name, body)
+        self.settle()
+        until = self.now + wait
+        while number not in self.done and self.now < until:
+            self.advance(100)
+        return self.done[number]
+
+    def value(self, name: str, body: m.Asked) -> dict[str, Any]:
+        """The values of an answer without an error."""
+        done = self.ask(name, body)
+        assert done.error is E.NONE, done.error
+        return done.values
+
+    def advance(self, ms: int) -> None:
+        """Move the clock, and let everything happen that is due."""
+        self.now += ms
+        self._inputs += [(name, wire.Woken()) for name in self.brokers]
+        self._to_controller("", wire.Woken())
+        self.settle()
+
+    def settle(self, most: int = 100_000) -> None:
+        """Deliver what has been sent, until nothing more is sent, or for a number of inputs."""
+        while self._inputs and most:
+            most -= 1
+            name, event = self._inputs.popleft()
+            if name in self.brokers:
+                for output in self.brokers[name].handle(event, self.now):
+                    self._route(name, output)
+
+    def _route(self, name: str, output: m.Output) -> None:
+        if self.drops(name, output):
+            return
+        match output:
+            case wire.Request():
+                self.requests.append((name, output.body))
+                self._to_controller(name, output)
+            case m.StoreRequest(number, operation):
+                self._inputs.append((name, m.StoreAnswer(number, self.store.execute(operation))))
+            case m.Done():
+                self.done[output.id] = output
+            case m.Halt(reason):
+                self.halted[name] = reason
+                del self.brokers[name]
+            case m.Step():
+                self.steps.append((name, output))
+            case wire.Wake():
+                pass
+
+    def _to_controller(self, name: str, event: Any) -> None:
+        outputs = deque(self.controller.handle(event, self.now))
+        while outputs:
+            output = outputs.popleft()
+            match output:
+                case wire.Append(index, _):
+                    outputs += self.controller.handle(wire.Committed(0, index + 1), self.now)
+                    self._publish()
+                case wire.Reply():
+                    self._inputs.append((name, output))
+                case wire.Delete(objects):
+                    outputs += self.controller.handle(wire.Deleted(objects), self.now)
+
+    def _publish(self) -> None:
+        """Everybody learns what is committed."""
+        batches = tuple(self.controller.log.batches)
+        for name in self.brokers:
+            begin, self._seen[name] = self._seen[name], len(batches)
+            self._inputs.append((name, wire.Learned(begin, batches[begin:])))
