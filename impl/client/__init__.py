@@ -1,0 +1,1 @@
+"""The clients of a cluster, and the history that they keep."""

@@ -1,0 +1,151 @@
+"""The operations of a history, each with its begin and its end, in the form that oracles look at.
+
+What an oracle takes for granted is checked here first. A history that breaks an assumption says nothing about the
+cluster: that is an error of whoever recorded it, and never a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from impl.client.history import FINAL, History, Op
+
+
+class AssumptionError(Exception):
+    """The history is not one that oracles can judge: the message says why."""
+
+
+class Batch(msgspec.Struct, frozen=True, order=True, gc=False):
+    """Records of a stream with the offsets [base, end), and the value that was sent."""
+
+    base: int
+    end: int
+    value: int
+
+
+class Send(msgspec.Struct, frozen=True, gc=False):
+    """A send. ``batch`` is known if it was acknowledged. ``ended`` is None if nobody knows how it ended."""
+
+    process: str
+    value: int
+    count: int
+    begun: int
+    ended: int | None
+    failed: bool
+    batch: Batch | None
+    broker: str | None
+
+
+class Poll(msgspec.Struct, frozen=True, gc=False):
+    """A poll that succeeded: what it read of [begin, end), where ``end`` is the confirm offset at that time."""
+
+    process: str
+    begin: int
+    end: int
+    read: tuple[Batch, ...]
+    ended: int
+    is_final: bool
+
+
+class Stream:
+    """All that happened to one stream. What is below ``trimmed`` may be missing; all may be if ``gone``."""
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.sends: list[Send] = []
+        self.polls: list[Poll] = []
+        self.trimmed = 0
+        self.gone = False
+        self.open_moves = 0
+        """How many moves have no end."""
+
+    @property
+    def acked(self) -> list[Batch]:
+        """The batches of acknowledged sends."""
+        return [send.batch for send in self.sends if send.batch is not None]
+
+
+class Calls:
+    """The streams of a history by key. ``missing``: as in the history."""
+
+    def __init__(self, history: History) -> None:
+        self.missing = history.missing
+        self.streams: dict[int, Stream] = {}
+        ends = _ends(history.ops)
+        values: set[tuple[int, int]] = set()
+        for op in history.ops:
+            if op.kind == "invoke":
+                stream = self.streams.setdefault(op.key, Stream(op.key))
+                if op.f == "send":
+                    if (op.key, op.value) in values:
+                        raise AssumptionError(f"the value {op.value} is sent twice to stream {op.key}")
+                    values.add((op.key, op.value))
+                _add(stream, op, ends.get(op.index))
+        if self.missing == "":
+            self._check_final()
+
+    def _check_final(self) -> None:
+        for stream in self.streams.values():
+            if stream.acked and not stream.gone and not any(poll.is_final for poll in stream.polls):
+                raise AssumptionError(f"the run has ended, and nobody has read stream {stream.key} to its end")
+
+
+def _ends(ops: Iterable[Op]) -> dict[int, Op]:
+    """The end of each operation by its index; checks that each process does one thing at a time."""
+    ends: dict[int, Op] = {}
+    begun: dict[int, Op] = {}
+    busy: dict[str, int] = {}
+    for op in ops:
+        if op.kind == "invoke":
+            if op.process in busy:
+                raise AssumptionError(f"{op.process} begins operation {op.index} before {busy[op.process]} has ended")
+            busy[op.process] = op.index
+            begun[op.index] = op
+            continue
+        first = begun.get(op.index)
+        if first is None:
+            raise AssumptionError(f"operation {op.index} ends, and has not begun")
+        if op.index in ends:
+            raise AssumptionError(f"operation {op.index} ends twice")
+        if (first.process, first.f, first.key) != (op.process, op.f, op.key):
+            raise AssumptionError(f"operation {op.index} ends as another one than it began")
+        ends[op.index] = op
+        if op.kind == "info":
+            # It may go on, so its process begins nothing more.
+            busy[op.process] = op.index
+        else:
+            del busy[op.process]
+    return ends
+
+
+def _add(stream: Stream, op: Op, end: Op | None) -> None:
+    succeeded, failed = end is not None and end.kind == "ok", end is not None and end.kind == "fail"
+    match op.f:
+        case "send":
+            batch = None
+            if end is not None and succeeded:
+                if end.offset is None or op.count < 1:
+                    raise AssumptionError(f"send {op.index} succeeds without an offset, or has no records")
+                batch = Batch(end.offset, end.offset + op.count, op.value)
+            ended = end.at if end is not None and end.kind != "info" else None
+            broker = None if end is None else end.broker
+            stream.sends.append(Send(op.process, op.value, op.count, op.at, ended, failed, batch, broker))
+        case "poll" | "fetch":
+            if end is not None and succeeded:
+                if op.offset is None or end.offset is None:
+                    raise AssumptionError(f"poll {op.index} has no offset where it begins, or no confirm offset")
+                read = tuple(Batch(base, base + count, value) for base, count, value in end.value)
+                is_final = op.phase == FINAL
+                stream.polls.append(Poll(op.process, op.offset, end.offset, read, end.at, is_final))
+        case "trim":
+            if not failed:
+                stream.trimmed = max(stream.trimmed, op.value)
+        case "destroy":
+            # Nobody opens the stream again, even if this attempt has failed.
+            stream.gone = True
+        case "move":
+            stream.open_moves += end is None
+        case "create" | "elect":
+            pass

@@ -1,0 +1,71 @@
+"""All oracles, on one history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from impl.client.history import History
+from impl.oracles.calls import AssumptionError, Calls, Stream
+from impl.oracles.log import exactly_once, log
+from impl.oracles.lost import lost
+from impl.oracles.owner import owner
+from impl.oracles.reads import aborted, bound, order
+from impl.oracles.verdict import Violation
+
+Oracle = Callable[[Stream], Iterator[Violation]]
+ORACLES: dict[str, Oracle] = {
+    "log": log,
+    "exactly once": exactly_once,
+    "lost": lost,
+    "aborted": aborted,
+    "order": order,
+    "bound": bound,
+    "owner": owner,
+}
+NAMES = (*ORACLES, "heal", "storage")
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """``violations``: the first one of each oracle. ``error``: why the history cannot be judged; None if it can.
+
+    ``looked``: how many streams, acknowledged sends and polls there were.
+    """
+
+    violations: tuple[Violation, ...]
+    looked: dict[str, int]
+    error: str | None = None
+
+
+def judge(history: History) -> Verdict:
+    """Ask every oracle but ``storage``, which looks at the bucket as well."""
+    try:
+        calls = Calls(history)
+    except AssumptionError as error:
+        return Verdict((), {}, str(error))
+    found: list[Violation] = []
+    for oracle in ORACLES.values():
+        for stream in calls.streams.values():
+            first = next(oracle(stream), None)
+            if first is not None:
+                found.append(first)
+                break
+    found += _heal(calls)
+    looked = {
+        "streams": len(calls.streams),
+        "acknowledged": sum(len(stream.acked) for stream in calls.streams.values()),
+        "polls": sum(len(stream.polls) for stream in calls.streams.values()),
+    }
+    return Verdict(tuple(found), looked)
+
+
+def _heal(calls: Calls) -> Iterator[Violation]:
+    """Without further faults everything works again: the run has come to its end, and every move was answered."""
+    if calls.missing:
+        yield Violation("heal", -1, f"at the end, without further faults, {calls.missing}")
+        return
+    for stream in calls.streams.values():
+        if calls.missing == "" and stream.open_moves:
+            yield Violation("heal", stream.key, f"{stream.open_moves} moves of stream {stream.key} have no end")
+            return

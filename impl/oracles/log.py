@@ -1,0 +1,45 @@
+"""There is one log: an offset has one value, and a value has one offset, in all acknowledgements and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from impl.oracles.calls import Batch, Stream
+from impl.oracles.verdict import Violation
+
+
+def log(stream: Stream) -> Iterator[Violation]:
+    """Compare every batch that was acknowledged or read with the others."""
+    seen: dict[int, Batch] = {}
+    for batch in (*stream.acked, *(batch for poll in stream.polls for batch in poll.read)):
+        known = seen.setdefault(batch.base, batch)
+        if known is not batch and known != batch:
+            yield Violation(
+                "log",
+                stream.key,
+                f"at offset {batch.base} of stream {stream.key} stand value {known.value} up to {known.end} and value "
+                f"{batch.value} up to {batch.end}",
+            )
+    before: Batch | None = None
+    for batch in sorted(seen.values()):
+        if before is not None and batch.base < before.end:
+            yield Violation(
+                "log",
+                stream.key,
+                f"offset {batch.base} of stream {stream.key} has value {batch.value}, and lies in the batch of value "
+                f"{before.value}, which goes from {before.base} to {before.end}",
+            )
+        before = batch
+
+
+def exactly_once(stream: Stream) -> Iterator[Violation]:
+    """Each value stands at one offset: a send is carried out at most once."""
+    places: dict[int, int] = {}
+    for batch in (*stream.acked, *(batch for poll in stream.polls for batch in poll.read)):
+        known = places.setdefault(batch.value, batch.base)
+        if known != batch.base:
+            yield Violation(
+                "exactly once",
+                stream.key,
+                f"value {batch.value} stands at offset {known} of stream {stream.key}, and at offset {batch.base} too",
+            )

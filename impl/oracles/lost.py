@@ -1,0 +1,45 @@
+"""Nothing acknowledged is lost: whoever reads beyond an acknowledged batch reads it, and at last everybody does."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from impl.oracles.calls import Batch, Stream
+from impl.oracles.verdict import Violation
+
+
+def lost(stream: Stream) -> Iterator[Violation]:
+    """Look for each acknowledged batch in each poll whose range has it, trimmed and destroyed ones excepted."""
+    if stream.gone:
+        return
+    acked = sorted(batch for batch in stream.acked if batch.end > stream.trimmed)
+    for poll in stream.polls:
+        read = {batch.base for batch in poll.read}
+        first = bisect_left(acked, poll.begin, key=_end)
+        # A batch that ends where the poll begins is not in its range.
+        while first < len(acked) and acked[first].end <= poll.begin:
+            first += 1
+        for batch in acked[first:]:
+            if batch.end > poll.end:
+                break
+            if batch.base not in read:
+                yield Violation(
+                    "lost",
+                    stream.key,
+                    f"value {batch.value} was acknowledged at offset {batch.base} of stream {stream.key}, and "
+                    f"{poll.process} does not find it when it reads from {poll.begin} to {poll.end} at {poll.ended} ms",
+                )
+    finals = [poll for poll in stream.polls if poll.is_final]
+    if finals and acked and acked[-1].end > max(poll.end for poll in finals):
+        end = max(poll.end for poll in finals)
+        yield Violation(
+            "lost",
+            stream.key,
+            f"value {acked[-1].value} was acknowledged at offset {acked[-1].base} of stream {stream.key}, which "
+            f"ends at {end} at last",
+        )
+
+
+def _end(batch: Batch) -> int:
+    return batch.end

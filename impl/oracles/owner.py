@@ -1,0 +1,29 @@
+"""One owner at a time: what one broker acknowledges lies wholly before what the next one acknowledges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from impl.oracles.calls import Send, Stream
+from impl.oracles.verdict import Violation
+
+
+def owner(stream: Stream) -> Iterator[Violation]:
+    """No send begins after a send at a higher offset was acknowledged, so two brokers never take turns.
+
+    That also orders the sends of one broker as their clients saw them.
+    """
+    acked = [(send.batch.base, send) for send in stream.sends if send.batch is not None]
+    acked.sort(key=lambda each: each[0])
+    later: Send | None = None
+    """Of the sends at higher offsets, the one that was acknowledged first."""
+    for base, send in reversed(acked):
+        if later is not None and later.ended is not None and later.ended < send.begun:
+            yield Violation(
+                "owner",
+                stream.key,
+                f"{later.broker} has acknowledged value {later.value} of stream {stream.key} at {later.ended} ms, and "
+                f"{send.broker} gives a lower offset, {base}, to value {send.value}, which was sent at {send.begun} ms",
+            )
+        if later is None or (send.ended is not None and later.ended is not None and send.ended < later.ended):
+            later = send

@@ -1,0 +1,76 @@
+"""What may be read: what was sent, in the order of offsets, without a gap, and not beyond the confirm offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from impl.oracles.calls import Stream
+from impl.oracles.verdict import Violation
+
+
+def aborted(stream: Stream) -> Iterator[Violation]:
+    """No value is read that nobody has sent, or whose send has failed, or that has another number of records."""
+    sends = {send.value: send for send in stream.sends}
+    for poll in stream.polls:
+        for batch in poll.read:
+            send = sends.get(batch.value)
+            if send is None:
+                problem = "nobody has sent it"
+            elif send.failed:
+                problem = "its send has failed"
+            elif send.count != batch.end - batch.base:
+                problem = f"it was sent with {send.count} records, and is read with {batch.end - batch.base}"
+            elif send.begun > poll.ended:
+                problem = f"it is read at {poll.ended} ms, and sent at {send.begun} ms"
+            else:
+                continue
+            place = f"at offset {batch.base} of stream {stream.key}"
+            yield Violation("aborted", stream.key, f"{poll.process} reads value {batch.value} {place}, but {problem}")
+
+
+def order(stream: Stream) -> Iterator[Violation]:
+    """A poll reads its range without a gap; and acknowledged sends of a process have ascending offsets."""
+    for poll in stream.polls:
+        place = poll.begin
+        for batch in poll.read:
+            if not batch.base <= place < batch.end or (place > poll.begin and batch.base != place):
+                break
+            place = batch.end
+        if place < poll.end:
+            yield Violation(
+                "order",
+                stream.key,
+                f"{poll.process} reads stream {stream.key} from {poll.begin} to {poll.end} at {poll.ended} ms, and "
+                f"gets what goes on to {place} only",
+            )
+    last: dict[str, tuple[int, int]] = {}
+    for send in stream.sends:
+        if send.batch is not None:
+            before = last.get(send.process)
+            if before is not None and send.batch.base <= before[0]:
+                yield Violation(
+                    "order",
+                    stream.key,
+                    f"{send.process} has sent value {before[1]} before value {send.value}, and they stand at offsets "
+                    f"{before[0]} and {send.batch.base} of stream {stream.key}",
+                )
+            last[send.process] = send.batch.base, send.value
+
+
+def bound(stream: Stream) -> Iterator[Violation]:
+    """Nothing is read beyond the confirm offset, nor more records than were sent by then."""
+    sent = sorted((send.begun, send.count) for send in stream.sends if not send.failed)
+    place, total = 0, 0
+    for poll in sorted(stream.polls, key=lambda each: each.ended):
+        while place < len(sent) and sent[place][0] <= poll.ended:
+            total += sent[place][1]
+            place += 1
+        end = max((batch.end for batch in poll.read), default=0)
+        if end > poll.end:
+            problem = f"the confirm offset is {poll.end}"
+        elif poll.end > total:
+            problem, end = f"only {total} records were sent by then", poll.end
+        else:
+            continue
+        text = f"{poll.process} reads stream {stream.key} up to {end} at {poll.ended} ms, and {problem}"
+        yield Violation("bound", stream.key, text)

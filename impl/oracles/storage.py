@@ -1,0 +1,39 @@
+"""What is stored at the end: every acknowledged batch is in a live object or in a WAL, and no object is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from impl.client.history import History
+from impl.oracles.calls import Calls
+from impl.oracles.verdict import Violation
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """The bucket at the end. ``batches``: by key, those in live objects and WALs: base, end, value.
+
+    ``orphans``: the keys of objects in the bucket that the metadata do not know.
+    """
+
+    batches: dict[int, frozenset[tuple[int, int, int]]]
+    orphans: tuple[str, ...] = ()
+
+
+def storage(history: History, stored: Stored) -> Iterator[Violation]:
+    """Look for every acknowledged batch in the bucket. Raises AssumptionError, as ``judge`` would say it."""
+    for stream in Calls(history).streams.values():
+        there = stored.batches.get(stream.key, frozenset())
+        for batch in stream.acked:
+            if stream.gone or batch.end <= stream.trimmed or (batch.base, batch.end, batch.value) in there:
+                continue
+            yield Violation(
+                "storage",
+                stream.key,
+                f"value {batch.value}, acknowledged at offset {batch.base} of stream {stream.key}, is neither in a "
+                "live object nor in a WAL",
+            )
+    if stored.orphans:
+        names = ", ".join(stored.orphans[:4])
+        yield Violation("storage", -1, f"{len(stored.orphans)} objects belong to nobody: {names}")

@@ -1,0 +1,220 @@
+"""Oracles accept what a right log service does, and each rejects what it is there for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from impl.client.history import FINAL, History, HistoryError, Op, read
+from impl.oracles.judge import NAMES, judge
+from impl.oracles.storage import Stored, storage
+from tests.impl.oracles.service import Service
+
+Edit = Callable[[list[Op]], None]
+
+
+def written(*lines: tuple[Any, ...]) -> History:
+    """A history from lines of process, function, kind and further fields: each operation begins and ends at once."""
+    history = History()
+    for now, (process, f, kind, fields) in enumerate(lines):
+        begun = {name: fields[name] for name in ("value", "count", "phase", "begin") if name in fields}
+        offset = begun.pop("begin", None)
+        value = begun.pop("value", None)
+        index = history.invoke(process, f, 0, value, fields.get("at", 10 * now), offset=offset, **begun)
+        if kind != "open":
+            history.complete(
+                index,
+                kind,
+                fields.get("ended", 10 * now + 5),
+                value=fields.get("read"),
+                offset=fields.get("offset"),
+                broker=fields.get("broker", "b1"),
+            )
+    history.missing = ""
+    return history
+
+
+def send(value: int, offset: int | None, *, kind: str = "ok", process: str = "c", **fields: Any) -> tuple[Any, ...]:
+    """A send of one record."""
+    return process, "send", kind, {"value": value, "count": 1, "offset": offset, **fields}
+
+
+def poll(begin: int, end: int, *read: tuple[int, int, int], **fields: Any) -> tuple[Any, ...]:
+    """A poll that ends with the confirm offset ``end``."""
+    return "r", "poll", "ok", {"begin": begin, "offset": end, "read": list(read), **fields}
+
+
+def final(end: int, *read: tuple[int, int, int]) -> tuple[Any, ...]:
+    """The final read."""
+    return poll(0, end, *read, phase=FINAL)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_right_service_is_accepted(seed: int) -> None:
+    """With unknown outcomes, trims into batches, and changes of the owner."""
+    verdict = judge(Service(seed).run(40))
+    assert verdict.error is None
+    assert verdict.violations == ()
+    assert verdict.looked["polls"] > 0
+
+
+WRONG: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {
+    "two acks at one offset": ("log", (send(1, 0), send(2, 0, process="d"), final(1, (0, 1, 1)))),
+    "a read of another value": ("log", (send(1, 0), send(2, 1), final(2, (0, 1, 2), (1, 1, 2)))),
+    "batches that overlap": (
+        "log",
+        (send(1, 0, count=2), send(2, 1, process="d"), final(2, (0, 2, 1))),
+    ),
+    "a value at two offsets": ("exactly once", (send(1, 0), final(2, (0, 1, 1), (1, 1, 1)))),
+    "an acked value that a poll misses": ("lost", (send(1, 0), send(2, 1), poll(0, 2, (0, 1, 1)), final(2, (0, 1, 1)))),
+    "a log that ends below an ack": ("lost", (send(1, 0), send(2, 1), final(1, (0, 1, 1)))),
+    "a loss above a trim": (
+        "lost",
+        (send(1, 0), send(2, 1), ("t", "trim", "ok", {"value": 1}), final(2, (0, 1, 1))),
+    ),
+    "a failed trim drops nothing": (
+        "lost",
+        (send(1, 0), send(2, 1), ("t", "trim", "fail", {"value": 2}), final(2, (1, 1, 2))),
+    ),
+    "a value that nobody sent": ("aborted", (send(1, 0), final(2, (0, 1, 1), (1, 1, 9)))),
+    "a value whose send failed": ("aborted", (send(1, None, kind="fail"), final(1, (0, 1, 1)))),
+    "a value with more records": ("aborted", (send(1, 0), send(2, None, kind="info"), final(3, (0, 1, 1), (1, 2, 2)))),
+    "a value before its send": ("aborted", (poll(0, 1, (0, 1, 1)), send(1, 0), final(1, (0, 1, 1)))),
+    "a gap between batches": (
+        "order",
+        (send(1, None, kind="info"), send(2, 0, process="d"), send(3, 2, process="d"), final(3, (0, 1, 2), (2, 1, 3))),
+    ),
+    "acks of a process out of order": ("order", (send(1, 1), send(2, 0), final(2, (0, 1, 2), (1, 1, 1)))),
+    "a read beyond the confirm offset": ("bound", (send(1, 0), poll(0, 0, (0, 1, 1)), final(1, (0, 1, 1)))),
+    "more records than were sent": ("bound", (send(1, 0), poll(0, 5, (0, 1, 1)), final(1, (0, 1, 1)))),
+    "two brokers take turns": (
+        "owner",
+        (
+            send(1, 1, broker="b2"),
+            send(2, 0, process="d", broker="b1"),
+            final(2, (0, 1, 2), (1, 1, 1)),
+        ),
+    ),
+    "a move without an end": ("heal", (("m", "move", "open", {}), final(0))),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_history_is_rejected(case: str) -> None:
+    """By the oracle that is there for it."""
+    oracle, lines = WRONG[case]
+    verdict = judge(written(*lines))
+    assert verdict.error is None
+    assert oracle in {violation.oracle for violation in verdict.violations}
+
+
+def test_each_oracle_has_a_wrong_history() -> None:
+    """``storage`` has tests of its own."""
+    assert {oracle for oracle, _ in WRONG.values()} == set(NAMES) - {"storage"}
+
+
+RIGHT: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "an unknown send that took effect": (send(1, None, kind="info"), final(1, (0, 1, 1))),
+    "an unknown send that had none": (send(1, None, kind="info"), send(2, 0, process="d"), final(1, (0, 1, 2))),
+    "an open send": (send(1, None, kind="open"), final(1, (0, 1, 1))),
+    "what was trimmed is missing": (
+        send(1, 0),
+        send(2, 1),
+        ("t", "trim", "info", {"value": 1}),
+        poll(1, 2, (1, 1, 2), phase=FINAL),
+    ),
+    "a batch that a trim has cut": (
+        send(1, 0, count=3),
+        ("t", "trim", "ok", {"value": 2}),
+        poll(2, 3, (0, 3, 1), phase=FINAL),
+    ),
+    "a stream that may be destroyed": (send(1, 0), ("x", "destroy", "info", {})),
+    "sends at the same time": (
+        send(1, 1, at=0, ended=50, broker="b2"),
+        send(2, 0, process="d", at=40, ended=60),
+        poll(0, 2, (0, 1, 2), (1, 1, 1), phase=FINAL, at=70, ended=80),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_a_right_history_is_accepted(case: str) -> None:
+    """Nothing is known of what has no certain end."""
+    verdict = judge(written(*RIGHT[case]))
+    assert verdict.error is None
+    assert verdict.violations == ()
+
+
+def _drop_ack(ops: list[Op]) -> None:
+    """A final read loses a batch."""
+    ops[-1] = msgspec.structs.replace(ops[-1], value=ops[-1].value[:-1])
+
+
+def _double(ops: list[Op]) -> None:
+    """The last batch stands there twice."""
+    base, count, value = ops[-1].value[-1]
+    again = (base + count, count, value)
+    ops[-1] = msgspec.structs.replace(ops[-1], value=[*ops[-1].value, again], offset=ops[-1].offset + count)
+
+
+def _swap(ops: list[Op]) -> None:
+    """Two values change places."""
+    (a, b, one), (c, d, two) = ops[-1].value[-2:]
+    ops[-1] = msgspec.structs.replace(ops[-1], value=[*ops[-1].value[:-2], (a, b, two), (c, d, one)])
+
+
+@pytest.mark.parametrize("edit", [_drop_ack, _double, _swap])
+@pytest.mark.parametrize("seed", range(40))
+def test_an_edited_history_is_rejected(seed: int, edit: Edit) -> None:
+    """An edit of what the last read has found."""
+    history = Service(seed).run(40)
+    if len(history.ops[-1].value) < 2:
+        return
+    edit(history.ops)
+    assert judge(history).violations
+
+
+BROKEN: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "nobody has read stream 0 to its end": (send(1, 0),),
+    "the value 1 is sent twice": (send(1, 0), send(1, 1), final(2)),
+    "c begins operation": (send(1, None, kind="open"), send(2, 0), final(1)),
+    "without an offset": (send(1, None), final(0)),
+}
+
+
+@pytest.mark.parametrize("problem", BROKEN)
+def test_a_broken_assumption_is_an_error(problem: str) -> None:
+    """It is never a violation, and never a history that is accepted."""
+    verdict = judge(written(*BROKEN[problem]))
+    assert verdict.violations == ()
+    assert verdict.error is not None
+    assert problem in verdict.error
+
+
+def test_a_process_ends_with_an_unknown_outcome() -> None:
+    """Whoever goes on has another name."""
+    verdict = judge(written(send(1, None, kind="info"), send(2, 0), final(1, (0, 1, 2))))
+    assert verdict.error is not None
+
+
+def test_storage_has_everything_acknowledged() -> None:
+    """What was trimmed or has no certain end may be missing; an object of nobody may not be there."""
+    history = written(send(1, 0), send(2, 1), ("t", "trim", "ok", {"value": 1}), final(2, (1, 1, 2)))
+    assert not list(storage(history, Stored({0: frozenset({(1, 2, 2)})})))
+    (lost,) = storage(history, Stored({0: frozenset({(0, 1, 1), (1, 2, 1)})}))
+    assert "value 2, acknowledged at offset 1" in lost.message
+    (orphan,) = storage(history, Stored({0: frozenset({(1, 2, 2)})}, ("data/7",)))
+    assert "data/7" in orphan.message
+
+
+def test_a_history_is_written_and_read() -> None:
+    """A line that is none is named with its place."""
+    history = Service(1).run(20)
+    lines = list(history.lines())
+    again = read(lines, "history.ndjson")
+    assert list(again.lines()) == lines
+    with pytest.raises(HistoryError, match=r"^history.ndjson:2: .*unknown"):
+        read([lines[0], lines[1].replace('"at"', '"unknown"')], "history.ndjson")
