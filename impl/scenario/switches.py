@@ -18,11 +18,15 @@ ALWAYS = {
 """The spots that the controller's tables have as built, with the row. Their switches change nothing."""
 
 
+RUN = ("controller", "metadata")
+"""The packages that a scenario runs."""
+
+
 @cache
-def switches() -> tuple[str, ...]:
-    """The names that the source asks for (``"AM-07" in profile.as_built``), sorted."""
+def switches(packages: tuple[str, ...] = RUN) -> tuple[str, ...]:
+    """The names that the source of some packages asks for (``"AM-07" in profile.as_built``), sorted."""
     found = set()
-    for path in sorted(ROOT.rglob("*.py")):
+    for path in sorted(path for package in packages for path in (ROOT / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Compare(
