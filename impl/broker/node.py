@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from impl import wire
 from impl.broker import messages as m
 from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
+from impl.broker.compaction import Compactor
 from impl.broker.failover_worker import fail_over
 from impl.broker.handle import StreamHandle, outcome
 from impl.broker.log_cache import LogCache
@@ -122,6 +123,7 @@ class Broker:
         self._ready.open(None)
         self._tasks.start(self._heartbeats())
         self._tasks.start(self._uploader.run(self.settings.upload_interval_ms))
+        self._tasks.start(self._compact())
         self._tasks.start(fail_over(self._tasks, identity.node, lambda: self._image, self._wait_newer, self._stand_for))
 
     def _recovery(self, identity: m.Identity, wal: Wal, writer: ObjectWriter) -> Recovery:
@@ -152,6 +154,15 @@ class Broker:
                 if answer.values["fenced"] and not self._stopping:
                     await self._calls.call(wire.SetBroker(self.identity.node, "active"))
             await self._tasks.sleep(HEARTBEAT_MS)
+
+    async def _compact(self) -> None:
+        """CP-01, CP-02. A round that fails changes nothing, and the next one tries again (CP-03)."""
+        compactor = Compactor(self._tasks, self._bucket, self._calls, self.identity, lambda: self._image)
+        while True:
+            await self._tasks.sleep(self.settings.compaction_interval_ms)
+            await compactor.compact_sets()
+            for stream, handle in sorted(self._owned.handles.items()):
+                await compactor.compact_stream(stream, handle.epoch)
 
     def _halt(self, reason: str) -> None:
         self.halted = self.halted or reason

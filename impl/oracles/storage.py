@@ -14,11 +14,13 @@ from impl.oracles.verdict import Violation
 class Stored(msgspec.Struct, frozen=True):
     """The bucket at the end. ``batches``: by key, those in live objects and WALs: base, end, value.
 
-    ``orphans``: the keys of objects in the bucket that the metadata do not know.
+    ``orphans``: the keys of objects in the bucket that the metadata do not know. ``missing``: the ids of committed
+    objects that the bucket lacks.
     """
 
     batches: dict[int, frozenset[tuple[int, int, int]]]
     orphans: tuple[str, ...] = ()
+    missing: tuple[int, ...] = ()
 
 
 def storage(history: History, stored: Stored) -> Iterator[Violation]:
@@ -34,6 +36,9 @@ def storage(history: History, stored: Stored) -> Iterator[Violation]:
                 f"value {batch.value}, acknowledged at offset {batch.base} of stream {stream.key}, is neither in a "
                 "live object nor in a WAL",
             )
+    if stored.missing:
+        names = ", ".join(map(str, stored.missing[:4]))
+        yield Violation("storage", -1, f"{len(stored.missing)} committed objects are not in the bucket: {names}")
     if stored.orphans:
         names = ", ".join(stored.orphans[:4])
         yield Violation("storage", -1, f"{len(stored.orphans)} objects belong to nobody: {names}")

@@ -208,6 +208,8 @@ def test_storage_has_everything_acknowledged() -> None:
     assert "value 2, acknowledged at offset 1" in lost.message
     (orphan,) = storage(history, Stored({0: frozenset({(1, 2, 2)})}, ("data/7",)))
     assert "data/7" in orphan.message
+    (missing,) = storage(history, Stored({0: frozenset({(1, 2, 2)})}, missing=(7,)))
+    assert "not in the bucket: 7" in missing.message
 
 
 def test_a_history_is_written_and_read() -> None:
