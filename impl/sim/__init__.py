@@ -1,0 +1,1 @@
+"""The simulator: brokers and controllers under one seed, with a virtual clock and faults."""

@@ -1,0 +1,37 @@
+"""Runs of the reference broker."""
+
+from __future__ import annotations
+
+import msgspec
+
+from impl.broker import log_cache, wal
+from impl.broker.messages import Identity
+from impl.broker.node import Broker
+from impl.broker.object_format import object_key
+from impl.broker.settings import Settings
+from impl.controller.view import Profile
+from impl.sim.run import Options, Run, simulate
+
+SMALL = Settings(
+    wal=wal.Limits(bulk=600, linger_ms=20, in_flight=4, unflushed=4_000),
+    cache=log_cache.Limits(block=10_000, capacity=25_000),
+    split_bytes=400,
+    upload_interval_ms=10_000,
+    compaction_interval_ms=15_000,
+)
+"""Limits that a run of some hundred appends reaches."""
+
+
+def simulate_brokers(seed: int, options: Options = Options(), settings: Settings = SMALL, *, v6: bool = True) -> Run:  # noqa: B008 - frozen
+    """Run a cluster of reference brokers. ``v6``: the version with fast closes; False: the legacy version.
+
+    ``Options.profile`` gives the as-built switches to the controllers, ``Settings.as_built`` to the brokers.
+    """
+    settings = msgspec.structs.replace(settings, fast_close=v6)
+    profile: Profile = msgspec.structs.replace(options.profile, v6=v6)
+    options = msgspec.structs.replace(options, profile=profile)
+    return simulate(seed, lambda identity, now: _make(identity, settings, now), object_key, options)
+
+
+def _make(identity: Identity, settings: Settings, now: int) -> Broker:
+    return Broker(identity, settings, now)

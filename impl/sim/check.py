@@ -1,0 +1,73 @@
+"""One simulated run and what the oracles say of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from impl.oracles.calls import AssumptionError
+from impl.oracles.judge import judge
+from impl.oracles.storage import Stored, storage
+from impl.oracles.verdict import Violation
+from impl.rules import without
+from impl.sim.brokers import SMALL, simulate_brokers
+from impl.sim.run import Options, Run
+from impl.sim.storage import contents
+
+NODE_ERROR = "node error"
+"""Stands for an oracle where a node has ended with an error that none of its rules speaks of."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A run to be made: its seed and options, and how the cluster is built.
+
+    ``version``: legacy, or V6 with fast closes. ``without``: rules that are switched off. ``switches``: known defects
+    of AutoMQ that are built in, such as AM-20.
+    """
+
+    seed: int
+    options: Options = Options()
+    version: str = "V6"
+    without: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What was found. ``run`` is None if a node has ended with an error. ``error``: why there is no verdict."""
+
+    run: Run | None
+    violations: tuple[Violation, ...]
+    looked: dict[str, int]
+    error: str | None = None
+
+
+def check(question: Question) -> Checked:
+    """Make a run, and ask all oracles."""
+    as_built = frozenset(question.switches)
+    profile = msgspec.structs.replace(question.options.profile, as_built=as_built)
+    options = msgspec.structs.replace(question.options, profile=profile)
+    settings = msgspec.structs.replace(SMALL, as_built=as_built)
+    with without(*question.without):
+        try:
+            run = simulate_brokers(question.seed, options, settings, v6=question.version == "V6")
+        except Exception as raised:  # noqa: BLE001 - whatever it is, it is the finding
+            message = f"a node ends with {type(raised).__name__}: {raised}"
+            return Checked(None, (Violation(NODE_ERROR, -1, message),), {})
+    verdict = judge(run.history)
+    violations, error = verdict.violations, verdict.error
+    if error is None and run.healed:
+        try:
+            violations += tuple(storage(run.history, _stored(run)))[:1]
+        except AssumptionError as problem:
+            error = str(problem)
+    return Checked(run, violations, verdict.looked, error)
+
+
+def _stored(run: Run) -> Stored:
+    """The bucket at the end, with streams by the keys of the history."""
+    found = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
+    keys = {entry.stream: key for key, entry in run.world.catalog.entries.items() if entry.stream >= 0}
+    batches: dict[int, set[tuple[int, int, int]]] = {}
+    for stream, base, count, value in (*found.objects, *found.wal):
+        if stream in keys:
+            batches.setdefault(keys[stream], set()).add((base, base + count, value))
+    return Stored({key: frozenset(each) for key, each in batches.items()}, found.orphans, found.missing)

@@ -1,0 +1,129 @@
+"""The event log of a run, in the form that ``holdfast conform`` reads: one JSON object a line.
+
+While the run goes on, events are tuples of messages. They become text at the end, which is faster by far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from impl.broker import messages
+from impl.metadata.log import Batch
+from impl.store.interface import Delete, Get, List, Operation, Put
+from impl.wire import Answer, Request
+
+Event = tuple[int, str, str, Any]
+"""The time in milliseconds, the process or the controller, the kind, and what the kind speaks of."""
+
+
+class Executed:
+    """A request that a controller has executed. ``answers`` are None while they wait for the commit.
+
+    ``sender``: the process that asked. ``lost``: the event never happened for the cluster: its batch was lost in a
+    failover, or its answer waited for one that was. ``unknown``: it did happen, but its answer was lost.
+    ``stale``: another controller led already. ``post``: for each stream that the request names, its id, its row, and
+    its newest range after the event.
+    """
+
+    __slots__ = ("answers", "lost", "post", "request", "sender", "stale", "unknown")
+
+    def __init__(self, sender: str, request: Request, *, stale: bool) -> None:
+        self.sender, self.request, self.stale = sender, request, stale
+        self.answers: tuple[Answer, ...] | None = None
+        self.lost = False
+        self.unknown = False
+        self.post: tuple[tuple[int, Any, Any], ...] = ()
+
+
+class Written:
+    """A batch that a controller has appended to the metadata log. ``lost``: it was never committed."""
+
+    __slots__ = ("batch", "index", "lost")
+
+    def __init__(self, index: int, batch: Batch) -> None:
+        self.index, self.batch = index, batch
+        self.lost = False
+
+
+class EventLog:
+    """The events of a run in the order of time."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def render(self) -> bytes:
+        """The log as lines of JSON. Events that a failover has lost are left out; each source is numbered from 1."""
+        encode = msgspec.json.Encoder(enc_hook=repr).encode
+        numbers: Counter[str] = Counter()
+        lines: list[bytes] = []
+        for time, source, kind, subject in self.events:
+            if isinstance(subject, Executed | Written) and (subject.lost or _is_open(subject)):
+                continue
+            numbers[source] += 1
+            line = {
+                "source": source,
+                "seq": numbers[source],
+                "t": [time * 1000] * 2,
+                "action": kind,
+                **_fields(subject),
+            }
+            lines.append(encode(line))
+        return b"\n".join([*lines, b""])
+
+
+def _is_open(subject: Executed | Written) -> bool:
+    """Whether a request was not answered when the run ended."""
+    return isinstance(subject, Executed) and subject.answers is None
+
+
+def _fields(subject: Any) -> dict[str, Any]:
+    """The fields of a line that tell what an event was."""
+    match subject:
+        case Executed():
+            assert subject.answers is not None, "open requests are left out"
+            body = subject.request.body
+            errors = ["?" if subject.unknown else each.error.name for each in subject.answers]
+            return {
+                "sender": subject.sender,
+                "request": type(body).__name__,
+                "body": body,
+                "error": errors,
+                "values": [each.values for each in subject.answers],
+                "stale": subject.stale,
+                "post": [
+                    {"stream": stream, "row": _row(row), "range": _row(newest)} for stream, row, newest in subject.post
+                ],
+            }
+        case Written():
+            records = [type(record).__name__ for record in subject.batch.records]
+            return {"index": subject.index, "term": subject.batch.term, "records": records}
+        case messages.Step(action, values):
+            return {"step": action, "values": values}
+        case Request(_, number, body):
+            return {"await": number, "request": type(body).__name__}
+        case messages.StoreRequest(number, operation):
+            return {"await": number, **_operation(operation)}
+        case dict():
+            return subject
+        case _:
+            return {"what": subject}
+
+
+def _row(row: Any) -> Any:
+    """A row without what no line needs."""
+    return None if row is None else {name: getattr(row, name) for name in row.__struct_fields__ if name != "tags"}
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    match operation:
+        case Put(key, data):
+            return {"store": "put", "key": key, "size": len(data)}
+        case Get(key):
+            return {"store": "get", "key": key}
+        case List(folder):
+            return {"store": "list", "key": folder}
+        case Delete(keys):
+            return {"store": "delete", "keys": keys}

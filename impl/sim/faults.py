@@ -1,0 +1,87 @@
+"""The kinds of faults, and which of them a run has: a swarm (Groce et al. 2012).
+
+A run in which everything happens hides what only few kinds together can show. So each run draws from its seed which
+kinds it has, and how often each of them happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from impl.sim.tape import stream
+
+NETWORK = {"loss": 0.003, "delay": 0.004, "duplicate": 0.01, "reorder": 0.02}
+"""By message. A duplicate happens to requests and answers of controllers only: clients talk by TCP."""
+PROCESS = {
+    "pause": 0.008,
+    "crash_fast": 0.006,
+    "crash_slow": 0.004,
+    "replace": 0.005,
+    "stop": 0.004,
+    "partition": 0.005,
+    "cut": 0.005,
+}
+"""By node and ``TICK_MS``. ``replace``: a paused process gets a successor, and lives on beside it. ``stop``: it ends in
+order, or crashes meanwhile. ``cut``: one way.
+"""
+EPOCH = {"epoch_equal": 0.2, "epoch_back": 0.15}
+"""By start of a process: it gets the epoch of the process before, or a lower one."""
+CONTROLLER = {"failover": 0.03, "lost_tail": 0.04}
+"""By ``TICK_MS``: another controller leads. ``lost_tail``: batches that were not committed are lost."""
+IMAGE = {"image_delay": 0.01, "image_coalesce": 0.04}
+"""By delivery of committed batches to a broker."""
+STORE = {
+    "store_slow": 0.02,
+    "store_error": 0.02,
+    "store_timeout_before": 0.004,
+    "store_timeout_after": 0.008,
+    "store_late": 0.01,
+    "store_throttle": 0.004,
+}
+"""By operation. ``error``: refused without effect. ``timeout_before``: no effect; ``timeout_after``: effect, but no
+answer; ``late``: effect after the sender has given up. ``throttle``: refusals for a while.
+"""
+LISTING = {"store_old_list": 0.3}
+"""By list, after STORE: the answer is old when it comes."""
+RACE = {"store_race": 0.03}
+"""By put, after STORE: operations that are sent later take effect before it, and are seen by it."""
+HEAL = {"stays_dead": 0.3}
+"""By node, when the faults end: it dies, if it has not yet, and stays dead. At least one node lives."""
+
+TICK_MS = 500
+KINDS: dict[str, float] = {
+    **NETWORK, **PROCESS, **EPOCH, **CONTROLLER, **IMAGE, **STORE, **LISTING, **RACE, **HEAL
+}  # fmt: skip
+"""The usual rate of each kind."""
+DRAWN = 0.5
+"""The probability that a run has a kind."""
+FACTOR = 3.0
+"""A rate of a run lies between its usual rate divided, and multiplied, by this."""
+
+
+def swarm(seed: int, selection: str | Sequence[str] = "all") -> dict[str, float]:
+    """The rates of a run by kind; a kind that the run does not have is left out.
+
+    ``selection``: "all": each kind with probability DRAWN; "none"; or the names of the kinds, which the run has then.
+    Raises ValueError for an unknown name.
+    """
+    if selection == "none":
+        return {}
+    if isinstance(selection, str) and selection != "all":
+        selection = selection.split(",")
+    if selection != "all":
+        unknown = sorted(set(selection) - set(KINDS))
+        if unknown:
+            raise ValueError(f"there is no kind of fault named {', '.join(unknown)}; the kinds are {', '.join(KINDS)}")
+    draw = stream(seed, "swarm")
+    found: dict[str, float] = {}
+    for kind, rate in KINDS.items():
+        chance, weight = draw(), draw()
+        if chance < DRAWN if selection == "all" else kind in selection:
+            found[kind] = rate * FACTOR ** (2 * weight - 1)
+    return found
+
+
+def without_kinds(rates: Mapping[str, float], *kinds: str) -> dict[str, float]:
+    """The rates without some kinds."""
+    return {kind: rate for kind, rate in rates.items() if kind not in kinds}

@@ -1,0 +1,98 @@
+"""The end of a run: without further faults, everything has to work again.
+
+The phase ends when its conditions hold, and not after some time: all clients have ended; every stream is open and takes
+an append; every sealed entry is committed; every stream was read from its start to its end. A bound on the virtual time
+only says when to stop waiting: the conditions that do not hold then are the finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from impl.sim.catalog import Catalog
+from impl.sim.clients import Client
+from impl.sim.cluster import Cluster
+from impl.sim.director import Director
+from impl.sim.queue import Queue
+from impl.sim.script import Operation
+
+BOUND_MS = 600_000
+"""How long a run waits for its end."""
+POLL_MS = 100
+HANDOVERS = 3
+"""A run hands streams over at least this often; what the script has not done is done here."""
+
+Spawn = Callable[[list[Operation], str], Client]
+"""Begins a further client with operations, in a phase of the history."""
+
+
+class Heal:
+    """The conditions, one after the other. ``missing``: the one that does not hold yet; "" when all hold."""
+
+    def __init__(
+        self, queue: Queue, cluster: Cluster, director: Director, catalog: Catalog, clients: list[Client], spawn: Spawn
+    ) -> None:
+        self.missing = "clients"
+        self._queue, self._cluster, self._director, self._catalog = queue, cluster, director, catalog
+        self._clients, self._spawn = clients, spawn
+        self._value = -1
+        self._probe: Client | None = None
+
+    def run(self) -> bool:
+        """Run events until all conditions hold. Returns False if they do not within ``BOUND_MS``."""
+        stages: list[tuple[str, Callable[[], bool]]] = [
+            ("clients have not ended", lambda: all(each.ended for each in self._clients)),
+            ("streams are not open", self._is_open),
+            ("streams were not handed over", self._has_moved),
+            ("streams take no append", lambda: self._probed(self._appends, "heal")),
+            ("sealed entries are not committed", self._is_drained),
+            ("streams cannot be read", lambda: self._probed(self._reads, "final")),
+        ]
+        bound = self._queue.now + BOUND_MS
+        for self.missing, holds in stages:
+            while not holds():
+                if self._queue.now >= bound:
+                    return False
+                self._queue.run(self._queue.now + POLL_MS)
+        self.missing = ""
+        return True
+
+    def _is_open(self) -> bool:
+        return all(self._director.is_open(key) for key in self._catalog.living())
+
+    def _has_moved(self) -> bool:
+        """Move streams, one at a time, until enough moves have happened. A single active broker cannot move any."""
+        living = self._catalog.living()
+        if self._director.handovers >= HANDOVERS or len(self._director.active()) < 2 or not living:
+            return self._is_open()
+        if self._is_open():
+            self._director.move(living[self._director.handovers % len(living)], 1)
+        return False
+
+    def _is_drained(self) -> bool:
+        """No node has a sealed entry that it still has to commit (CK-03)."""
+        leader = self._cluster.leader
+        if leader is None:
+            return False
+        image = leader.image
+        entries = ((node, stream) for node, streams in image.entries.items() for stream in streams)
+        return all(image.active_entry(node, stream) is None for node, stream in entries)
+
+    def _probed(self, make: Callable[[], list[Operation]], phase: str) -> bool:
+        """Whether a client could do all of some operations; tries with a new client after a failure."""
+        if self._probe is None:
+            self._probe = self._spawn(make(), phase)
+        if not self._probe.ended:
+            return False
+        failed, self._probe = self._probe.failed, None
+        return not failed and self._is_open()
+
+    def _appends(self) -> list[Operation]:
+        found = []
+        for key in self._catalog.living():
+            found.append(Operation(0, 0, "append", key, value=self._value))
+            self._value -= 1
+        return found
+
+    def _reads(self) -> list[Operation]:
+        return [Operation(0, 0, "fetch", key) for key in self._catalog.living()]

@@ -1,0 +1,86 @@
+"""The network: links with a delay, each in the order of sending, and the faults of messages and of links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.sim.queue import Action, Queue
+from impl.sim.tape import Site, Tape, stream
+
+SLOWEST_MS = 5
+"""The longest delay of a message without a fault."""
+REORDER_MS, DELAY_MS, REPEAT_MS = 50, 8_000, 5_000
+"""The longest additional delay of a message that others overtake, that holds others up, and that comes again."""
+PLACES = ("controller", "client")
+"""What a broker node is linked with, both ways."""
+
+
+class Link:
+    """One direction between a node and a place.
+
+    ``last``: when its last message arrives. ``cut``: when it works again.
+    """
+
+    __slots__ = ("cut", "last", "site")
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.last = 0
+        self.cut = 0
+
+
+class Network:
+    """The links between the nodes, the controllers, and the clients."""
+
+    def __init__(self, queue: Queue, tape: Tape, seed: int) -> None:
+        self._queue, self._tape = queue, tape
+        self._weather = stream(seed, "weather of the network")
+        self._links: dict[tuple[int, str], Link] = {}
+
+    def link(self, node: int, direction: str) -> Link:
+        """The link of a node: direction ">controller", "<controller", ">client" or "<client"."""
+        found = self._links.get((node, direction))
+        if found is None:
+            repeats = ("duplicate",) if direction.endswith("controller") else ()
+            site = self._tape.site(f"network/{node}{direction}", ("loss", "delay", *repeats, "reorder"))
+            found = self._links[node, direction] = Link(site)
+        return found
+
+    def send(self, link: Link, action: Action, *arguments: Any) -> None:
+        """Call ``action`` when the message arrives: never, once or twice."""
+        now = self._queue.now
+        fault = link.site.decide(now)
+        time = now + 1 + int(self._weather() * SLOWEST_MS)
+        if now < link.cut:
+            return
+        if fault is not None:
+            self._tape.happened(fault)
+            if fault.kind == "loss":
+                return
+            if fault.kind == "reorder":
+                self._queue.at(time + 1 + int(fault.value * REORDER_MS), action, *arguments)
+                return
+            if fault.kind == "delay":
+                time += int(fault.value**2 * DELAY_MS)
+            else:
+                self._queue.at(time + int(fault.value**2 * REPEAT_MS), action, *arguments)
+        if time < link.last:
+            time = link.last
+        link.last = time
+        self._queue.at(time, action, *arguments)
+
+    def send_surely(self, link: Link, delay: int, action: Action, *arguments: Any) -> None:
+        """Call ``action`` when a message arrives that is repeated until it does: it waits until the link works."""
+        self._queue.at(max(self._queue.now + 1 + delay, link.cut), action, *arguments)
+
+    def cut(self, node: int, places: tuple[str, ...], directions: str, until: int) -> None:
+        """Cut the links of a node with some places, in the directions ">" and "<" that are named, until a time."""
+        for place in places:
+            for direction in directions:
+                link = self.link(node, direction + place)
+                link.cut = max(link.cut, until)
+
+    def mend(self) -> None:
+        """All links work again."""
+        for link in self._links.values():
+            link.cut = 0

@@ -1,0 +1,51 @@
+"""One process of a broker node in the simulator, and what the simulator expects of a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from impl.broker import messages
+
+
+class Broker(Protocol):
+    """The node that a process runs. ``places``: the awaits at which its tasks wait: function and line."""
+
+    def handle(self, event: messages.Input, now: int, /) -> Sequence[messages.Output]: ...
+
+    def places(self) -> Sequence[tuple[str, int]]: ...
+
+    def crash(self) -> None: ...
+
+
+Make = Callable[[messages.Identity, int], Broker]
+"""Makes the broker of a process that starts at a time."""
+
+
+class Process:
+    """A process of a node, with a broker.
+
+    ``home``: the controller that it takes for the leader. ``seen``: how many batches were sent to it. ``fuse``: after
+    how many inputs more it crashes, 0 if it does not; ``kept``: the share of the last input's outputs that leave it.
+    """
+
+    __slots__ = (
+        *("alive", "broker", "crash_kind", "down_ms", "epoch", "feeding", "fuse", "home", "inbox", "kept", "name"),
+        *("node", "paused", "seen", "started", "wake_at"),
+    )
+
+    def __init__(self, node: int, epoch: int, name: str, broker: Broker, home: int, now: int) -> None:
+        self.node, self.epoch, self.name, self.broker, self.home = node, epoch, name, broker, home
+        self.started = now
+        self.alive = True
+        self.paused = False
+        self.inbox: list[Any] = []
+        """What has arrived during a pause."""
+        self.wake_at = -1
+        self.seen = 0
+        self.feeding = False
+        """Whether committed batches are on their way."""
+        self.fuse = 0
+        self.kept = 1.0
+        self.crash_kind = ""
+        self.down_ms = 0

@@ -1,0 +1,80 @@
+"""What the object store holds after a run, for the oracle of storage: read from the bucket, not from any node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from impl.broker import wal_format
+from impl.broker.object_format import decode_block, object_key
+from impl.broker.object_index import decode_index
+from impl.broker.wal_format import Record
+from impl.metadata.image import Image
+from impl.records import ObjectState
+
+Stored = tuple[int, int, int, int]
+"""A batch that is stored: its stream's id, base offset, count, and value."""
+
+WAL_FOLDER, OBJECT_FOLDER = "wal/", "object/"
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """``objects``: the batches of committed objects. ``wal``: those in WALs that are not trimmed, old ones included.
+
+    ``orphans``: the keys of objects that no metadata names. ``missing``: committed objects that the bucket lacks.
+    """
+
+    objects: tuple[Stored, ...]
+    wal: tuple[Stored, ...]
+    orphans: tuple[str, ...]
+    missing: tuple[int, ...]
+
+
+def contents(objects: dict[str, bytes], image: Image) -> Contents:
+    """What a bucket holds by the word of the metadata. Raises DamagedError for bytes that nobody has written."""
+    live = {each for rows in image.stream_objects.values() for each in rows}
+    live |= {each for rows in image.set_objects.values() for each in rows}
+    live = {each for each in live if _is_committed(image, each)}
+    named = {object_key(each) for each in image.objects}
+    missing = sorted(each for each in live if object_key(each) not in objects)
+    stored = [
+        _stored(record)
+        for each in sorted(live.difference(missing))
+        for record in _records(objects[object_key(each)])
+        if record.stream in image.streams
+    ]
+    orphans = sorted(key for key in objects if key.startswith(OBJECT_FOLDER) and key not in named)
+    return Contents(tuple(stored), tuple(_wal(objects)), tuple(orphans), tuple(missing))
+
+
+def _is_committed(image: Image, object_id: int) -> bool:
+    row = image.objects.get(object_id)
+    return row is not None and row.state is ObjectState.COMMITTED
+
+
+def _records(data: bytes) -> Iterator[Record]:
+    """The records of an object of streams."""
+    for blocks in decode_index(data, len(data)).streams.values():
+        for block in blocks:
+            yield from decode_block(block, data[block.position : block.position + block.size])
+
+
+def _wal(objects: dict[str, bytes]) -> Iterator[Stored]:
+    """The records of all WALs above their trims."""
+    by_node: dict[int, list[wal_format.Place]] = {}
+    for key in sorted(objects):
+        if key.startswith(WAL_FOLDER):
+            node = int(key.split("/")[1])
+            by_node.setdefault(node, []).append(wal_format.place_of(key, wal_format.folder_of(node)))
+    for node, places in sorted(by_node.items()):
+        folder = wal_format.folder_of(node)
+        trim = wal_format.decode_header(objects[max(places).key(folder)]).trim
+        for place in sorted(places):
+            for offset, record in wal_format.decode(objects[place.key(folder)]):
+                if offset > trim and record.stream != wal_format.MARKER:
+                    yield _stored(record)
+
+
+def _stored(record: Record) -> Stored:
+    return record.stream, record.base, record.count, int(record.payload)

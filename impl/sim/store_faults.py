@@ -1,0 +1,106 @@
+"""The object store of a run: each operation arrives, takes effect and is answered at times of its own.
+
+An operation that was sent goes on without its sender: it takes effect after a crash, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from impl.sim.faults import LISTING, RACE, STORE
+from impl.sim.queue import Queue
+from impl.sim.tape import Fault, Site, Tape, spread, stream
+from impl.store.interface import Answer, Delete, List, Operation, Put, Unsure
+from impl.store.memory import MemoryStore
+
+Answered = Callable[[Answer], None]
+SLOWEST_MS = 8
+"""The longest way to the store, or back, without a fault."""
+TIMEOUT_MS = 5_000
+"""The longest time until the sender learns that nobody knows the outcome."""
+SLOW_MS, OLD_MS, RACE_MS, THROTTLE_MS, LATE_MS = 3_000, 3_000, 2_000, 3_000, 15_000
+"""The longest delays of faults: of an effect, of the answer to a list, of a put in a race; the longest throttling;
+and the longest time from the sender's timeout to a late effect.
+"""
+
+
+class FaultyStore:
+    """A store in memory behind faults. ``objects``: what is stored. ``operations``: how many operations were sent."""
+
+    def __init__(self, queue: Queue, tape: Tape, seed: int) -> None:
+        self.memory = MemoryStore()
+        self.operations = 0
+        self._queue, self._tape = queue, tape
+        self._weather = stream(seed, "weather of the store")
+        self._sites: dict[int, tuple[Site, Site, Site]] = {}
+        self._throttled = 0
+
+    def send(self, node: int, operation: Operation, answered: Answered) -> None:
+        """Send an operation. ``answered`` is called once, when the answer is back; Unsure if the outcome is unknown."""
+        self.operations += 1
+        now = self._queue.now
+        fault = self._decide(node, operation, now)
+        there = 1 + int(self._weather() * SLOWEST_MS)
+        if fault is not None:
+            self._tape.happened(fault)
+            self._send_with(fault, operation, answered, now + there)
+        elif now < self._throttled:
+            self._queue.at(now + there, answered, Unsure("slow down"))
+        else:
+            self._queue.at(now + there, self._take_effect, operation, answered, 0)
+
+    def _decide(self, node: int, operation: Operation, now: int) -> Fault | None:
+        sites = self._sites.get(node)
+        if sites is None:
+            kinds = ("store", tuple(STORE)), ("list", tuple(LISTING)), ("race", tuple(RACE))
+            first, second, third = (self._tape.site(f"{name}/{node}", each) for name, each in kinds)
+            sites = self._sites[node] = first, second, third
+        fault = sites[0].decide(now)
+        if type(operation) is List:
+            fault = sites[1].decide(now) or fault
+        elif type(operation) is Put:
+            fault = sites[2].decide(now) or fault
+        if fault is not None and fault.kind == "store_late" and not isinstance(operation, Put | Delete):
+            return None
+        return fault
+
+    def _send_with(self, fault: Fault, operation: Operation, answered: Answered, there: int) -> None:
+        at, value = self._queue.at, fault.value
+        timeout = there + 200 + int(value * TIMEOUT_MS)
+        match fault.kind:
+            case "store_slow":
+                at(there + int(value * SLOW_MS), self._take_effect, operation, answered, 0)
+            case "store_race":
+                at(there + int(value * RACE_MS), self._take_effect, operation, answered, 0)
+            case "store_old_list":
+                at(there, self._take_effect, operation, answered, int(value * OLD_MS))
+            case "store_error":
+                at(there, answered, Unsure("internal error"))
+            case "store_throttle":
+                self._throttled = there + 200 + int(value * THROTTLE_MS)
+                at(there, answered, Unsure("slow down"))
+            case "store_timeout_before":
+                at(timeout, answered, Unsure("timeout"))
+            case "store_timeout_after":
+                at(there, self._take_effect, operation, _nobody, 0)
+                at(timeout, answered, Unsure("timeout"))
+            case _:
+                at(timeout, answered, Unsure("timeout"))
+                at(timeout + 1 + int(spread(value, 0) * LATE_MS), self._take_effect, operation, _nobody, 0)
+
+    def _take_effect(self, operation: Operation, answered: Answered, delay: int) -> None:
+        answer = self.memory.execute(operation)
+        if answered is not _nobody:
+            self._queue.at(self._queue.now + 1 + int(self._weather() * SLOWEST_MS) + delay, answered, answer)
+
+    def delete(self, keys: tuple[str, ...], done: Callable[[], None]) -> None:
+        """Delete objects for the controller, without faults; ``done`` is called when they are gone."""
+        self._queue.at(self._queue.now + SLOWEST_MS, self._delete, keys, done)
+
+    def _delete(self, keys: tuple[str, ...], done: Callable[[], None]) -> None:
+        self.memory.execute(Delete(keys))
+        done()
+
+
+def _nobody(_: Answer) -> None:
+    """The answer to an operation whose sender has given up."""

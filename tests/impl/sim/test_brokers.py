@@ -1,0 +1,110 @@
+"""Whole runs with the reference broker: nothing is lost, and what is stored is read from the bucket."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from msgspec.structs import replace
+
+from impl.client.history import FINAL, History
+from impl.records import NodeWALUncommittedOffsets
+from impl.rules import without
+from impl.sim.brokers import SMALL, simulate_brokers
+from impl.sim.run import Options, Run
+from impl.sim.storage import contents
+
+SHORT = Options(operations=150, span_ms=60_000)
+
+
+@cache
+def _run(seed: int, v6: bool) -> Run:
+    return simulate_brokers(seed, SHORT, v6=v6)
+
+
+def _acked(run: Run) -> dict[int, set[tuple[int, int]]]:
+    """By stream that exists: the offsets and values of acknowledged sends above all trims."""
+    catalog = run.world.catalog
+    written = {op.index: op.value for op in run.history.ops if op.kind == "invoke"}
+    found: dict[int, set[tuple[int, int]]] = {key: set() for key in catalog.living()}
+    for op in run.history.ops:
+        if op.kind == "ok" and op.f == "send" and op.key in found and (op.offset or 0) >= catalog.entry(op.key).start:
+            found[op.key].add((op.offset or 0, written[op.index]))
+    return found
+
+
+def _read(history: History) -> dict[int, set[tuple[int, int]]]:
+    """By stream: what its last final read has found."""
+    polls = [op for op in history.ops if op.kind == "ok" and op.f == "poll" and op.phase == FINAL]
+    return {op.key: {(base, value) for base, _, value in op.value} for op in polls}
+
+
+@pytest.mark.parametrize("v6", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_acknowledged_is_lost(seed: int, v6: bool) -> None:
+    """The run heals, final reads find every acknowledged batch, and so does a look into the bucket."""
+    run = _run(seed, v6)
+    assert run.missing == ""
+    assert run.counts["handovers"] >= 3
+    acked, read = _acked(run), _read(run.history)
+    assert sum(map(len, acked.values())) > 10
+    assert {key: acked[key] - read[key] for key in acked if acked[key] - read[key]} == {}
+    stored = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
+    assert stored.missing == ()
+    there = {(stream, base, value) for stream, base, _, value in (*stored.objects, *stored.wal)}
+    wanted = {(run.world.catalog.entry(key).stream, *each) for key in acked for each in acked[key]}
+    assert wanted <= there
+
+
+def test_the_two_versions_are_different() -> None:
+    """Fast closes seal streams in V6 only."""
+    assert _seals(_run(1, True)) > 0
+    assert _seals(_run(1, False)) == 0
+
+
+def _seals(run: Run) -> int:
+    """How many batches of a run seal streams."""
+    batches = [event[3].batch for event in run.log.events if event[2] == "batch"]
+    return sum(any(isinstance(each, NodeWALUncommittedOffsets) for each in batch.records) for batch in batches)
+
+
+def test_a_missing_object_is_named() -> None:
+    """An object that the metadata names and the bucket lacks is missing; one that nobody names is an orphan."""
+    run = _run(2, True)
+    objects = dict(run.world.store.memory.objects)
+    image = run.world.cluster.leader.image
+    key = next(key for key in sorted(objects) if key.startswith("object/"))
+    objects["object/999999"] = objects[key]
+    assert contents(objects, image).orphans == ("object/999999",)
+    before = contents(objects, image)
+    live = [each for rows in image.set_objects.values() for each in rows]
+    del objects[f"object/{live[0]}"]
+    after = contents(objects, image)
+    assert after.missing == (live[0],)
+    assert len(after.objects) < len(before.objects)
+
+
+def test_most_awaits_of_a_broker_are_crashed() -> None:
+    """Within few runs, crashes find tasks in the WAL, in uploads, in recoveries, in closes, and in calls."""
+    functions = {function for seed in range(6) for v6 in (False, True) for function, _ in _run(seed, v6).crashed}
+    assert {"Calls._answer", "Bucket._certain", "Storage.append", "Uploader.run"} <= functions
+    assert len(functions) > 12
+
+
+def test_a_removed_rule_shows_in_the_history() -> None:
+    """Without ST-14, two brokers own a stream at once: two values have one offset."""
+    with without("ST-14"):
+        run = simulate_brokers(1, SHORT)
+    written = {op.index: op.value for op in run.history.ops if op.kind == "invoke"}
+    seen: dict[tuple[int, int], set[int]] = {}
+    for op in run.history.ops:
+        if op.kind == "ok" and op.f == "send":
+            seen.setdefault((op.key, op.offset or 0), set()).add(written[op.index])
+    assert any(len(values) > 1 for values in seen.values())
+
+
+def test_settings_reach_the_broker() -> None:
+    """The as-built switches of the settings change what the broker does, or the run says nothing about them."""
+    run = simulate_brokers(3, replace(SHORT, faults="none"), replace(SMALL, upload_interval_ms=1_000))
+    slow = simulate_brokers(3, replace(SHORT, faults="none"), replace(SMALL, upload_interval_ms=50_000))
+    assert run.counts["store operations"] > slow.counts["store operations"]
