@@ -55,31 +55,40 @@ class Calls:
         self._numbers = 0
         self._waiting: dict[int, Gate[wire.Answer]] = {}
 
-    async def call(self, body: wire.Body, wanted: Callable[[], bool] = _always) -> wire.Answer:
+    async def call(
+        self,
+        body: wire.Body,
+        wanted: Callable[[], bool] = _always,
+        *,
+        thrown: frozenset[E] = frozenset(),
+        timeout_ms: int = TIMEOUT_MS,
+    ) -> wire.Answer:
         """The answer to a request about one thing, once it is without an error.
 
-        ``wanted`` is asked before each repetition; if it says no, the last error is raised. Raises ControllerError.
+        ``wanted`` is asked before each repetition after an error; if it says no, that error is raised. ``thrown``:
+        errors that are raised besides those that always are. Raises ControllerError.
         """
+        thrown |= _THROWN.get(type(body), frozenset())
         delay = FIRST_DELAY_MS
         while True:
-            answer = await self._answer(body)
+            answer = await self._answer(body, timeout_ms)
             if answer.error is E.NONE:
                 return answer
-            if answer.error in _THROWN.get(type(body), frozenset()):
+            if answer.error in thrown:
                 raise ControllerError(answer.error)
             await self._tasks.sleep(delay)
             delay = min(2 * delay, LONGEST_DELAY_MS)
             if not wanted():
                 raise ControllerError(answer.error)
 
-    async def _answer(self, body: wire.Body) -> wire.Answer:
+    async def _answer(self, body: wire.Body, timeout_ms: int) -> wire.Answer:
         while True:
             self._numbers += 1
             number = self._numbers
             gate = self._waiting[number] = Gate[wire.Answer](self._tasks)
             self._tasks.outputs.append(wire.Request(0, number, body))
             try:
-                return await gate.wait(TIMEOUT_MS)
+                return await gate.wait(timeout_ms)
             except TimedOutError:
                 del self._waiting[number]
 

@@ -168,13 +168,13 @@ class StreamHandle:
                 await _ended(next(iter(self._pending.values())))
         if not self._forced.happened:
             await _ended(self._trimming, TRIM_WAIT_MS)
-        self.closed = True
         end = -1
         if self._settings.fast_close:
             self._uploader.force(self.stream)
             end = self.confirm if rule("CL-08.confirm", "AM-01" not in self._settings.as_built) else self.next
         elif rule("CL-08"):
             await self._uploader.force(self.stream).wait()
+        self.closed = True
         self._tasks.outputs.append(Step("send_close", {"stream": self.stream, "epoch": self.epoch, "end": end}))
         item = wire.CloseItem(self.stream, self.epoch, end)
         await self._calls.call(wire.CloseStreams(self._identity.node, self._identity.epoch, (item,)))

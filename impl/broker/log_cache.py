@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
+from itertools import takewhile
 
 import msgspec
 
@@ -101,6 +102,11 @@ class LogCache:
             if rule("PL-11", not self.archived[0].is_committed):
                 return
             self._free(self.archived.popleft())
+
+    @property
+    def pinned(self) -> int:
+        """The bytes that cannot leave: all but those of the oldest blocks, as far as these are committed."""
+        return self.size - sum(block.size for block in takewhile(lambda each: each.is_committed, self.archived))
 
     def read(self, stream: int, begin: int, end: int) -> list[Record]:
         """The records that overlap [begin, end), if they are all there; otherwise those of its end, or none (PL-12).

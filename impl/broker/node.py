@@ -17,7 +17,7 @@ from impl.broker.log_cache import LogCache
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.owned import Owned
 from impl.broker.reader import Reader
-from impl.broker.recovery import Recovery
+from impl.broker.recovery import REFUSED, Recovery
 from impl.broker.settings import HEARTBEAT_MS, Settings
 from impl.broker.storage import Storage
 from impl.broker.uploader import Uploader
@@ -35,6 +35,8 @@ FORCE_WAIT_MS = 10_000
 """How long a process whose storage has failed waits for the closes of its streams, before it halts."""
 SHUTDOWN_PERIOD_MS = 1_000
 """CL-11"""
+STRAYS_MS = 2_000
+"""The period in which a process looks for streams that are open at its node, and of which it has no handle."""
 
 
 class HoleError(FailedError):
@@ -63,9 +65,9 @@ class Broker:
         self._wal = Wal(
             *(tasks, self._bucket, identity.node, identity.epoch), as_built=settings.as_built, limits=settings.wal
         )
-        self._writer = ObjectWriter(tasks, self._bucket, self._calls, identity, settings.split_bytes)
+        writer = ObjectWriter(tasks, self._bucket, self._calls, identity, settings.split_bytes)
         self._cache = LogCache(settings.cache)
-        self._uploader = Uploader(tasks, self._writer, self._cache, self._wal, self._halt)
+        self._uploader = Uploader(tasks, writer, self._cache, self._wal, self._halt)
         self._storage = Storage(tasks, self._wal, self._cache, self._uploader, settings.cache, self._storage_failed)
         self._reader = Reader(tasks, self._bucket, lambda: self._image)
         self._owned = Owned(tasks, self._calls, identity, settings, self._uploader, self._make)
@@ -114,7 +116,7 @@ class Broker:
         """FO-08, then WL-10 and ND-10, and at last the request to be unfenced."""
         identity = self.identity
         try:
-            await self._recovery(identity, self._wal, self._writer).run()
+            await self._recovery(identity, self._wal).run()
             await self._calls.call(wire.RegisterNode(identity.node, identity.epoch))
             await self._calls.call(wire.SetBroker(identity.node, "active"))
         except FailedError as error:
@@ -124,9 +126,11 @@ class Broker:
         self._tasks.start(self._heartbeats())
         self._tasks.start(self._uploader.run(self.settings.upload_interval_ms))
         self._tasks.start(self._compact())
+        self._tasks.start(self._close_strays())
         self._tasks.start(fail_over(self._tasks, identity.node, lambda: self._image, self._wait_newer, self._stand_for))
 
-    def _recovery(self, identity: m.Identity, wal: Wal, writer: ObjectWriter) -> Recovery:
+    def _recovery(self, identity: m.Identity, wal: Wal) -> Recovery:
+        writer = ObjectWriter(self._tasks, self._bucket, self._calls, identity, self.settings.split_bytes, REFUSED)
         return Recovery(
             *(self._tasks, self._calls, identity, wal, writer),
             image=lambda: self._image,
@@ -143,17 +147,23 @@ class Broker:
             as_built=self.settings.as_built,
             limits=self.settings.wal,
         )
-        writer = ObjectWriter(self._tasks, self._bucket, self._calls, identity, self.settings.split_bytes)
-        await self._recovery(identity, wal, writer).run()
+        await self._recovery(identity, wal).run()
 
     async def _heartbeats(self) -> None:
         while True:
             newest = self._image.nodes.get(self.identity.node)
             if newest is None or newest.epoch <= self.identity.epoch:
-                answer = await self._calls.call(wire.Heartbeat(self.identity.node))
+                answer = await self._calls.call(wire.Heartbeat(self.identity.node), timeout_ms=HEARTBEAT_MS)
                 if answer.values["fenced"] and not self._stopping:
-                    await self._calls.call(wire.SetBroker(self.identity.node, "active"))
+                    await self._come_back()
             await self._tasks.sleep(HEARTBEAT_MS)
+
+    async def _come_back(self) -> None:
+        """Ask to be unfenced, unless a worker has taken the WAL: then nothing is left to this process."""
+        if rule("FO-07.back", not await self._wal.is_own()):
+            self._halt("it was fenced, and its WAL is reserved by another process, or cannot be read")
+        else:
+            await self._calls.call(wire.SetBroker(self.identity.node, "active"))
 
     async def _compact(self) -> None:
         """CP-01, CP-02. A round that fails changes nothing, and the next one tries again (CP-03)."""
@@ -163,6 +173,12 @@ class Broker:
             await compactor.compact_sets()
             for stream, handle in sorted(self._owned.handles.items()):
                 await compactor.compact_stream(stream, handle.epoch)
+
+    async def _close_strays(self) -> None:
+        """Close what is open although this process has no handle of it."""
+        while True:
+            await self._tasks.sleep(STRAYS_MS)
+            await self._owned.close_strays(self._image)
 
     def _halt(self, reason: str) -> None:
         self.halted = self.halted or reason
@@ -186,7 +202,15 @@ class Broker:
         self._halt("the storage has failed")
 
     async def _shut_down(self) -> None:
-        """CL-11, PL-26. End in order."""
+        """CL-11, PL-26. End in order, if nothing fails."""
+        try:
+            await self._end()
+        except FailedError as error:
+            self._halt(f"the shutdown failed: {error}")
+        else:
+            self._halt("shut down")
+
+    async def _end(self) -> None:
         self._stopping = self._owned.stopping = True
         while self._owned.handles:
             await self._owned.close_all()
@@ -195,7 +219,6 @@ class Broker:
         self._storage.stop()
         await self._uploader.flush()
         await self._calls.call(wire.SetBroker(self.identity.node, "shutting_down"))
-        self._halt("shut down")
 
     # Metadata ---------------------------------------------------------------------------------------------------
 

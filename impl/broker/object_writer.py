@@ -18,6 +18,7 @@ from impl.broker.wal_format import Record
 from impl.controller.commits import CommittedObject, SetCommit
 from impl.controller.continuity import CommittedRange
 from impl.controller.objects import NOOP
+from impl.errors import E
 from impl.store.bucket import Bucket
 from impl.tasks import Tasks
 
@@ -55,9 +56,21 @@ def split(block: Block, split_bytes: int) -> Split:
 
 
 class ObjectWriter:
-    """Writes the blocks of a process, or of a failover worker (``identity``)."""
+    """Writes the blocks of a process, or of a recovery (``identity``).
 
-    def __init__(self, tasks: Tasks, bucket: Bucket, calls: Calls, identity: Identity, split_bytes: int) -> None:
+    ``thrown``: errors of the controller for which a commit fails, instead of being sent again until it is taken.
+    """
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        bucket: Bucket,
+        calls: Calls,
+        identity: Identity,
+        split_bytes: int,
+        thrown: frozenset[E] = frozenset(),
+    ) -> None:
+        self._thrown = thrown
         self._tasks, self._bucket, self._calls = tasks, bucket, calls
         self._identity, self._split_bytes = identity, split_bytes
 
@@ -95,7 +108,7 @@ class ObjectWriter:
 
     async def commit(self, prepared: Prepared) -> None:
         """Commit the objects. Raises ControllerError."""
-        await self._calls.call(wire.CommitStreamSetObject(prepared.commit))
+        await self._calls.call(wire.CommitStreamSetObject(prepared.commit), thrown=self._thrown)
 
     async def write(self, block: Block) -> None:
         """All steps, one after the other (RC-04)."""

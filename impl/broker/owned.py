@@ -11,6 +11,7 @@ from impl.broker.messages import Close, Destroy, Identity, Open, Step
 from impl.broker.settings import Settings
 from impl.broker.uploader import Uploader
 from impl.errors import E
+from impl.metadata.image import Image
 from impl.rules import RefusedError, require, rule
 from impl.tasks import FailedError, Gate, Tasks
 
@@ -65,6 +66,25 @@ class Owned:
         """CL-11. One round of closing all streams that are open."""
         for handle in tuple(self.handles.values()):
             await self._close(handle)
+
+    async def close_strays(self, image: Image) -> None:
+        """Close the streams that are open at this node, and of which this process has no handle.
+
+        An open takes effect without one if its answer is not waited for any more, or if it comes twice, the second time
+        after the close (EX-07, ST-24). Nobody else may close such a stream while this process lives (FO-09).
+        """
+        for stream in tuple(image.opened_on.get(self._identity.node, ())):
+            order = self._last.get(stream)
+            is_ordered = stream in self.handles or (order is not None and not order.happened)
+            if is_ordered or self.stopping or stream not in image.opened_on[self._identity.node]:
+                continue
+            epoch = image.streams[stream].epoch
+            self._closed[stream] = max(self._closed.get(stream, -1), epoch)
+            request = wire.CloseStreams(self._identity.node, self._identity.epoch, (wire.CloseItem(stream, epoch),))
+            try:
+                await self._calls.call(request)
+            except ControllerError:
+                continue
 
     async def _open(self, body: Open, number: int) -> dict[str, object]:
         """CL-01."""

@@ -25,6 +25,12 @@ from impl.tasks import Tasks
 
 LIMITS = Limits(block=512 << 20)
 """The limits of the blocks of a recovery (RC-04)."""
+REFUSED = frozenset({E.STREAM_NOT_OPENED, E.STREAM_FENCED, E.STREAM_INNER_ERROR, E.OFFSET_NOT_MATCHED})
+"""The refusals of CS-20 to CS-29b end a recovery, and the next one begins with what is open by then.
+
+A close of the old process passes the barrier (ST-31). It closes a stream that the barrier has listed as open, and no
+repetition of the commit is ever taken.
+"""
 
 
 class Left(msgspec.Struct):

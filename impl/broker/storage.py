@@ -51,7 +51,7 @@ class Storage:
                 self._failed()
             raise
         self._cache.put(record, position)
-        if rule("PL-20.early", self._cache.size >= EARLY * self._limits.capacity):
+        if rule("PL-20.early", self._cache.pinned >= EARLY * self._limits.capacity):
             self._cache.archive()
         self._uploader.begin()
 

@@ -113,9 +113,13 @@ class Wal:
 
     async def verify(self) -> None:
         """Raise FencedError if another process has reserved the WAL (WL-03; FO-06 asks again after the barrier)."""
-        if rule("WL-03.verify", not await self._reservation.is_own()):
+        if rule("WL-03.verify", not await self.is_own()):
             self._fence()
             raise FencedError("another process has reserved the WAL")
+
+    async def is_own(self) -> bool:
+        """Whether the WAL is reserved by this process. False if the reservation cannot be read."""
+        return await self._reservation.is_own()
 
     def _is_overlapped(self, place: Place, places: list[Place]) -> bool:
         """Whether an object lies at or above one of a newer process: whoever put it there came too late (WL-08)."""

@@ -274,7 +274,6 @@ def test_a_handle_that_closes_takes_no_append() -> None:
     assert _next_offset(World(v6=False), late=True) == (-1, 1)
 
 
-@pytest.mark.xfail(reason="the flag is set before the upload in any case, so the label removes nothing", strict=True)
 def test_without_the_flag_a_handle_that_closes_takes_appends() -> None:
     """CL-07.flag. The append is acknowledged, and the next owner gives its offset out again."""
     with without("CL-07.flag"):
