@@ -24,7 +24,7 @@ from impl.controller.view import Profile
 from impl.errors import E
 from impl.metadata.image import Image
 from impl.metadata.log import Batch
-from impl.store.interface import Delete
+from impl.store.interface import Delete, ObjectStore
 from impl.store.memory import MemoryStore
 
 START = 1_000_000
@@ -120,7 +120,7 @@ class World:
         self.settings = Settings(**chosen)
         self.now = START
         self.controller = Controller(Profile(v6=v6), now=START)
-        self.store = MemoryStore()
+        self.store: ObjectStore = MemoryStore()
         self.processes: list[Process] = []
         self.flights: deque[Flight] = deque()
         self.held: list[Flight] = []

@@ -118,7 +118,7 @@ class Story:
     def __init__(self, store: ObjectStore, *, v6: bool, records: int, restarts: bool) -> None:
         self.store = CountingStore(store)
         self.world = World(v6=v6, **SMALL)
-        self.world.store = self.store  # type: ignore[assignment]
+        self.world.store = self.store
         self.world.controller = Controller(Profile(v6=v6, object_retention_ms=RETENTION_MS), now=START)
         self.records, self.restarts = records, restarts
         self.living = self.world.serving(*NODES)
