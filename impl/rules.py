@@ -30,21 +30,35 @@ class RefusedError(Exception):
 _removed: set[str] = set()
 decided: Counter[str] = Counter()
 """How often each rule refused a request or decided a branch."""
+missed: list[str] = []
+"""The rules that are switched off and would have decided something since a driver emptied this list, each once."""
 
 
 def require(met: bool, label: str, error: E) -> None:
     """Raise RefusedError unless the condition is met, or the rule is switched off."""
-    if not met and label not in _removed:
-        decided[label] += 1
-        raise RefusedError(label, error)
+    if met:
+        return
+    if label in _removed:
+        _miss(label)
+        return
+    decided[label] += 1
+    raise RefusedError(label, error)
 
 
 def rule(label: str, met: bool = True) -> bool:
     """Whether the rule takes effect: the condition is met, and the rule is not switched off."""
-    if not met or label in _removed:
+    if not met:
+        return False
+    if label in _removed:
+        _miss(label)
         return False
     decided[label] += 1
     return True
+
+
+def _miss(label: str) -> None:
+    if label not in missed:
+        missed.append(label)
 
 
 @contextmanager
@@ -59,6 +73,7 @@ def without(*labels: str) -> Iterator[None]:
         yield
     finally:
         _removed.difference_update(added)
+        missed.clear()
 
 
 @cache

@@ -13,11 +13,15 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
+from pathlib import Path
 from types import CoroutineType
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 Job = Coroutine[int, Any, T]
+Place = tuple[str, int, str]
+"""An await: its file, from the folder of ``impl``, its line, and its function."""
+_ROOT = str(Path(__file__).parent / "_")[:-1]
 
 
 class FailedError(Exception):
@@ -96,12 +100,12 @@ class Tasks:
             heapq.heappop(self._delays)
         return self._delays[0][0] if self._delays else None
 
-    def places(self) -> list[tuple[str, int]]:
-        """Where each task waits, in the order of their numbers: the function that awaits, and the line of its file.
+    def places(self) -> list[list[Place]]:
+        """Where each task waits, in the order of their numbers: its function's await, and so on to the innermost one.
 
         A crash happens to all of them; so a simulator can say which awaits it has tried.
         """
-        return [_place(self._parked[number][0]) for number in sorted(self._parked)]
+        return [_places(self._parked[number][0]) for number in sorted(self._parked)]
 
     def crash(self) -> None:
         """End all tasks where they are."""
@@ -186,13 +190,13 @@ class _Park:
         return (yield self._number)
 
 
-def _place(job: Job[Any]) -> tuple[str, int]:
-    """The function of a node that awaits, and the line: the innermost one outside this file."""
-    found = ("", 0)
+def _places(job: Job[Any]) -> list[Place]:
+    """The awaits of a coroutine and of those that it waits for, as far as they are outside this file."""
+    found: list[Place] = []
     here: Any = job
     while isinstance(here, CoroutineType):
         code, frame = here.cr_code, here.cr_frame
         if code.co_filename != __file__ and frame is not None:
-            found = (code.co_qualname, frame.f_lineno)
+            found.append((code.co_filename.removeprefix(_ROOT), frame.f_lineno, code.co_qualname))
         here = here.cr_await
     return found

@@ -29,7 +29,7 @@ from impl.metadata.image import Image
 from impl.metadata.log import Batch, replay
 from impl.rules import RefusedError, rule
 from impl.store.bucket import Bucket
-from impl.tasks import FailedError, Gate, Tasks
+from impl.tasks import FailedError, Gate, Place, Tasks
 
 FORCE_WAIT_MS = 10_000
 """How long a process whose storage has failed waits for the closes of its streams, before it halts."""
@@ -102,8 +102,8 @@ class Broker:
             outputs.append(wire.Wake(due))
         return outputs
 
-    def places(self) -> list[tuple[str, int]]:
-        """Where the tasks wait: function and line."""
+    def places(self) -> list[list[Place]]:
+        """Where each task waits, the innermost await last."""
         return self._tasks.places()
 
     def crash(self) -> None:

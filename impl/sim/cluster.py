@@ -124,7 +124,9 @@ class Cluster:
 
     def _handle(self, index: int, event: Input) -> None:
         self.steps += 1
-        for output in self.controllers[index].handle(event, self._queue.now):
+        outputs = self.controllers[index].handle(event, self._queue.now)
+        self._log.note_missed(self._queue.now, f"c{index}")
+        for output in outputs:
             self._route(index, output)
 
     def _route(self, index: int, output: Output) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from impl.broker import messages
 from impl.metadata.log import Batch
+from impl.rules import missed
 from impl.store.interface import Delete, Get, List, Operation, Put
 from impl.wire import Answer, Request
 
@@ -53,6 +54,12 @@ class EventLog:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+
+    def note_missed(self, now: int, source: str) -> None:
+        """Write down which of the rules that are switched off would have decided something in the last step."""
+        if missed:
+            self.events += [(now, source, "missing", {"rule": label}) for label in missed]
+            missed.clear()
 
     def render(self) -> bytes:
         """The log as lines of JSON. Events that a failover has lost are left out; each source is numbered from 1."""

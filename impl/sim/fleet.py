@@ -19,6 +19,7 @@ from impl.sim.queue import Queue
 from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Tape, stream
 from impl.store.interface import Answer
+from impl.tasks import Place
 from impl.wire import Learned, Reply, Request, Wake, Woken
 
 IMAGE_MS, HOLD_MS, COALESCE_MS = 20, 10_000, 1_500
@@ -53,7 +54,7 @@ class Fleet:
         self.current: dict[int, Process] = {}
         self.processes: list[Process] = []
         self.steps = 0
-        self.crashed: Counter[tuple[str, int]] = Counter()
+        self.crashed: Counter[Place] = Counter()
         self._queue, self._tape, self._log, self._store, self._network = queue, tape, log, store, network
         self._make, self._done, self._started, self._ended = make, done, started, ended
         self._buried: set[int] = set()
@@ -100,8 +101,9 @@ class Fleet:
     def crash(self, process: Process) -> None:
         """End a process where it is, and start its successor later, if it is the newest of its node."""
         places = process.broker.places()
-        self.crashed.update(places)
-        awaits = [list(each) for each in places]
+        for task in places:
+            self.crashed.update(task)
+        awaits = [f"{file}:{line} {function}" for *_, (file, line, function) in places]
         self._log.events.append((self._queue.now, process.name, "crash", {"awaits": awaits}))
         self._end(process, process.down_ms, noticed=process.crash_kind != "crash_slow")
 
@@ -159,6 +161,7 @@ class Fleet:
         except Exception as error:
             error.add_note(f"in {process.name} at {self._queue.now} ms, with {type(event).__name__}")
             raise
+        self._log.note_missed(self._queue.now, process.name)
         if process.fuse:
             process.fuse -= 1
             if not process.fuse:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from impl.broker import messages
+from impl.tasks import Place
 
 
 class Broker(Protocol):
-    """The node that a process runs. ``places``: the awaits at which its tasks wait: function and line."""
+    """The node that a process runs. ``places``: for each task the awaits at which it waits, the innermost one last."""
 
     def handle(self, event: messages.Input, now: int, /) -> Sequence[messages.Output]: ...
 
-    def places(self) -> Sequence[tuple[str, int]]: ...
+    def places(self) -> Sequence[Sequence[Place]]: ...
 
     def crash(self) -> None: ...
 

@@ -29,6 +29,7 @@ from impl.sim.queue import Queue
 from impl.sim.script import Operation
 from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Fault, Tape, stream
+from impl.tasks import Place
 
 BEGIN_MS = 100_000
 """The virtual time at which a run begins. The first processes are older than a minute, so that FO-01 takes them."""
@@ -77,7 +78,7 @@ class Run(msgspec.Struct, kw_only=True):
     happened: dict[str, int]
     missing: str
     counts: dict[str, int]
-    crashed: dict[tuple[str, int], int]
+    crashed: dict[Place, int]
     decided: dict[str, int]
     world: Any = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from impl.errors import E
-from impl.rules import RefusedError, decided, guards, require, rule, without
+from impl.rules import RefusedError, decided, guards, missed, require, rule, without
 
 
 def test_a_refusal_carries_its_label_and_error() -> None:
@@ -53,3 +53,16 @@ def test_guards_are_found_where_they_stand() -> None:
     ((file, line),) = guards()["EX-04"]
     assert file == "controller/node.py"
     assert line > 1
+
+
+def test_a_missing_rule_says_where_it_would_have_decided() -> None:
+    """Once until somebody takes it, and not where its condition leaves it nothing to do."""
+    with without("EX-04", "EX-01"):
+        require(True, "EX-04", E.NONE)
+        rule("EX-01", False)
+        assert missed == []
+        rule("EX-01")
+        require(False, "EX-04", E.NONE)
+        rule("EX-01")
+        assert missed == ["EX-01", "EX-04"]
+    assert missed == []

@@ -182,10 +182,10 @@ def test_places_name_the_awaits() -> None:
     tasks.start(outer())
     tasks.start(asking(tasks, [], "a"))
     tasks.run(0)
-    (one, line), (other, _) = tasks.places()
-    assert one.endswith("test_places_name_the_awaits.<locals>.inner")
-    assert line == inner.__code__.co_firstlineno + 1
-    assert other == "asking"
+    (around, one), (other,) = tasks.places()
+    assert around == (__file__, outer.__code__.co_firstlineno + 1, outer.__qualname__)
+    assert one == (__file__, inner.__code__.co_firstlineno + 1, inner.__qualname__)
+    assert other[2] == "asking"
 
 
 def test_a_crash_ends_tasks_where_they_are() -> None:

@@ -11,7 +11,7 @@ from impl.errors import E
 from impl.metadata.image import Image
 from impl.metadata.log import replay
 from impl.store.bucket import Bucket, StoreError, TakenError
-from impl.tasks import Gate, Tasks
+from impl.tasks import Gate, Place, Tasks
 
 HEARTBEAT_MS, REPEAT_MS = 2_000, 3_000
 
@@ -67,7 +67,7 @@ class FakeBroker:
         self._asked = -1 if due is None else due
         return [*outputs, *self._halts]
 
-    def places(self) -> Sequence[tuple[str, int]]:
+    def places(self) -> Sequence[Sequence[Place]]:
         return self._tasks.places()
 
     def crash(self) -> None:

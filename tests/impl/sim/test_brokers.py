@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from impl.client.history import FINAL, History
 from impl.records import NodeWALUncommittedOffsets
 from impl.rules import without
+from impl.sim.awaits import awaits
 from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.run import Options, Run
 from impl.sim.storage import contents
@@ -86,9 +87,18 @@ def test_a_missing_object_is_named() -> None:
 
 def test_most_awaits_of_a_broker_are_crashed() -> None:
     """Within few runs, crashes find tasks in the WAL, in uploads, in recoveries, in closes, and in calls."""
-    functions = {function for seed in range(6) for v6 in (False, True) for function, _ in _run(seed, v6).crashed}
+    crashed = {place for seed in range(6) for v6 in (False, True) for place in _run(seed, v6).crashed}
+    functions = {function for _, _, function in crashed}
     assert {"Calls._answer", "Bucket._certain", "Storage.append", "Uploader.run"} <= functions
     assert len(functions) > 12
+
+
+def test_the_awaits_of_the_broker_are_known() -> None:
+    """Wherever a crash finds a task of a broker, an await stands in the source."""
+    crashed = {(file, line) for seed in range(6) for file, line, _ in _run(seed, True).crashed}
+    known = {(file, line) for file, line, _ in awaits("broker")}
+    assert {place for place in crashed if place[0].startswith("broker")} <= known
+    assert len(known) > 100
 
 
 def test_a_removed_rule_shows_in_the_history() -> None:
