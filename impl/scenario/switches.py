@@ -32,7 +32,7 @@ def switches(packages: tuple[str, ...] = RUN) -> tuple[str, ...]:
                 case ast.Compare(
                     left=ast.Constant(value=str(name)),
                     ops=[ast.In() | ast.NotIn()],
-                    comparators=[ast.Attribute(attr="as_built") | ast.Name(id="as_built")],
+                    comparators=[ast.Attribute(attr="as_built" | "_as_built") | ast.Name(id="as_built")],
                 ):
                     found.add(name)
     return tuple(sorted(found))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from impl.broker import log_cache, wal
@@ -10,7 +12,8 @@ from impl.broker.node import Broker
 from impl.broker.object_format import object_key
 from impl.broker.settings import Settings
 from impl.controller.view import Profile
-from impl.sim.run import Options, Run, simulate
+from impl.sim.options import Options
+from impl.sim.run import Run, always, simulate
 
 SMALL = Settings(
     wal=wal.Limits(bulk=600, linger_ms=20, in_flight=4, unflushed=4_000),
@@ -22,7 +25,14 @@ SMALL = Settings(
 """Limits that a run of some hundred appends reaches."""
 
 
-def simulate_brokers(seed: int, options: Options = Options(), settings: Settings = SMALL, *, v6: bool = True) -> Run:  # noqa: B008 - frozen
+def simulate_brokers(
+    seed: int,
+    options: Options = Options(),  # noqa: B008 - frozen
+    settings: Settings = SMALL,
+    *,
+    v6: bool = True,
+    go_on: Callable[[], bool] = always,
+) -> Run:
     """Run a cluster of reference brokers. ``v6``: the version with fast closes; False: the legacy version.
 
     ``Options.profile`` gives the as-built switches to the controllers, ``Settings.as_built`` to the brokers.
@@ -30,7 +40,7 @@ def simulate_brokers(seed: int, options: Options = Options(), settings: Settings
     settings = msgspec.structs.replace(settings, fast_close=v6)
     profile: Profile = msgspec.structs.replace(options.profile, v6=v6)
     options = msgspec.structs.replace(options, profile=profile)
-    return simulate(seed, lambda identity, now: _make(identity, settings, now), object_key, options)
+    return simulate(seed, lambda identity, now: _make(identity, settings, now), object_key, options, go_on)
 
 
 def _make(identity: Identity, settings: Settings, now: int) -> Broker:

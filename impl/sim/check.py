@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from impl.oracles.calls import AssumptionError
@@ -10,7 +12,8 @@ from impl.oracles.storage import Stored, storage
 from impl.oracles.verdict import Violation
 from impl.rules import without
 from impl.sim.brokers import SMALL, simulate_brokers
-from impl.sim.run import Options, Run
+from impl.sim.options import Options
+from impl.sim.run import Run, always
 from impl.sim.storage import contents
 
 NODE_ERROR = "node error"
@@ -32,26 +35,24 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What was found. ``run`` is None if a node has ended with an error. ``error``: why there is no verdict."""
+    """What was found. ``error``: why there is no verdict."""
 
-    run: Run | None
+    run: Run
     violations: tuple[Violation, ...]
     looked: dict[str, int]
     error: str | None = None
 
 
-def check(question: Question) -> Checked:
-    """Make a run, and ask all oracles."""
+def check(question: Question, go_on: Callable[[], bool] = always) -> Checked:
+    """Make a run, and ask all oracles. Raises StoppedError as ``simulate`` does."""
     as_built = frozenset(question.switches)
     profile = msgspec.structs.replace(question.options.profile, as_built=as_built)
     options = msgspec.structs.replace(question.options, profile=profile)
     settings = msgspec.structs.replace(SMALL, as_built=as_built)
     with without(*question.without):
-        try:
-            run = simulate_brokers(question.seed, options, settings, v6=question.version == "V6")
-        except Exception as raised:  # noqa: BLE001 - whatever it is, it is the finding
-            message = f"a node ends with {type(raised).__name__}: {raised}"
-            return Checked(None, (Violation(NODE_ERROR, -1, message),), {})
+        run = simulate_brokers(question.seed, options, settings, v6=question.version == "V6", go_on=go_on)
+    if run.broken:
+        return Checked(run, (Violation(NODE_ERROR, -1, f"a node ends with {run.broken}"),), {})
     verdict = judge(run.history)
     violations, error = verdict.violations, verdict.error
     if error is None and run.healed:

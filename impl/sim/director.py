@@ -2,7 +2,8 @@
 
 A move gives a stream the next epoch, tells the old owner to close it and the new one to open it, both at once. When a
 broker is fenced, its streams go to other active brokers (FO-10). A broker that starts anew gets its streams again under
-the next epoch.
+the next epoch. So does one that has failed to open a stream (PT-04); with the switch AM-20 it opens it again under the
+same epoch.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from impl.errors import E
 from impl.metadata.log import Batch
 from impl.records import Broker
 from impl.sim.catalog import Catalog, Entry
+from impl.sim.faults import PARTITION
 from impl.sim.fleet import Fleet
 from impl.sim.process import Process
 from impl.sim.queue import Queue
+from impl.sim.tape import Tape
 
 RETRY_MS = 1_000
 """How long after a failed open the stream is given out again (PT-04)."""
@@ -45,12 +48,21 @@ class Ownership:
 class Director:
     """``handovers``: how often a stream was opened on another node than the last time."""
 
-    def __init__(self, queue: Queue, fleet: Fleet, catalog: Catalog, history: History) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        tape: Tape,
+        fleet: Fleet,
+        catalog: Catalog,
+        history: History,
+        as_built: frozenset[str] = frozenset(),
+    ) -> None:
         self.handovers = 0
         self.owners: dict[int, Ownership] = {}
         self.states: dict[int, str] = {}
         """By node: the state of its broker, as the metadata has it."""
-        self._queue, self._fleet, self._catalog, self._history = queue, fleet, catalog, history
+        self._queue, self._tape, self._fleet, self._catalog, self._history = queue, tape, fleet, catalog, history
+        self._as_built = as_built
         self._commands: dict[int, int] = {}
         """By the number of an open that waits for its answer: its stream's key."""
         self._numbers = 0
@@ -119,20 +131,24 @@ class Director:
             if owner.node == process.node:
                 self._give(key, process.node)
 
-    def _give(self, key: int, node: int) -> None:
+    def _give(self, key: int, node: int, *, same_epoch: bool = False) -> None:
         owner, stream = self.owners[key], self._catalog.entry(key).stream
         before, process = owner.asked, self._fleet.current[node]
-        owner.epoch += 1
+        owner.epoch += not same_epoch
         owner.node = node
         owner.asked = process
         owner.opened = False
         self._numbers += 1
         owner.number = self._numbers
         if before is not None and before is not process:
-            self._numbers += 1
-            self._fleet.tell(before, Command(0, self._numbers, Close(stream)))
+            self._close(before, stream)
         self._commands[owner.number] = key
         self._fleet.tell(process, Command(0, owner.number, Open(stream, owner.epoch)))
+
+    def _close(self, process: Process, stream: int) -> None:
+        """Tell a process to close a stream. Its answer matters to nobody."""
+        self._numbers += 1
+        self._fleet.tell(process, Command(0, self._numbers, Close(stream)))
 
     def answered(self, process: Process, done: Done) -> None:
         """A broker has answered. Only the answer to the newest open of a stream matters."""
@@ -141,6 +157,12 @@ class Director:
         if key is None or owner is None or owner.number != done.id:
             return
         if done.error is not E.NONE:
+            self._queue.at(self._queue.now + RETRY_MS, self._again, key, done.id)
+            return
+        fault = self._tape.site(f"partition/{key}", tuple(PARTITION)).decide(self._queue.now)
+        if fault is not None:
+            self._tape.happened(fault)
+            self._close(process, self._catalog.entry(key).stream)
             self._queue.at(self._queue.now + RETRY_MS, self._again, key, done.id)
             return
         entry: Entry = self._catalog.entry(key)
@@ -155,7 +177,8 @@ class Director:
         """Give a stream out again after a failure, unless it was given out since."""
         owner = self.owners.get(key)
         if owner is not None and owner.number == number:
-            self._give(key, owner.node)
+            is_same = owner.asked is self._fleet.current[owner.node]
+            self._give(key, owner.node, same_epoch=is_same and "AM-20" in self._as_built)
 
     def _settle(self, owner: Ownership, outcome: Ending) -> None:
         """The move that waits is over."""

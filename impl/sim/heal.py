@@ -27,14 +27,24 @@ Spawn = Callable[[list[Operation], str], Client]
 
 
 class Heal:
-    """The conditions, one after the other. ``missing``: the one that does not hold yet; "" when all hold."""
+    """The conditions, one after the other. ``missing``: the one that does not hold yet; "" when all hold.
+
+    ``advance`` runs events up to a time.
+    """
 
     def __init__(
-        self, queue: Queue, cluster: Cluster, director: Director, catalog: Catalog, clients: list[Client], spawn: Spawn
+        self,
+        queue: Queue,
+        cluster: Cluster,
+        director: Director,
+        catalog: Catalog,
+        clients: list[Client],
+        spawn: Spawn,
+        advance: Callable[[int], None],
     ) -> None:
         self.missing = "clients"
         self._queue, self._cluster, self._director, self._catalog = queue, cluster, director, catalog
-        self._clients, self._spawn = clients, spawn
+        self._clients, self._spawn, self._advance = clients, spawn, advance
         self._value = -1
         self._probe: Client | None = None
 
@@ -53,7 +63,7 @@ class Heal:
             while not holds():
                 if self._queue.now >= bound:
                     return False
-                self._queue.run(self._queue.now + POLL_MS)
+                self._advance(self._queue.now + POLL_MS)
         self.missing = ""
         return True
 

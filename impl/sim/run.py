@@ -11,7 +11,6 @@ import msgspec
 
 from impl.broker.messages import Done
 from impl.client.history import History
-from impl.controller.view import Profile
 from impl.metadata.log import Batch
 from impl.rules import decided
 from impl.sim import faults, script
@@ -24,6 +23,7 @@ from impl.sim.event_log import EventLog
 from impl.sim.fleet import Fleet
 from impl.sim.heal import Heal
 from impl.sim.network import Network
+from impl.sim.options import Options
 from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.script import Operation
@@ -37,36 +37,19 @@ FIRST_EPOCH = 10_000
 GRACE_MS = 20_000
 """How long after the time of the last operation the faults end, if clients have not ended by then."""
 SETUP_MS = 60_000
+PERIOD_MS = 500
+"""How often it is asked whether the clients have ended."""
 COMMIT_MS = 30
 """The longest time that a commit of the quorum takes; each run has one time for all commits."""
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is made of, besides its seed.
-
-    ``operations``: how many the clients do. ``faults``: as for ``faults.swarm``. ``recorded``: the faults to replay,
-    instead of drawing them; ``operations_of``: the script to replay. ``without``: kinds of faults that are left out.
-    """
-
-    brokers: int = 3
-    controllers: int = 3
-    streams: int = 4
-    clients: int = 4
-    operations: int = 300
-    span_ms: int = script.SPAN_MS
-    faults: str | tuple[str, ...] = "all"
-    without: tuple[str, ...] = ()
-    profile: Profile = Profile()
-    recorded: tuple[Fault, ...] | None = None
-    operations_of: tuple[Operation, ...] | None = None
 
 
 class Run(msgspec.Struct, kw_only=True):
     """What has happened in a run.
 
-    ``missing``: "" if the run has healed, else the condition that did not hold in time. ``drawn``: the rates of the
-    kinds of faults; ``happened``: how often each kind did. ``faults`` and ``script`` replay the run. ``decided``: how
-    often each rule refused a request or decided a branch.
+    ``missing``: "" if the run has healed, else the condition that did not hold in time. ``broken``: the error with
+    which a node has ended the run, "" if none has. ``drawn``: the rates of the kinds of faults; ``happened``: how often
+    each kind did. ``faults`` and ``script`` replay the run. ``decided``: how often each rule refused a request or
+    decided a branch. ``begin``: the virtual time at which the script began.
     """
 
     seed: int
@@ -77,6 +60,8 @@ class Run(msgspec.Struct, kw_only=True):
     drawn: dict[str, float]
     happened: dict[str, int]
     missing: str
+    broken: str
+    begin: int
     counts: dict[str, int]
     crashed: dict[Place, int]
     decided: dict[str, int]
@@ -85,19 +70,34 @@ class Run(msgspec.Struct, kw_only=True):
     @property
     def healed(self) -> bool:
         """Whether all conditions of the heal phase held in time."""
-        return not self.missing
+        return not self.missing and not self.broken
 
 
-def simulate(seed: int, make: Make, object_key: Callable[[int], str], options: Options = Options()) -> Run:  # noqa: B008 - frozen
+class StoppedError(Exception):
+    """The run was not to go on."""
+
+
+def always() -> bool:
+    """Whether a run is to go on that nobody stops."""
+    return True
+
+
+def simulate(
+    seed: int,
+    make: Make,
+    object_key: Callable[[int], str],
+    options: Options = Options(),  # noqa: B008 - frozen
+    go_on: Callable[[], bool] = always,
+) -> Run:
     """Run a cluster of the brokers that ``make`` makes. ``object_key``: where the bytes of an object are.
 
-    An error of a node ends the run with that error: it is a fault of the node, or of the simulator.
+    ``go_on`` is asked every half a second of the virtual time; if it says no, the run ends with StoppedError.
     """
     before = Counter(decided)
     collects = gc.isenabled()
     gc.disable()
     try:
-        world = World(seed, make, object_key, options)
+        world = World(seed, make, object_key, options, go_on)
         try:
             return world.run(before)
         finally:
@@ -110,8 +110,10 @@ def simulate(seed: int, make: Make, object_key: Callable[[int], str], options: O
 class World:
     """All parts of a run."""
 
-    def __init__(self, seed: int, make: Make, object_key: Callable[[int], str], options: Options) -> None:
-        self.seed, self.options = seed, options
+    def __init__(
+        self, seed: int, make: Make, object_key: Callable[[int], str], options: Options, go_on: Callable[[], bool]
+    ) -> None:
+        self.seed, self.options, self.go_on = seed, options, go_on
         self.queue = Queue(BEGIN_MS)
         self.log = EventLog()
         self.history = History()
@@ -129,7 +131,9 @@ class World:
             started=self._started,
             ended=self._ended,
         )
-        self.director = Director(self.queue, self.fleet, self.catalog, self.history)
+        self.director = Director(
+            self.queue, self.tape, self.fleet, self.catalog, self.history, options.profile.as_built
+        )
         self.cluster = Cluster(
             *(self.queue, self.tape, seed, self.log, self.store),
             profile=options.profile,
@@ -151,18 +155,17 @@ class World:
         self.script: Sequence[Operation] = made if options.operations_of is None else options.operations_of
 
     def run(self, before: Counter[str]) -> Run:
-        """Set the cluster up, run the script under faults, and heal."""
-        self._set_up()
-        clients = self._begin_script()
-        self.tape.arm()
-        self.chaos.begin()
-        last = self.begin + max((each.at for each in self.script), default=0) + GRACE_MS
-        while self.queue.now < last and not all(each.ended for each in clients):
-            self.queue.run(min(last, self.queue.now + 500))
-        self.chaos.end()
-        heal = Heal(self.queue, self.cluster, self.director, self.catalog, clients, self._spawn)
-        heal.run()
-        self.history.missing = heal.missing
+        """Set the cluster up, run the script under faults, and heal.
+
+        An error of a node ends the run: it is a fault of the node, or of the simulator.
+        """
+        broken = ""
+        try:
+            self.history.missing = self._phases()
+        except StoppedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+            broken = ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
         return Run(
             seed=self.seed,
             history=self.history,
@@ -171,7 +174,9 @@ class World:
             faults=self.tape.faults,
             drawn=self.rates,
             happened=self.tape.counts(),
-            missing=heal.missing,
+            missing=self.history.missing or "",
+            broken=broken,
+            begin=self.begin,
             counts=self._counts(),
             crashed=dict(sorted(self.fleet.crashed.items())),
             decided=dict(sorted((decided - before).items())),
@@ -195,6 +200,26 @@ class World:
 
     # Phases -----------------------------------------------------------------------------------------------------
 
+    def _phases(self) -> str:
+        """All phases; returns what does not hold at the end."""
+        self._set_up()
+        clients = self._begin_script()
+        self.tape.arm()
+        self.chaos.begin()
+        last = self.begin + max((each.at for each in self.script), default=0) + GRACE_MS
+        while self.queue.now < last and not all(each.ended for each in clients):
+            self._advance(min(last, self.queue.now + PERIOD_MS))
+        self.chaos.end()
+        heal = Heal(self.queue, self.cluster, self.director, self.catalog, clients, self._spawn, self._advance)
+        heal.run()
+        return heal.missing
+
+    def _advance(self, until: int) -> None:
+        """Run all events up to a time, unless the run is not to go on."""
+        if not self.go_on():
+            raise StoppedError
+        self.queue.run(until)
+
     def _set_up(self) -> None:
         """Start the brokers, and create the streams that exist before the script. No fault happens meanwhile."""
         for node in range(1, self.options.brokers + 1):
@@ -209,7 +234,7 @@ class World:
         while not holds():
             if self.queue.now >= bound:
                 raise RuntimeError("the cluster does not start, although no fault has happened")
-            self.queue.run(self.queue.now + 50)
+            self._advance(self.queue.now + 50)
 
     def _begin_script(self) -> list[Client]:
         """Begin with the script: operations of clients one after the other, moves at their times."""

@@ -23,7 +23,7 @@ BURST = 0.5
 F = Literal["append", "fetch", "trim", "move", "create", "destroy"]
 
 
-class Operation(msgspec.Struct, frozen=True, gc=False):
+class Operation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """An operation of a client on the stream with the number ``key``, not before ``at`` milliseconds.
 
     ``value``: what an append writes, unique in the script; ``count``: its records. ``part``: the share of the known

@@ -12,7 +12,8 @@ from impl.records import NodeWALUncommittedOffsets
 from impl.rules import without
 from impl.sim.awaits import awaits
 from impl.sim.brokers import SMALL, simulate_brokers
-from impl.sim.run import Options, Run
+from impl.sim.options import Options
+from impl.sim.run import Run
 from impl.sim.storage import contents
 
 SHORT = Options(operations=150, span_ms=60_000)

@@ -16,7 +16,8 @@ from impl.broker import messages
 from impl.client.history import FINAL
 from impl.sim.faults import KINDS
 from impl.sim.heal import HANDOVERS
-from impl.sim.run import Options, Run, simulate
+from impl.sim.options import Options
+from impl.sim.run import Run, StoppedError, simulate
 from impl.sim.script import Operation
 from tests.impl.sim.fake_broker import FakeBroker
 
@@ -229,6 +230,14 @@ class _Broken(FakeBroker):
 
 def test_a_fault_of_a_node_ends_the_run() -> None:
     """An error in a node is not one of the simulated faults. It names the process and the time."""
-    with pytest.raises(KeyError, match="trim") as found:
-        simulate(1, _Broken, _key, SHORT)
-    assert found.value.__notes__[0].startswith("in b")
+    run = simulate(1, _Broken, _key, SHORT)
+    assert run.broken.startswith("KeyError: 'trim', in b")
+    assert run.broken.endswith(" ms, with Command")
+    assert not run.healed
+
+
+def test_a_run_can_be_stopped() -> None:
+    """Whoever has no more time does not wait for its end."""
+    answers = iter([True] * 50 + [False])
+    with pytest.raises(StoppedError):
+        simulate(1, FakeBroker, _key, SHORT, lambda: next(answers))

@@ -1,0 +1,161 @@
+"""A run in a file: everything that decides it, so that ``holdfast simulate FILE`` makes it again.
+
+The file is JSON, with one operation and one fault a line. Nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from impl.oracles.verdict import Violation
+from impl.rules import guards
+from impl.scenario.suggest import unknown, unknown_id
+from impl.scenario.switches import switches
+from impl.sim.check import Question
+from impl.sim.faults import KINDS
+from impl.sim.options import Options
+from impl.sim.script import Operation, unique_values
+from impl.sim.tape import Fault
+
+PACKAGES = ("broker", "controller", "metadata")
+"""The packages of ``impl`` that a simulation runs."""
+MOST_NODES, MOST_STREAMS = 50, 1_000
+
+
+class CaseError(Exception):
+    """A file that is no case: the message has the file, the place, the value and the remedy."""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of a file. ``violation``: what was found when it was written."""
+
+    format: Literal["holdfast-simulation"]
+    version: Literal[1]
+    seed: int
+    cluster: Literal["legacy", "V6"]
+    brokers: int
+    controllers: int
+    streams: int
+    without: tuple[str, ...]
+    switches: tuple[str, ...]
+    violation: Violation
+    script: tuple[Operation, ...]
+    faults: tuple[Fault, ...]
+
+    def question(self, *, mended: bool = False) -> Question:
+        """The run of the file. ``mended``: with all rules, and without the defects that are built in."""
+        options = Options(
+            brokers=self.brokers,
+            controllers=self.controllers,
+            streams=self.streams,
+            faults="none",
+            recorded=self.faults,
+            operations_of=self.script,
+        )
+        return Question(
+            seed=self.seed,
+            options=options,
+            version=self.cluster,
+            without=() if mended else self.without,
+            switches=() if mended else self.switches,
+        )
+
+
+def case_of(question: Question, violation: Violation) -> Case:
+    """The case of a question that has a script and recorded faults."""
+    options = question.options
+    return Case(
+        format="holdfast-simulation",
+        version=1,
+        seed=question.seed,
+        cluster="V6" if question.version == "V6" else "legacy",
+        brokers=options.brokers,
+        controllers=options.controllers,
+        streams=options.streams,
+        without=question.without,
+        switches=question.switches,
+        violation=violation,
+        script=options.operations_of or (),
+        faults=options.recorded or (),
+    )
+
+
+def text(case: Case) -> str:
+    """The text of a file."""
+    fields: dict[str, Any] = msgspec.to_builtins(case)
+    return "{\n" + ",\n".join(f"  {_json(name)}: {_value(fields[name])}" for name in fields) + "\n}\n"
+
+
+def _value(value: Any) -> str:
+    """A value in one line; an operation or a fault in a line of its own."""
+    if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"    {_json(each)}" for each in value) + "\n  ]"
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+
+
+def read_case(path: Path, name: str) -> Case:
+    """The case that a file holds; ``name`` is how errors call it. Raises CaseError."""
+    try:
+        case = msgspec.json.decode(path.read_bytes(), type=Case)
+    except OSError as error:
+        raise CaseError(f"{name}: cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        remedy = "give a file that `holdfast simulate` has kept"
+        raise CaseError(f"{name}: {_printable(str(error))}; {remedy}") from None
+    problem = _problem(case)
+    if problem:
+        raise CaseError(f"{name}: {_printable(problem)}")
+    return case
+
+
+def _problem(case: Case) -> str:
+    """What is wrong with a case; "" if nothing is."""
+    return next((problem for problem in (*_problems_of_cluster(case), *_problems_of_run(case)) if problem), "")
+
+
+def _problems_of_cluster(case: Case) -> Iterator[str]:
+    ranges = {"brokers": (case.brokers, MOST_NODES), "controllers": (case.controllers, MOST_NODES)}
+    ranges["streams"] = case.streams, MOST_STREAMS
+    for field, (value, most) in ranges.items():
+        if not 1 <= value <= most:
+            yield f"{field} is {value}; give 1 to {most}"
+    for label in case.without:
+        if label not in labels():
+            yield f"without: {unknown_id('label', label, labels())}"
+    for switch in case.switches:
+        if switch not in switches(PACKAGES):
+            yield f"switches: {unknown('switch', switch, switches(PACKAGES))}"
+
+
+def _problems_of_run(case: Case) -> Iterator[str]:
+    for number, fault in enumerate(case.faults):
+        if fault.kind not in KINDS:
+            yield f"faults[{number}].kind: {unknown('kind of fault', fault.kind, KINDS)}"
+        if not 0 <= fault.value < 1:
+            yield f"faults[{number}].value is {fault.value}; give a number from 0 up to, and without, 1"
+    for number, operation in enumerate(case.script):
+        if min(operation.at, operation.key) < 0 or operation.count < 1 or not 0 <= operation.part <= 1:
+            yield f"script[{number}]: give at and key from 0 on, count from 1 on, and part from 0 to 1"
+        if (operation.f == "move") != (operation.client == -1) or operation.client < -1:
+            yield f"script[{number}].client is {operation.client}; give -1 for a move, and 0 or more for the others"
+        if operation.f == "append" and operation.value < 1:
+            yield f"script[{number}].value is {operation.value}; give 1 or more"
+    if not unique_values(case.script):
+        yield "script: two appends write the same value; give each its own"
+
+
+def labels() -> list[str]:
+    """The labels of the rules that a simulation runs, sorted."""
+    return [label for label, places in guards().items() if any(file.split("/")[0] in PACKAGES for file, _ in places)]
+
+
+def _printable(message: str) -> str:
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in message)

@@ -1,0 +1,30 @@
+"""What a run is made of, besides its seed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from impl.controller.view import Profile
+from impl.sim import script
+from impl.sim.script import Operation
+from impl.sim.tape import Fault
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """The sizes of a cluster, its clients and its faults.
+
+    ``operations``: how many the clients do. ``faults``: as for ``faults.swarm``. ``recorded``: the faults to replay,
+    instead of drawing them; ``operations_of``: the script to replay. ``without``: kinds of faults that are left out.
+    """
+
+    brokers: int = 3
+    controllers: int = 3
+    streams: int = 4
+    clients: int = 4
+    operations: int = 300
+    span_ms: int = script.SPAN_MS
+    faults: str | tuple[str, ...] = "all"
+    without: tuple[str, ...] = ()
+    profile: Profile = Profile()
+    recorded: tuple[Fault, ...] | None = None
+    operations_of: tuple[Operation, ...] | None = None

@@ -1,0 +1,76 @@
+"""The runs of many seeds, side by side in processes; the outcomes come in the order of the seeds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+import msgspec
+
+from impl.sim.check import Question, check
+from impl.sim.outcome import Outcome, outcome
+from impl.sim.run import StoppedError
+
+AHEAD = 4
+"""How many runs are begun for each process, so that none waits for the next."""
+POLL_S = 0.2
+
+
+class WorkerError(Exception):
+    """A process that made runs has ended before its time."""
+
+
+def outcomes(question: Question, seeds: range, jobs: int, go_on: Callable[[], bool]) -> Generator[Outcome]:
+    """The outcome of each seed in turn, with ``jobs`` processes; one makes the runs in this process.
+
+    ``go_on`` is asked some times a second; if it says no, nothing more comes. When the caller stops asking, the
+    processes end.
+    """
+    found = _here(question, seeds, go_on) if jobs == 1 else _side_by_side(question, seeds, jobs, go_on)
+    yield from found
+
+
+def _here(question: Question, seeds: range, go_on: Callable[[], bool]) -> Generator[Outcome]:
+    for seed in seeds:
+        try:
+            checked = check(msgspec.structs.replace(question, seed=seed), go_on)
+        except StoppedError:
+            return
+        yield outcome(checked)
+
+
+def _one(question: Question, seed: int) -> Outcome:
+    return outcome(check(msgspec.structs.replace(question, seed=seed)))
+
+
+def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[], bool]) -> Generator[Outcome]:
+    left = iter(seeds)
+    begun: deque[Future[Outcome]] = deque()
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_signals_to_the_parent
+    )
+    try:
+        while True:
+            while len(begun) < jobs * AHEAD and (seed := next(left, None)) is not None:
+                begun.append(pool.submit(_one, question, seed))
+            if not begun or not go_on():
+                return
+            if wait([begun[0]], POLL_S).done:
+                try:
+                    yield begun.popleft().result()
+                except BrokenProcessPool:
+                    raise WorkerError("a process that made runs has ended, perhaps for want of memory") from None
+    finally:
+        processes = multiprocessing.active_children()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.kill()
+
+
+def _leave_signals_to_the_parent() -> None:
+    """Ctrl-C reaches every process of the terminal; the one that started the others answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,96 @@
+"""What runs have drawn, done and looked at, as text for people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+
+from impl.sim.awaits import awaits
+from impl.sim.check import Question
+from impl.sim.faults import KINDS
+from impl.sim.outcome import Totals
+from impl.tasks import Place
+
+WIDTH = 100
+INDENT = 16
+
+
+def title(question: Question, seeds: str) -> str:
+    """What was simulated."""
+    changes = [*(f"without {each}" for each in question.without), *(f"with {each}" for each in question.switches)]
+    return ", ".join([f"cluster {question.version}", seeds, *changes])
+
+
+def summary(question: Question, totals: Totals) -> list[str]:
+    """The figures of some runs; of one run, or of many together."""
+    options, counts, many = question.options, totals.counts, totals.runs > 1
+    made = [f"{options.brokers} brokers", f"{options.controllers} controllers", f"{options.streams} streams"]
+    names = {name.partition(" ")[2]: count for name, count in counts.items() if name.startswith("operations ")}
+    lines = [
+        *_field("cluster", [*made, f"{options.clients} clients"] if options.operations_of is None else made),
+        *_field("operations", [f"{counts['operations']:,}", *_each(names)]),
+        *_field("happened", _happened(totals, many)),
+        *_field("looked at", _each(totals.looked)),
+    ]
+    lines += _kinds(totals) if many else _field("faults", _drawn(totals))
+    return lines + _crashes(totals.crashed, all_awaits=many)
+
+
+def _happened(totals: Totals, many: bool) -> list[str]:
+    counts = totals.counts
+    least = f" (at least {totals.least['handovers']} in each run)" if many else ""
+    return [
+        f"{counts['acks']:,} appends acknowledged",
+        f"{counts['handovers']:,} hand-overs{least}",
+        f"{counts['processes']:,} processes",
+        f"{counts['elections']:,} elections of a controller",
+        f"{counts['lost batches']:,} batches of the metadata lost",
+        f"{counts['store operations']:,} operations of the store",
+        f"{counts['steps']:,} steps of nodes",
+        f"{counts['virtual ms'] / 1000:,.1f} s of virtual time",
+    ]
+
+
+def _drawn(totals: Totals) -> list[str]:
+    """The kinds of faults of one run."""
+    kinds = [kind for kind in KINDS if totals.drew[kind] or totals.happened[kind]]
+    return [f"{kind} {totals.happened[kind]:,}" for kind in kinds] or ["none"]
+
+
+def _kinds(totals: Totals) -> list[str]:
+    """A table of the kinds of faults."""
+    lines = ["", f"  {'fault':22}{'runs that drew it':>18}{'of these it happened in':>25}{'times':>10}"]
+    for kind in KINDS:
+        drew, had = totals.drew[kind], totals.had[kind]
+        share = f"{had:,} ({100 * had / drew:.0f} %)" if drew else "-"
+        lines.append(f"  {kind:22}{drew:>18,}{share:>25}{totals.happened[kind]:>10,}")
+    return lines
+
+
+def _crashes(crashed: Mapping[Place, int], *, all_awaits: bool) -> list[str]:
+    """How often tasks waited at each await of the broker when their process crashed: by function, with the lines."""
+    known = awaits("broker")
+    places = known if all_awaits else [place for place in known if crashed.get(place)]
+    if not places:
+        return _field("crashed at", ["no await"])
+    never = sum(not crashed.get(place) for place in known)
+    lines = ["", f"  crashed at {len(known) - never} of the {len(known)} awaits of a broker (line:tasks)"]
+    by_function: dict[tuple[str, str], list[str]] = {}
+    for place in places:
+        file, line, function = place
+        by_function.setdefault((file, function), []).append(f"{line}:{crashed.get(place, 0):,}")
+    for (file, function), found in by_function.items():
+        lines += _wrapped(f"    {f'{file} {function}':56}  ", ", ".join(found))
+    return lines
+
+
+def _each(counts: Mapping[str, int]) -> list[str]:
+    return [f"{name} {count:,}" for name, count in sorted(counts.items())]
+
+
+def _field(name: str, parts: Iterable[str]) -> list[str]:
+    return _wrapped(f"  {name:{INDENT - 2}}", ", ".join(parts) or "nothing")
+
+
+def _wrapped(first: str, text: str) -> list[str]:
+    return textwrap.wrap(text, max(WIDTH, len(first) + 30), initial_indent=first, subsequent_indent=" " * len(first))

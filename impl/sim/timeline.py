@@ -1,0 +1,289 @@
+"""A run as a person reads it: who did what, in the order of time, and who served the stream then.
+
+Of a violation, only what concerns its stream is shown. A line that begins with ``=`` says what the metadata hold of the
+stream, and which processes serve it, whatever the metadata say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from impl.broker import wal_format
+from impl.broker.messages import Step, StoreRequest
+from impl.client.history import Op
+from impl.oracles.verdict import Violation
+from impl.sim.event_log import Executed
+from impl.sim.run import Run
+from impl.sim.tape import Fault
+from impl.store.interface import Delete, Operation, Put
+from impl.wire import (
+    Answer,
+    Body,
+    CloseStreams,
+    CommitStreamObject,
+    CommitStreamSetObject,
+    CreateStreams,
+    DeleteStreams,
+    GetOpeningStreams,
+    OpenStreams,
+    SetBroker,
+    TrimStreams,
+)
+
+_ZEROS = re.compile(r"\b0+(?=\d)")
+Row = tuple[int, str, str]
+"""The time in milliseconds, who does something, and what."""
+WIDTH = 12
+"""The columns of a process's name."""
+_HAPPENS = {
+    "start": "starts as node {node} with node epoch {epoch}",
+    "crash": "crashes",
+    "halt": "ends itself: {reason}",
+    "pause": "pauses for {ms} ms",
+    "resume": "goes on",
+    "elected": "leads the controllers in term {term}",
+    "failover": "leads no more; {lost} batches of the metadata are lost so far",
+}
+"""What becomes of a process or a controller, by the kind of event."""
+
+
+def timeline(run: Run, violation: Violation | None = None) -> list[str]:
+    """The lines of a run. Times are in seconds from the beginning of the script; what came before has negative ones."""
+    key = -1 if violation is None else violation.key
+    view = _View(run, key)
+    rows = sorted([*view.events(), *_operations(run, key), *_faults(run.faults)], key=lambda row: row[0])
+    lines = [_line(time - run.begin, who, text) for time, who, text in rows]
+    if violation is not None:
+        lines.append(f"{'':10}  {'VIOLATED':{WIDTH}}  {violation.oracle}: {violation.message}")
+    return lines
+
+
+def _line(time: int, who: str, text: str) -> str:
+    return f"{time / 1000:10.3f}  {who:{WIDTH}}  {text}"
+
+
+# Operations and faults ----------------------------------------------------------------------------------------------
+
+
+def _operations(run: Run, key: int) -> Iterator[Row]:
+    begun: dict[int, Op] = {}
+    for op in run.history.ops:
+        if op.kind == "invoke":
+            begun[op.index] = op
+        if key in (-1, op.key):
+            yield op.at, op.process, _operation(op, begun[op.index])
+
+
+def _operation(op: Op, begun: Op) -> str:
+    """The begin or the end of an operation."""
+    begins = op.kind == "invoke"
+    match op.f:
+        case "send":
+            what = f"append of value {begun.value} to stream {op.key}"
+            result = f"acknowledged at offset {op.offset} by {op.broker}"
+        case "poll" | "fetch":
+            what = f"read of stream {op.key} from offset {begun.offset}"
+            read = ", ".join(f"{value} at {base}" for base, _, value in op.value or ()) if not begins else ""
+            result = f"{op.broker} gives {read or 'nothing'}; it ends at {op.offset}"
+        case "move":
+            what, result = f"move of stream {op.key} to node {begun.value}", "it serves there"
+        case "trim":
+            what, result = f"trim of stream {op.key} to offset {begun.value}", "done"
+        case _:
+            what, result = f"{op.f} of stream {op.key}", "done"
+    if begins:
+        return f"begins: {what}"
+    if op.kind == "ok":
+        return f"ends: {what}: {result}"
+    return f"{'fails' if op.kind == 'fail' else 'does not know the end'}: {what}: {op.error or 'given up'}"
+
+
+def _faults(faults: Sequence[Fault]) -> Iterator[Row]:
+    for fault in faults:
+        yield fault.at, "fault", f"{fault.kind} at {fault.site}"
+
+
+# Events -------------------------------------------------------------------------------------------------------------
+
+
+class _View:
+    """The events that concern a stream, or all of them; and after each who serves a stream."""
+
+    def __init__(self, run: Run, key: int) -> None:
+        self._run = run
+        entries = run.world.catalog.entries
+        self._keys: dict[int, int] = {entry.stream: each for each, entry in entries.items() if entry.stream >= 0}
+        """By stream: its key, which is what clients call it."""
+        self._stream: int | None = None if key == -1 else entries[key].stream
+        self._serving: dict[int, dict[str, int]] = {}
+        """By stream: the processes that serve it, each with its epoch."""
+        self._known: dict[int, str] = {}
+        """By stream: what the metadata hold."""
+        self._changed: set[int] = set()
+
+    def events(self) -> Iterator[Row]:
+        is_hidden, before = False, 0
+        for time, source, kind, subject in self._run.log.events:
+            # A rule is missing at the request that was executed just before.
+            if kind == "missing" and is_hidden:
+                continue
+            if kind != "missing":
+                yield from self._states(before)
+            texts = list(self._texts(source, kind, subject))
+            is_hidden, before = kind == "execute" and not texts, time
+            for text in texts:
+                yield time, source, text
+        yield from self._states(before)
+
+    def _texts(self, source: str, kind: str, subject: Any) -> Iterator[str]:
+        match subject:
+            case Executed():
+                yield from self._executed(subject)
+            case Step(action, values):
+                yield from self._step(source, action, values)
+            case StoreRequest(_, operation):
+                yield from self._stored(operation)
+            case {"rule": label}:
+                yield f"rule {label} is missing: it would have decided here"
+            case dict() if kind in _HAPPENS:
+                if kind in ("crash", "halt"):
+                    self._ends(source)
+                yield _HAPPENS[kind].format_map(subject)
+
+    def _executed(self, executed: Executed) -> Iterator[str]:
+        """A request at its controller."""
+        body = executed.request.body
+        answers = executed.answers or ()
+        suffix = ""
+        if executed.lost or executed.answers is None:
+            suffix = " (a failover loses it)" if executed.lost and not executed.stale else " (it does not lead)"
+        elif executed.unknown:
+            suffix = " (it leads no more; the answer says nothing)"
+        for text in self._requests(body, answers):
+            yield f"{text} for {executed.sender}{_said(answers)}{suffix}"
+        if not suffix:
+            for stream, row, newest, *_ in executed.post:
+                if row is not None and self._concerns(stream):
+                    owner = "" if newest is None else f", node {newest.node} from offset {newest.start}"
+                    self._learn(stream, f"{row.state.name}, epoch {row.epoch}{owner}")
+
+    def _requests(self, body: Body, answers: Sequence[Answer]) -> list[str]:
+        """What a request asks of the streams that are shown."""
+        found: list[tuple[int | None, str]] = []
+        match body:
+            case CreateStreams():
+                found = [(each.values["stream"], "creates stream {}") for each in answers if "stream" in each.values]
+            case OpenStreams(_, _, items):
+                found = [(each.stream, f"opens stream {{}} under epoch {each.epoch}") for each in items]
+            case CloseStreams(_, _, items):
+                found = [
+                    (each.stream, f"closes stream {{}} under epoch {each.epoch}{_at_end(each.end)}") for each in items
+                ]
+            case TrimStreams(_, _, items):
+                found = [(each.stream, f"trims stream {{}} to offset {each.to}") for each in items]
+            case DeleteStreams(_, _, streams):
+                found = [(each, "deletes stream {}") for each in streams]
+            case CommitStreamSetObject(commit):
+                text = f"{'compacts' if commit.compacted else 'commits'} [{{}}, {{}}) of stream {{{{}}}}".format
+                found = [(each.stream, text(each.start, each.end)) for each in commit.ranges]
+                found += [(each.stream, text(each.start, each.end)) for each in commit.stream_objects]
+            case CommitStreamObject(commit):
+                found = [(commit.stream, "compacts stream {}")]
+            case GetOpeningStreams(node, epoch, failover):
+                why = " in a failover" if failover else ""
+                return [f"registers node {node} with node epoch {epoch}{why}"]
+            case SetBroker(node, state):
+                return [f"sets node {node} to {state}"]
+        return [text.format(self._name(each)) for each, text in found if each is not None and self._concerns(each)]
+
+    def _step(self, source: str, action: str, values: dict[str, Any]) -> Iterator[str]:
+        """A step inside a process."""
+        stream = values.get("stream")
+        if stream is None:
+            yield action.replace("_", " ")
+            return
+        if not self._concerns(stream):
+            return
+        name, epoch = self._name(stream), values["epoch"]
+        match action:
+            case "hear":
+                self._serve(source, stream, epoch)
+                yield f"serves stream {name} under epoch {epoch} from offset {values['next']} on"
+            case "ack":
+                yield f"acknowledges [{values['base']}, {values['base'] + values['count']}) of stream {name}"
+            case "send_close":
+                self._serve(source, stream, None)
+                yield f"asks to close stream {name} under epoch {epoch}{_at_end(values['end'])}"
+            case "fail":
+                self._serve(source, stream, None)
+                yield f"gives stream {name} up under epoch {epoch}"
+            case _:
+                yield f"{action.replace('_', ' ')} of stream {name} under epoch {epoch}"
+
+    def _stored(self, operation: Operation) -> Iterator[str]:
+        """A change of the object store that a process asks for."""
+        match operation:
+            case Put(key, data) if key.startswith("wal/"):
+                batches = [
+                    f"[{record.base}, {record.base + record.count}) of stream {self._name(record.stream)}"
+                    for _, record in wal_format.decode(data)
+                    if record.stream != wal_format.MARKER and self._concerns(record.stream)
+                ]
+                if batches or self._stream is None:
+                    yield f"puts {_short(key)}: {', '.join(batches) or 'no batch'}"
+            case Put(key, _):
+                yield f"puts {_short(key)}"
+            case Delete(keys):
+                yield f"deletes {', '.join(map(_short, keys))}"
+
+    # Who serves a stream ----------------------------------------------------------------------------------------
+
+    def _concerns(self, stream: int) -> bool:
+        return self._stream is None or stream == self._stream
+
+    def _name(self, stream: int) -> int:
+        return self._keys.get(stream, stream)
+
+    def _learn(self, stream: int, state: str) -> None:
+        if self._known.get(stream) != state:
+            self._known[stream] = state
+            self._changed.add(stream)
+
+    def _serve(self, process: str, stream: int, epoch: int | None) -> None:
+        serving = self._serving.setdefault(stream, {})
+        if epoch is None:
+            serving.pop(process, None)
+        else:
+            serving[process] = epoch
+        self._changed.add(stream)
+
+    def _ends(self, process: str) -> None:
+        """A process is no more."""
+        for stream, serving in self._serving.items():
+            if serving.pop(process, None) is not None:
+                self._changed.add(stream)
+
+    def _states(self, time: int) -> Iterator[Row]:
+        """What has become of each stream whose state has changed."""
+        for stream in sorted(self._changed):
+            serving = sorted(self._serving.get(stream, {}).items())
+            by = ", ".join(f"{process} under epoch {epoch}" for process, epoch in serving) or "nobody"
+            yield time, "=", f"stream {self._name(stream)} is {self._known.get(stream, 'unknown')}; served by {by}"
+        self._changed.clear()
+
+
+def _short(key: str) -> str:
+    """A key without the zeros that its numbers begin with."""
+    return _ZEROS.sub("", key)
+
+
+def _at_end(end: int) -> str:
+    return "" if end == -1 else f" at offset {end}"
+
+
+def _said(answers: Sequence[Answer]) -> str:
+    """The errors of an answer; nothing if there are none."""
+    errors = sorted({each.error.name for each in answers} - {"NONE"})
+    return f": refused, {', '.join(errors)}" if errors else ""

@@ -1,0 +1,211 @@
+"""Runs that are judged, made small, and summed up."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from msgspec.structs import replace
+
+from impl.broker.node import Broker
+from impl.oracles.verdict import Violation
+from impl.sim.check import NODE_ERROR, Checked, Question, check
+from impl.sim.options import Options
+from impl.sim.outcome import Outcome, Totals, outcome
+from impl.sim.run import StoppedError
+from impl.sim.script import Operation
+from impl.sim.seeds import outcomes
+from impl.sim.shrink import shrink
+from impl.sim.tape import Fault
+
+SHORT = Options(operations=60, span_ms=20_000)
+WHOLE = Question(seed=0, options=SHORT)
+BROKEN = replace(WHOLE, without=("ST-14",))
+
+
+@cache
+def _checked(question: Question) -> Checked:
+    return check(question)
+
+
+def recorded(checked: Checked, question: Question) -> Question:
+    """The question whose run is made from the tape and the script of a run."""
+    run = checked.run
+    options = replace(question.options, recorded=tuple(run.faults), operations_of=run.script, faults="none")
+    return replace(question, options=options)
+
+
+# One run ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["legacy", "V6"])
+def test_a_healthy_cluster_violates_nothing(version: str) -> None:
+    """The oracles have looked at something, too."""
+    checked = _checked(replace(WHOLE, version=version))
+    assert (checked.violations, checked.error) == ((), None)
+    assert min(checked.looked.values()) > 3
+
+
+def test_a_missing_rule_is_found_and_named() -> None:
+    """Without ST-14 two brokers serve a stream at once, and the log says where the rule was missing."""
+    checked = _checked(BROKEN)
+    assert checked.violations
+    assert ("missing", {"rule": "ST-14"}) in [(kind, subject) for _, _, kind, subject in checked.run.log.events]
+
+
+def test_an_error_of_a_node_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of no rule; the run up to there can be made again."""
+
+    def places(_: Broker) -> None:
+        raise KeyError("places")
+
+    monkeypatch.setattr(Broker, "places", places)
+    question = replace(WHOLE, options=replace(SHORT, faults=("crash_fast",)))
+    checked = check(question)
+    (violation,) = checked.violations
+    assert violation.oracle == NODE_ERROR
+    assert "KeyError" in violation.message
+    assert check(recorded(checked, question)).violations == checked.violations
+
+
+def test_a_check_can_be_stopped() -> None:
+    """As the run can."""
+    with pytest.raises(StoppedError):
+        check(WHOLE, lambda: False)
+
+
+# Made small -------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_made_small() -> None:
+    """From sixty operations and all faults to few, and nothing more can be left out."""
+    checked = _checked(BROKEN)
+    oracle = checked.violations[0].oracle
+    found = shrink(recorded(checked, BROKEN), oracle)
+    options = found.question.options
+    assert options.operations_of is not None
+    assert options.recorded is not None
+    assert found.complete
+    assert len(options.operations_of) <= 12
+    assert len(options.recorded) <= 3
+    for number in range(len(options.operations_of)):
+        fewer = options.operations_of[:number] + options.operations_of[number + 1 :]
+        again = check(replace(found.question, options=replace(options, operations_of=fewer)))
+        assert oracle not in {each.oracle for each in again.violations}
+
+
+def _of(*wanted: int) -> object:
+    """Objects to runs that have some operations, by their value, and the fault with index 5."""
+
+    def ask(question: Question) -> Checked:
+        values = {each.value for each in question.options.operations_of or ()}
+        indexes = {each.index for each in question.options.recorded or ()}
+        found = (Violation("lost", 0, ""),) if set(wanted) <= values and 5 in indexes else ()
+        return Checked(None, found, {})  # type: ignore[arg-type]
+
+    return ask
+
+
+def _question(operations: int, faults: int) -> Question:
+    script = tuple(Operation(number % 3, number, "append", number % 5, value=number) for number in range(operations))
+    tape = tuple(Fault("a", number, "loss" if number % 2 else "delay", 0.5, number) for number in range(faults))
+    return replace(WHOLE, options=replace(SHORT, operations_of=script, recorded=tape))
+
+
+def test_the_smallest_run_has_only_what_is_needed() -> None:
+    """Two operations far apart, and one fault."""
+    found = shrink(_question(100, 30), "lost", _of(3, 97))  # type: ignore[arg-type]
+    assert [each.value for each in found.question.options.operations_of or ()] == [3, 97]
+    assert [each.index for each in found.question.options.recorded or ()] == [5]
+    assert found.complete
+    assert found.runs < 300
+
+
+def test_another_violation_is_not_followed() -> None:
+    """If only another oracle objects, nothing can be left out."""
+    question = _question(4, 6)
+    found = shrink(question, "owner", _of(1))  # type: ignore[arg-type]
+    assert found.question == question
+
+
+@pytest.mark.parametrize("limit", ["runs", "time"])
+def test_a_limit_ends_the_shrinking(limit: str) -> None:
+    """The smallest run so far is the answer, and it says that it may not be the smallest."""
+    left = iter(range(7))
+    if limit == "runs":
+        found = shrink(_question(100, 30), "lost", _of(3, 97), most=7)  # type: ignore[arg-type]
+    else:
+        found = shrink(_question(100, 30), "lost", _of(3, 97), go_on=lambda: next(left, None) is not None)  # type: ignore[arg-type]
+    assert not found.complete
+    assert found.runs <= 7
+    assert len(found.question.options.operations_of or ()) < 100
+
+
+# Many runs --------------------------------------------------------------------------------------------------------
+
+
+def always() -> bool:
+    """Nobody stops the runs."""
+    return True
+
+
+def test_seeds_side_by_side_are_what_they_are_one_by_one() -> None:
+    """The same outcomes in the same order, whatever process has made which."""
+    one = list(outcomes(WHOLE, range(3, 7), 1, always))
+    two = list(outcomes(WHOLE, range(3, 7), 2, always))
+    assert [each.seed for each in one] == [3, 4, 5, 6]
+    assert one == two
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_seeds_can_be_stopped(jobs: int) -> None:
+    """What was done comes; and whoever stops asking leaves no process behind."""
+    answers = iter([True] * 4)
+    assert len(list(outcomes(WHOLE, range(1_000), jobs, lambda: next(answers, False)))) <= 4
+    for each in outcomes(WHOLE, range(1_000), jobs, always):
+        assert each.seed == 0
+        break
+
+
+def _outcome(seed: int, **changed: object) -> Outcome:
+    fields: dict[str, object] = {
+        "seed": seed,
+        "violations": (),
+        "error": None,
+        "looked": {"polls": 2},
+        "counts": {"handovers": seed},
+        "drawn": ("pause", "loss"),
+        "happened": {"pause": 3},
+        "crashed": {("a.py", 1, "f"): 1},
+        "decided": {"ST-14": 2},
+    }
+    return Outcome(**(fields | changed))  # type: ignore[arg-type]
+
+
+def test_outcomes_add_up() -> None:
+    """Sums, the least of each count, and in how many of the runs that drew it a kind of fault happened."""
+    totals = Totals()
+    violation = Violation("lost", 1, "x")
+    for each in (
+        _outcome(5),
+        _outcome(3, happened={"loss": 1, "pause": 0}, violations=(violation,)),
+        _outcome(4, error="none"),
+    ):
+        totals.add(each)
+    assert totals.runs == 3
+    assert (totals.counts["handovers"], totals.least["handovers"]) == (12, 3)
+    assert totals.looked == {"polls": 6}
+    assert (totals.drew["pause"], totals.had["pause"], totals.happened["pause"]) == (3, 2, 6)
+    assert (totals.drew["loss"], totals.had["loss"]) == (3, 1)
+    assert totals.crashed["a.py", 1, "f"] == 3
+    assert [each.seed for each in totals.violated] == [3]
+    assert [each.seed for each in totals.errors] == [4]
+
+
+def test_an_outcome_is_what_the_run_did() -> None:
+    """Nothing is counted that the run has not."""
+    checked = _checked(WHOLE)
+    found = outcome(checked)
+    assert found.counts == checked.run.counts
+    assert set(found.happened) <= set(found.drawn)
+    assert found.happened == checked.run.happened
