@@ -176,16 +176,17 @@ class Meter:
 
 @contextmanager
 def interruptible(meter: Meter, *, whole: bool = False) -> Iterator[None]:
-    """Within this context the first Ctrl-C spends the meter, so that the check stops between two states.
+    """Within this context the first Ctrl-C, or SIGTERM, spends the meter, so that the check stops between two states.
 
-    A second Ctrl-C raises KeyboardInterrupt as usual. Signals reach the main thread alone; elsewhere nothing changes.
+    A second one raises KeyboardInterrupt, as Ctrl-C does elsewhere. Signals reach the main thread alone; in another one
+    nothing changes.
     A shell starts background jobs with SIGINT ignored; a partial answer is still what someone who sends it wants.
 
     Whoever has no use for a partial answer wants it ``whole``: then nothing changes either. A Ctrl-C that comes after
     the meter was last asked would be lost on someone who goes on with the answer.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if whole or threading.current_thread() is not threading.main_thread() or before is None:
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    if whole or threading.current_thread() is not threading.main_thread() or None in before.values():
         yield
         return
 
@@ -194,12 +195,14 @@ def interruptible(meter: Meter, *, whole: bool = False) -> Iterator[None]:
             raise KeyboardInterrupt
         meter.spent = INTERRUPTED
 
-    signal.signal(signal.SIGINT, interrupt)
+    for each in before:
+        signal.signal(each, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 INTERRUPTED = "interrupted"
-"""What ``Meter.spent`` says after Ctrl-C."""
+"""What ``Meter.spent`` says after Ctrl-C or SIGTERM."""

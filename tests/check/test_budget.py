@@ -212,18 +212,19 @@ def test_ctrl_c_loses_no_violation(table: System) -> None:
     assert result.findings[0].claim.name == "one_handle"
 
 
-def test_a_second_ctrl_c_interrupts() -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_interrupts(sent: signal.Signals) -> None:
     """Whoever presses Ctrl-C again is not kept waiting, and afterwards the usual handler is back."""
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(sent)
     meter = Meter(Budget())
 
     with interruptible(meter):
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(sent)
         assert meter.spent == INTERRUPTED
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(sent)
 
-    assert signal.getsignal(signal.SIGINT) == before
+    assert signal.getsignal(sent) == before
 
 
 def test_an_answer_that_is_wanted_whole_is_interrupted_at_once(table: System, monkeypatch: pytest.MonkeyPatch) -> None:
