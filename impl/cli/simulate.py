@@ -1,0 +1,232 @@
+"""``holdfast simulate``: a cluster of brokers, simulated from a seed under faults, and judged by oracles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from holdfast.check.budget import Budget
+from holdfast.cli.output import check_writable, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.ir.errors import UsageError
+from impl.cli.campaign import Campaign
+from impl.scenario.suggest import unknown, unknown_id
+from impl.scenario.switches import switches
+from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, labels, read_case
+from impl.sim.check import Checked, Question
+from impl.sim.faults import KINDS
+from impl.sim.options import Options
+from impl.sim.timeline import timeline as timeline_of
+
+KEEP = Path("corpus")
+PLAIN = Options()
+
+Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
+Flag = Annotated[bool, Parameter(negative="")]
+Nodes = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_NODES))]
+Streams = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_STREAMS))]
+Steps = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=1_000_000))]
+Jobs = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))]
+
+
+def simulate(
+    file: Path | None = None,
+    /,
+    *,
+    seed: int | None = None,
+    seeds: str | None = None,
+    jobs: Jobs = None,
+    faults: str | None = None,
+    brokers: Nodes = None,
+    streams: Streams = None,
+    clients: Nodes = None,
+    steps: Steps = None,
+    version: Annotated[Literal["legacy", "V6"] | None, Parameter(show_choices=False)] = None,
+    without: Names = (),
+    switch: Names = (),
+    log: Path | None = None,
+    history: Path | None = None,
+    timeline: Flag = False,
+    mended: Flag = False,
+    keep: Path | None = None,
+    shrink: bool = True,
+    keep_going: Flag = False,
+    budget: str | None = None,
+    json: Flag = False,
+    reports: Reports = NO_REPORTS,
+) -> int:
+    """Simulate a cluster of brokers on an object store under faults, and let oracles judge what its clients saw.
+
+    One seed gives one run, on every machine. The first seed whose run violates something ends the command: the run is
+    made small, kept as a file, and shown. Ends 0 if nothing is violated, 12 if something is, and 20 if a limit or
+    Ctrl-C came before all seeds were run.
+
+    Parameters
+    ----------
+    file
+        A run that an earlier command has kept: make it again.
+    seed
+        What the run is drawn from (0).
+    seeds
+        Make a run of each seed: A..B, both included.
+    jobs
+        How many processes make the runs of --seeds; otherwise one for each core.
+    faults
+        all: each run draws half of the kinds of faults (the default); none; or the kinds, such as pause,crash_fast.
+    brokers
+        The brokers of the cluster (3).
+    streams
+        The streams that exist at the beginning (4).
+    clients
+        The clients (4).
+    steps
+        How many operations the clients do (300).
+    version
+        V6, whose streams can be closed before they are uploaded (the default), or legacy.
+    without
+        Switch a rule off, by its label. May be repeated.
+    switch
+        Build a suspicious spot in as AutoMQ has it, such as AM-20. May be repeated.
+    log
+        Write the event log of the run to this file, for `holdfast conform`.
+    history
+        Write the operations of the clients to this file, one line of JSON for each begin and end.
+    timeline
+        Print who did what in the run, and when.
+    mended
+        Make the run of a file with all rules, and without the spots that are built in.
+    keep
+        The folder for runs that violate something (corpus).
+    shrink
+        Make a run that violates something small (the default), or keep it as it was drawn.
+    keep_going
+        Go on after the first violation: the first run of each oracle is kept.
+    budget
+        Stop at a limit of time or memory: 30s,2GB.
+    json
+        Print the result as JSON and nothing else.
+    reports
+        Reports for other tools.
+    """
+    limits = _limits(budget)
+    question, numbers = Question(seed=0), range(1)
+    if file is not None:
+        drawn: dict[str, object] = {
+            "--seed": seed,
+            "--seeds": seeds,
+            "--jobs": jobs,
+            "--faults": faults,
+            "--brokers": brokers,
+            "--streams": streams,
+            "--clients": clients,
+            "--steps": steps,
+            "--version": version,
+            "--without": without or None,
+            "--switch": switch or None,
+            "--keep": keep,
+            "--keep-going": keep_going or None,
+            "--no-shrink": None if shrink else True,
+        }
+        _refuse(drawn, f"{file} says what is run")
+        question = _question_of(file, mended=mended)
+        numbers = range(question.seed, question.seed + 1)
+    else:
+        _refuse({"--mended": mended or None}, "it belongs to a file that is made again")
+        numbers = _numbers(seed, seeds)
+        single = {"--log": log, "--history": history, "--timeline": timeline or None}
+        if seeds is None:
+            _refuse({"--jobs": jobs, "--keep-going": keep_going or None}, "there is one run without --seeds")
+        else:
+            _refuse(single, "it shows one run; give --seed instead of --seeds")
+        options = Options(
+            brokers=brokers or PLAIN.brokers,
+            streams=streams or PLAIN.streams,
+            clients=clients or PLAIN.clients,
+            operations=PLAIN.operations if steps is None else steps,
+            faults=_kinds(faults),
+        )
+        question = Question(
+            seed=numbers[0],
+            options=options,
+            version=version or "V6",
+            without=_checked("--without", "label", without, labels()),
+            switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
+        )
+    reports.prepare(json=json)
+    for path in (log, history):
+        if path is not None:
+            check_writable(path)
+    campaign = Campaign(question, numbers, KEEP if keep is None else keep, limits, shrunk=shrink, keep_going=keep_going)
+    shown: list[str] = []
+    if seeds is None:
+        checked = campaign.run_one(is_kept=file is None)
+        if checked is not None:
+            _write_files(checked, log, history)
+            shown = timeline_of(checked.run) if timeline and not checked.violations else []
+    else:
+        campaign.run_many(jobs)
+    campaign.report(shown, reports, json=json)
+    return campaign.exit_code
+
+
+def _limits(budget: str | None) -> Budget:
+    limits = Budget() if budget is None else Budget.parse(budget)
+    if limits.states is not None:
+        raise UsageError(f"--budget {budget}: a simulation counts no states; limit its time or its memory")
+    return limits
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    """Raise UsageError for the first option that was given."""
+    for option, value in options.items():
+        if value is not None:
+            raise UsageError(f"{option}: {why}; leave it out")
+
+
+def _question_of(file: Path, *, mended: bool) -> Question:
+    try:
+        return read_case(file, str(file)).question(mended=mended)
+    except CaseError as error:
+        raise UsageError(str(error)) from error
+
+
+def _numbers(seed: int | None, seeds: str | None) -> range:
+    """The seeds to run."""
+    if seeds is None:
+        begin = end = 0 if seed is None else seed
+    else:
+        if seed is not None:
+            raise UsageError("--seed and --seeds: give one of them")
+        found = re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})", seeds)
+        if found is None or int(found[1]) > int(found[2]):
+            raise UsageError(f"--seeds {seeds}: write A..B, two numbers, with A not above B")
+        begin, end = int(found[1]), int(found[2])
+    return range(begin, end + 1)
+
+
+def _kinds(faults: str | None) -> str | tuple[str, ...]:
+    """What ``Options.faults`` is to be."""
+    if faults is None or faults in ("all", "none"):
+        return faults or "all"
+    return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(KINDS))
+
+
+def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
+    """The names, each once; raises UsageError for one that is not known."""
+    for name in names:
+        if name not in known:
+            message = unknown_id(what, name, known) if what == "label" else unknown(what, name, known)
+            raise UsageError(f"{option}: {message}")
+    return tuple(dict.fromkeys(names))
+
+
+def _write_files(checked: Checked, log: Path | None, history: Path | None) -> None:
+    """Write the log and the history of a run."""
+    if log is not None:
+        write(log, checked.run.log.render().decode())
+    if history is not None:
+        write(history, "".join(f"{line}\n" for line in checked.run.history.lines()))

@@ -1,0 +1,124 @@
+"""The answer of ``holdfast simulate`` for programs: JSON, and the record of the reports."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.check.record import Case, Moment, Record, Status, fingerprint
+from holdfast.ir.errors import Place
+from impl.cli.finding import Finding, told
+from impl.oracles import judge
+from impl.sim.awaits import awaits
+from impl.sim.check import Question
+from impl.sim.faults import KINDS
+from impl.sim.outcome import Totals
+
+
+def to_json(
+    question: Question, seeds: str, verdict: str, code: int, totals: Totals, findings: Sequence[Finding], ended: str
+) -> dict[str, Any]:
+    """All figures. ``ended``: why not all seeds were run; "" if they were."""
+    return {
+        "verdict": verdict,
+        "exit_code": code,
+        "cluster": question.version,
+        "seeds": seeds,
+        "without": list(question.without),
+        "switches": list(question.switches),
+        "runs": totals.runs,
+        "ended_by": ended or None,
+        "counts": dict(totals.counts),
+        "least": totals.least,
+        "looked": dict(totals.looked),
+        "faults": {
+            kind: {"drawn": totals.drew[kind], "happened_in": totals.had[kind], "times": totals.happened[kind]}
+            for kind in KINDS
+        },
+        "decided": dict(sorted(totals.decided.items())),
+        "awaits": [
+            {"file": file, "line": line, "function": function, "crashed": totals.crashed[file, line, function]}
+            for file, line, function in awaits("broker")
+        ],
+        "violated_seeds": [each.seed for each in totals.violated],
+        "not_judged": [{"seed": each.seed, "why": each.error} for each in totals.errors],
+        "violations": [_finding(each) for each in findings],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    operations, faults = finding.size
+    return {
+        "seed": finding.seed,
+        "oracle": finding.violation.oracle,
+        "stream": finding.violation.key,
+        "message": finding.violation.message,
+        "operations": operations,
+        "faults": faults,
+        "shrinking_runs": finding.runs,
+        "complete": finding.complete,
+        "file": None if finding.path is None else str(finding.path),
+        "with_all_rules": None if finding.mended is None else [each.message for each in finding.mended],
+    }
+
+
+def record_of(
+    question: Question, seeds: str, verdict: str, code: int, totals: Totals, findings: Sequence[Finding], ended: str
+) -> Record:
+    """The record of an answer, with a case for each oracle."""
+    changes = (*(f"-{label}" for label in question.without), *(f"+{name}" for name in question.switches))
+    found = {each.violation.oracle: each for each in findings}
+    names = dict.fromkeys([*judge.NAMES, *found])
+    violated = {each.oracle for outcome in totals.violated for each in outcome.violations}
+    return Record(
+        engine="simulate",
+        model=f"cluster {question.version}",
+        scope=seeds,
+        changes=changes,
+        verdict=verdict,
+        exit_code=code,
+        cases=tuple(
+            _violated(question, found[name]) if name in found else _open(name, totals.runs, name in violated, ended)
+            for name in names
+        ),
+        figures=(("runs", str(totals.runs)), ("violated", str(len(totals.violated)))),
+    )
+
+
+def _open(oracle: str, runs: int, is_violated: bool, ended: str) -> Case:
+    """An oracle that objected to nothing, or that is not the first to object to a run."""
+    status: Status = "passed"
+    said = f"objects to none of {runs:,} runs"
+    if is_violated:
+        status, said = "skipped", "objects to a run that shows another violation"
+    elif ended:
+        status, said = "unanswered", f"{said}; ended by {ended}"
+    return Case(name=oracle, kind="oracle", sentence=oracle, at=Place(judge.__file__, 1), status=status, message=said)
+
+
+def _violated(question: Question, finding: Finding) -> Case:
+    oracle = finding.violation.oracle
+    at = Place(judge.__file__ if finding.path is None else str(finding.path), 1)
+    seed = ["--seed", str(finding.seed), "--version", question.version]
+    options = [
+        *(f"--without={label}" for label in question.without),
+        *(f"--switch={each}" for each in question.switches),
+    ]
+    again = [*seed, *options] if finding.path is None else [str(finding.path)]
+    operations = [f"{each.f} {each.key}" for each in finding.case.script]
+    faults = [f"{each.kind} {each.site}" for each in finding.case.faults]
+    return Case(
+        name=oracle,
+        kind="oracle",
+        sentence=oracle,
+        at=at,
+        status="failed",
+        message=finding.violation.message,
+        text="\n".join(told(finding)),
+        replay=shlex.join(["holdfast", "simulate", *again]),
+        fingerprint=fingerprint(
+            "simulate", question.version, *question.without, *question.switches, oracle, *operations, *faults
+        ),
+        flow=tuple(Moment(line[12:24].strip(), line[26:], at) for line in finding.moments),
+    )

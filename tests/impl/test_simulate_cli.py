@@ -1,0 +1,261 @@
+"""``holdfast simulate``: what it prints, keeps and writes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from holdfast.cli.app import main
+from impl.cli import campaign
+from impl.oracles import judge
+from impl.sim.check import Checked, Question, check
+from impl.sim.run import always
+
+Captured = pytest.CaptureFixture[str]
+SMALL = ("--steps", "60")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def simulate(*argv: object) -> int:
+    """The exit code of a command."""
+    return main(["simulate", *map(str, argv)])
+
+
+def kept() -> list[Path]:
+    """The files that were kept."""
+    return sorted(Path("corpus").glob("*")) if Path("corpus").exists() else []
+
+
+# One seed ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_run(capsys: Captured) -> None:
+    """What was drawn, what happened, what was looked at, and the verdict; nothing is kept."""
+    assert simulate("--seed", 3, *SMALL) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "cluster V6, seed 3: nothing violated"
+    assert {line.split("  ")[1] for line in lines[2:] if line.startswith("  ") and line[2] != " "} >= {
+        "cluster",
+        "operations",
+        "happened",
+        "looked at",
+        "faults",
+    }
+    assert err.startswith("1 run in ")
+    assert not kept()
+
+
+def test_a_violation_is_kept_and_told(capsys: Captured) -> None:
+    """The run is made small; the file shows the violation again, and nothing with all rules."""
+    assert simulate("--seeds", "0..5", "--without", "ST-14", "--jobs", 1, *SMALL) == 12
+    out = capsys.readouterr().out
+    (path,) = kept()
+    assert f"  again           holdfast simulate {path}" in out
+    assert "  with all rules  the same run violates nothing" in out
+    assert "rule ST-14 is missing: it would have decided here" in out
+    assert "no single one can be left out" in out
+    file = json.loads(path.read_text())
+    assert len(file["script"]) <= 12
+    assert len(file["faults"]) <= 3
+    assert file["without"] == ["ST-14"]
+    message = file["violation"]["message"]
+    assert message in out
+
+    assert simulate(path) == 12
+    out = capsys.readouterr().out
+    assert message in out
+    assert f"cluster V6, seed {file['seed']}, without ST-14: violated" in out
+    assert simulate(path, "--mended") == 0
+    assert "nothing violated" in capsys.readouterr().out
+    assert kept() == [path]
+
+
+def test_a_violation_is_kept_as_it_was_drawn(capsys: Captured) -> None:
+    """On demand, in a folder of one's choice."""
+    assert simulate("--seed", 0, "--without", "ST-14", "--no-shrink", "--keep", "here/runs", *SMALL) == 12
+    (path,) = Path("here/runs").glob("*.json")
+    assert len(json.loads(path.read_text())["script"]) == 60
+    assert "60 operations and" in capsys.readouterr().out
+
+
+def test_log_history_and_timeline(capsys: Captured) -> None:
+    """Lines of JSON, each with its fields; and the timeline below the figures."""
+    assert simulate("--seed", 1, "--log", "log.ndjson", "--history", "history.ndjson", "--timeline", *SMALL) == 0
+    assert "leads the controllers in term 1" in capsys.readouterr().out
+    events = [json.loads(line) for line in Path("log.ndjson").read_text().splitlines()]
+    assert {"source", "seq", "t", "action"} <= set(events[0])
+    ops = [json.loads(line) for line in Path("history.ndjson").read_text().splitlines()]
+    assert {"process", "kind", "f", "key"} <= set(ops[0])
+
+
+@pytest.mark.parametrize("version", ["legacy", "V6"])
+def test_one_seed_gives_equal_bytes(version: str) -> None:
+    """In processes with different hash seeds: the log, the history, and what is printed."""
+    found = []
+    for number in ("0", "1", "4242"):
+        names = f"log{number}", f"history{number}"
+        argv = ["simulate", "--seed", "1", "--version", version, "--log", names[0], "--history", names[1], "--json"]
+        code = f"import sys; from holdfast.cli.app import main; sys.exit(main({argv!r}))"
+        environment = {**os.environ, "PYTHONHASHSEED": number}
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+        found.append((ran.stdout, *(Path(name).read_bytes() for name in names)))
+    assert found[0] == found[1] == found[2]
+    assert min(len(each) for each in found[0]) > 1_000
+
+
+# Many seeds -------------------------------------------------------------------------------------------------------
+
+
+def test_the_answer_does_not_depend_on_the_jobs(capsys: Captured) -> None:
+    """One process or two: equal bytes. All figures are there."""
+    outs = []
+    for jobs in (1, 2):
+        assert simulate("--seeds", "0..4", "--jobs", jobs, "--json", *SMALL) == 0
+        outs.append(capsys.readouterr().out)
+    assert outs[0] == outs[1]
+    found = json.loads(outs[0])
+    assert (found["verdict"], found["exit_code"], found["runs"], found["ended_by"]) == ("holds", 0, 5, None)
+    assert found["least"]["handovers"] >= 3
+    assert set(found["faults"]["pause"]) == {"drawn", "happened_in", "times"}
+    assert len(found["awaits"]) > 100
+    assert found["violations"] == []
+
+
+def test_all_seeds_are_run_on_demand(capsys: Captured) -> None:
+    """The first run of each oracle is kept, and all seeds are named."""
+    assert simulate("--seeds", "0..9", "--without", "ST-14", "--keep-going", "--jobs", 2, "--json", *SMALL) == 12
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"] == 10
+    assert len(found["violated_seeds"]) > 3
+    oracles = [each["oracle"] for each in found["violations"]]
+    assert len(oracles) == len(set(oracles)) == len(kept())
+    assert not [each for each in multiprocessing.active_children() if each.is_alive()]
+
+
+def test_reports(capsys: Captured) -> None:
+    """A case for each oracle, and the violated one with its run."""
+    options = ("--seed", 0, "--without", "ST-14", "--junit", "r.xml", "--sarif", "r.sarif", "--github", *SMALL)
+    assert simulate(*options) == 12
+    (path,) = kept()
+    cases = {case.get("name"): case for case in ET.parse("r.xml").iter("testcase")}  # noqa: S314 - our own file
+    assert set(judge.NAMES) <= set(cases)
+    assert sum(case.find("failure") is not None for case in cases.values()) == 1
+    (result,) = json.loads(Path("r.sarif").read_text())["runs"][0]["results"]
+    assert str(path) in json.dumps(result)
+    assert f"::error file={path}" in capsys.readouterr().out
+
+
+# Limits, and what goes wrong --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_budget_ends_the_runs(capsys: Captured, jobs: int) -> None:
+    """With what was found; it is no success."""
+    assert simulate("--seeds", "0..999999", "--budget", "2s", "--jobs", jobs, *SMALL) == 20
+    out, err = capsys.readouterr()
+    assert out.startswith("cluster V6, seeds 0..999999: nothing violated so far, and not all seeds were run\n")
+    assert err.strip().endswith("ended by time: more than 2 s")
+
+
+def test_a_budget_ends_one_run(capsys: Captured) -> None:
+    """In the middle: nothing is known of it."""
+    assert simulate("--seed", 1, "--steps", "100000", "--budget", "0.2s") == 20
+    assert "not all seeds were run" in capsys.readouterr().out
+
+
+def test_memory_is_limited(capsys: Captured) -> None:
+    """That of all processes together."""
+    assert simulate("--seeds", "0..99", "--budget", "1MB", *SMALL) == 20
+    assert "memory: more than 1 MB" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_runs(capsys: Captured, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals) -> None:
+    """What was found up to there is said."""
+    made = iter(range(100))
+    plain = campaign.outcomes
+
+    def outcomes(*args: object) -> object:
+        for each in plain(*args):  # type: ignore[arg-type]
+            if next(made) == 2:
+                signal.raise_signal(sent)
+            yield each
+
+    monkeypatch.setattr(campaign, "outcomes", outcomes)
+    assert simulate("--seeds", "0..99", "--jobs", 1, *SMALL) == 20
+    out, err = capsys.readouterr()
+    assert "not all seeds were run" in out
+    assert err.startswith("3 of 100 runs in ")
+    assert "ended by interrupted" in err
+
+
+def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is neither a success nor a violation."""
+
+    def unjudged(question: Question, go_on: object = always) -> Checked:
+        del go_on
+        return Checked(check(question).run, (), {}, "operation 3 ends twice")
+
+    monkeypatch.setattr(campaign, "check", unjudged)
+    assert simulate("--seed", 1, *SMALL) == 1
+    out = capsys.readouterr().out
+    assert "a run cannot be judged" in out
+    assert "seed 1 cannot be judged: operation 3 ends twice" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("--seeds", "5..1"), "--seeds 5..1: write A..B, two numbers, with A not above B"),
+        (("--seeds", "5"), "--seeds 5: write A..B"),
+        (("--seeds", "0..1", "--seed", "1"), "--seed and --seeds: give one of them"),
+        (("--seeds", "0..1", "--log", "x"), "--log: it shows one run; give --seed instead of --seeds"),
+        (("--jobs", "2"), "--jobs: there is one run without --seeds; leave it out"),
+        (("--mended",), "--mended: it belongs to a file that is made again; leave it out"),
+        (("--faults", "pause,explosion"), "--faults: unknown kind of fault explosion"),
+        (("--faults", ""), "--faults: unknown kind of fault"),
+        (("--without", "ST-1"), "--without: unknown label ST-1; known: ST-"),
+        (("--without", "CA-02"), "--without: unknown label CA-02"),
+        (("--switch", "AM-99"), "--switch: unknown switch AM-99"),
+        (("--version", "V7"), "--version"),
+        (("--brokers", "0"), "--brokers"),
+        (("--streams", "100000"), "--streams"),
+        (("--budget", "10states"), "--budget 10states: a simulation counts no states"),
+        (("--budget", "x"), "budget 'x'"),
+        (("missing.json",), "missing.json: cannot be read: No such file or directory"),
+        (("bad.json",), "bad.json: "),
+        (("bad.json", "--seed", "1"), "--seed: bad.json says what is run; leave it out"),
+        (("bad.json", "--no-shrink"), "--no-shrink: bad.json says what is run"),
+        (("--log", "no/folder/x"), "no/folder/x: cannot be written"),
+        (("--json", "--github"), "--github prints to standard output"),
+    ],
+)
+def test_what_is_wrong_is_said(capsys: Captured, argv: tuple[str, ...], message: str) -> None:
+    """Before anything is run, in one line on standard error."""
+    Path("bad.json").write_text('{"format": "\x1b[31m"}')
+    assert simulate(*argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert err.strip().isprintable()
+
+
+def test_a_folder_that_cannot_be_written(capsys: Captured) -> None:
+    """Said in one line; the violation is found all the same, so the code is that of a wrong argument."""
+    Path("corpus").write_text("a file")
+    assert simulate("--seed", 0, "--without", "ST-14", *SMALL) == 2
+    assert "cannot be written" in capsys.readouterr().err
