@@ -116,6 +116,20 @@ def controller(
 
 
 @app.command
+def simulate(
+    *,
+    quick: Annotated[bool, Parameter(help="few short runs: does everything run?", negative=())] = False,
+) -> None:
+    """Measure simulated clusters on one core: node steps per second, the time of a run, the share of the oracles."""
+    # The implementation is no matter of the other benchmarks.
+    from benchmarks.simulate import lines, measured  # noqa: PLC0415
+
+    found = measured(2, 50, 1) if quick else measured()
+    for line in (f"load before: {machine().load}", *lines(found)):
+        Console().print(line, highlight=False, soft_wrap=True)
+
+
+@app.command
 def conform(
     *,
     events: Annotated[int, Parameter(help="how many events the logs have")] = 100_000,

@@ -57,10 +57,15 @@ def check(question: Question, go_on: Callable[[], bool] = always) -> Checked:
     violations, error = verdict.violations, verdict.error
     if error is None and run.healed:
         try:
-            violations += tuple(storage(run.history, _stored(run)))[:1]
+            violations += stored_violations(run)
         except AssumptionError as problem:
             error = str(problem)
     return Checked(run, violations, verdict.looked, error)
+
+
+def stored_violations(run: Run) -> tuple[Violation, ...]:
+    """What the oracle of the bucket says of a run that has healed, at most one thing."""
+    return tuple(storage(run.history, _stored(run)))[:1]
 
 
 def _stored(run: Run) -> Stored:
