@@ -85,7 +85,7 @@ def in_faults(**fields: Any) -> Callable[[dict[str, Any]], None]:
         (changed(streams=10**9), "streams is 1000000000; give 1 to 1000"),
         (changed(without=["ST-99"]), "without: unknown label ST-99; known: ST-"),
         (changed(without=["CA-02"]), "without: unknown label CA-02"),
-        (changed(switches=["AM-99"]), "switches: unknown switch AM-99"),
+        (changed(switches=["AM-77"]), "switches: unknown switch AM-77"),
         (in_faults(kind="explosion"), r"faults\[0\]\.kind: unknown kind of fault explosion"),
         (in_faults(value=1.0), r"faults\[0\]\.value is 1\.0"),
         (in_script(f="drop"), r"Invalid enum value 'drop' - at `\$\.script\[0\]\.f`"),
