@@ -19,6 +19,7 @@ from impl.wire import (
     Append,
     Body,
     CloseStreams,
+    CommitStreamSetObject,
     Committed,
     Delete,
     Deleted,
@@ -238,14 +239,18 @@ class Cluster:
         self._log.events.append((self._queue.now, f"c{index}", "elected", {"term": leader.term}))
 
 
-def _post(controller: Controller, body: Body) -> tuple[tuple[int, Any, Any], ...]:
+def _post(controller: Controller, body: Body) -> tuple[tuple[int, Any, Any, Any], ...]:
     """What a request leaves behind of each stream that it names."""
     match body:
-        case OpenStreams(_, _, items) | CloseStreams(_, _, items) | TrimStreams(_, _, items):
+        case OpenStreams(node, _, items) | CloseStreams(node, _, items) | TrimStreams(node, _, items):
             streams = [each.stream for each in items]
-        case DeleteStreams(_, _, named):
+        case DeleteStreams(node, _, named):
             streams = list(named)
+        case CommitStreamSetObject(commit):
+            node, streams = commit.node, [each.stream for each in commit.ranges]
+            streams += [each.stream for each in commit.stream_objects]
         case _:
             return ()
     image = controller.image
-    return tuple((each, image.streams.get(each), image.current_range(each)) for each in streams)
+    entries = image.entries.get(node, {})
+    return tuple((each, image.streams.get(each), image.current_range(each), entries.get(each)) for each in streams)

@@ -13,6 +13,7 @@ import msgspec
 from impl.broker import messages
 from impl.metadata.log import Batch
 from impl.rules import missed
+from impl.store.interface import Answer as StoreAnswer
 from impl.store.interface import Delete, Get, List, Operation, Put
 from impl.wire import Answer, Request
 
@@ -25,8 +26,8 @@ class Executed:
 
     ``sender``: the process that asked. ``lost``: the event never happened for the cluster: its batch was lost in a
     failover, or its answer waited for one that was. ``unknown``: it did happen, but its answer was lost.
-    ``stale``: another controller led already. ``post``: for each stream that the request names, its id, its row, and
-    its newest range after the event.
+    ``stale``: another controller led already. ``post``: for each stream that the request names, its id, its row, its
+    newest range, and the entry that the node of the request has on it, all after the event.
     """
 
     __slots__ = ("answers", "lost", "post", "request", "sender", "stale", "unknown")
@@ -36,7 +37,16 @@ class Executed:
         self.answers: tuple[Answer, ...] | None = None
         self.lost = False
         self.unknown = False
-        self.post: tuple[tuple[int, Any, Any], ...] = ()
+        self.post: tuple[tuple[int, Any, Any, Any], ...] = ()
+
+
+class Effect:
+    """An operation that has taken effect at the object store, with its answer, which may never arrive."""
+
+    __slots__ = ("answer", "request")
+
+    def __init__(self, request: messages.StoreRequest, answer: StoreAnswer) -> None:
+        self.request, self.answer = request, answer
 
 
 class Written:
@@ -101,12 +111,15 @@ def _fields(subject: Any) -> dict[str, Any]:
                 "values": [each.values for each in subject.answers],
                 "stale": subject.stale,
                 "post": [
-                    {"stream": stream, "row": _row(row), "range": _row(newest)} for stream, row, newest in subject.post
+                    {"stream": stream, "row": _row(row), "range": _row(newest), "entry": _row(entry)}
+                    for stream, row, newest, entry in subject.post
                 ],
             }
         case Written():
             records = [type(record).__name__ for record in subject.batch.records]
             return {"index": subject.index, "term": subject.batch.term, "records": records}
+        case Effect():
+            return {"await": subject.request.id, "answer": type(subject.answer).__name__}
         case messages.Step(action, values):
             return {"step": action, "values": values}
         case Request(_, number, body):

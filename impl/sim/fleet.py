@@ -11,7 +11,7 @@ from impl.broker.messages import Command, Done, Halt, Identity, Step, StoreAnswe
 from impl.errors import E
 from impl.metadata.log import Batch
 from impl.sim.cluster import Cluster
-from impl.sim.event_log import EventLog
+from impl.sim.event_log import Effect, EventLog
 from impl.sim.faults import EPOCH, IMAGE
 from impl.sim.network import Network
 from impl.sim.process import Make, Process
@@ -156,6 +156,8 @@ class Fleet:
             process.inbox.append(event)
             return
         self.steps += 1
+        if type(event) is StoreAnswer:
+            self._log.events.append((self._queue.now, process.name, "stored", {"await": event.id}))
         try:
             outputs = process.broker.handle(event, self._queue.now)
         except Exception as error:
@@ -243,7 +245,10 @@ class Fleet:
         def answered(answer: Answer) -> None:
             self.deliver(process, StoreAnswer(number, answer))
 
-        self._store.send(process.node, request.operation, answered)
+        def taken(answer: Answer) -> None:
+            self._log.events.append((self._queue.now, process.name, "effect", Effect(request, answer)))
+
+        self._store.send(process.node, request.operation, answered, taken)
 
     def _answered(self, process: Process, done: Done) -> None:
         if done.to:

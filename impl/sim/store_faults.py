@@ -14,6 +14,7 @@ from impl.store.interface import Answer, Delete, List, Operation, Put, Unsure
 from impl.store.memory import MemoryStore
 
 Answered = Callable[[Answer], None]
+"""What an answer is given to: it is back, or the operation has just taken effect."""
 SLOWEST_MS = 8
 """The longest way to the store, or back, without a fault."""
 TIMEOUT_MS = 5_000
@@ -24,6 +25,10 @@ and the longest time from the sender's timeout to a late effect.
 """
 
 
+def _nobody(_: Answer) -> None:
+    """Takes the answer to an operation whose sender has given up."""
+
+
 class FaultyStore:
     """A store in memory behind faults. ``objects``: what is stored. ``operations``: how many operations were sent."""
 
@@ -32,29 +37,34 @@ class FaultyStore:
         self.operations = 0
         self._queue, self._tape = queue, tape
         self._weather = stream(seed, "weather of the store")
-        self._sites: dict[int, tuple[Site, Site, Site]] = {}
+        self._sites: dict[int, tuple[Site, ...]] = {}
         self._throttled = 0
 
-    def send(self, node: int, operation: Operation, answered: Answered) -> None:
-        """Send an operation. ``answered`` is called once, when the answer is back; Unsure if the outcome is unknown."""
+    def send(self, node: int, operation: Operation, answered: Answered, taken: Answered = _nobody) -> None:
+        """Send an operation.
+
+        ``answered`` is called once, when the answer is back; with Unsure if the outcome is unknown. ``taken`` is called
+        when the operation takes effect, if it ever does.
+        """
         self.operations += 1
         now = self._queue.now
         fault = self._decide(node, operation, now)
         there = 1 + int(self._weather() * SLOWEST_MS)
         if fault is not None:
             self._tape.happened(fault)
-            self._send_with(fault, operation, answered, now + there)
+            self._send_with(fault, node, operation, answered, taken, now + there)
         elif now < self._throttled:
             self._queue.at(now + there, answered, Unsure("slow down"))
         else:
-            self._queue.at(now + there, self._take_effect, operation, answered, 0)
+            self._queue.at(now + there, self._take_effect, operation, answered, taken, 0)
 
     def _decide(self, node: int, operation: Operation, now: int) -> Fault | None:
         sites = self._sites.get(node)
         if sites is None:
-            kinds = ("store", tuple(STORE)), ("list", tuple(LISTING)), ("race", tuple(RACE))
-            first, second, third = (self._tape.site(f"{name}/{node}", each) for name, each in kinds)
-            sites = self._sites[node] = first, second, third
+            kinds = {"store": STORE, "list": LISTING, "race": RACE}
+            sites = self._sites[node] = tuple(
+                self._tape.site(f"{name}/{node}", tuple(each)) for name, each in kinds.items()
+            )
         fault = sites[0].decide(now)
         if type(operation) is List:
             fault = sites[1].decide(now) or fault
@@ -64,16 +74,18 @@ class FaultyStore:
             return None
         return fault
 
-    def _send_with(self, fault: Fault, operation: Operation, answered: Answered, there: int) -> None:
+    def _send_with(
+        self, fault: Fault, node: int, operation: Operation, answered: Answered, taken: Answered, there: int
+    ) -> None:
         at, value = self._queue.at, fault.value
         timeout = there + 200 + int(value * TIMEOUT_MS)
         match fault.kind:
             case "store_slow":
-                at(there + int(value * SLOW_MS), self._take_effect, operation, answered, 0)
+                at(there + int(value * SLOW_MS), self._take_effect, operation, answered, taken, 0)
             case "store_race":
-                at(there + int(value * RACE_MS), self._take_effect, operation, answered, 0)
+                at(there + int(value * RACE_MS), self._take_effect, operation, answered, taken, 0)
             case "store_old_list":
-                at(there, self._take_effect, operation, answered, int(value * OLD_MS))
+                at(there, self._take_effect, operation, answered, taken, int(value * OLD_MS))
             case "store_error":
                 at(there, answered, Unsure("internal error"))
             case "store_throttle":
@@ -82,14 +94,15 @@ class FaultyStore:
             case "store_timeout_before":
                 at(timeout, answered, Unsure("timeout"))
             case "store_timeout_after":
-                at(there, self._take_effect, operation, _nobody, 0)
+                at(there, self._take_effect, operation, _nobody, taken, 0)
                 at(timeout, answered, Unsure("timeout"))
             case _:
                 at(timeout, answered, Unsure("timeout"))
-                at(timeout + 1 + int(spread(value, 0) * LATE_MS), self._take_effect, operation, _nobody, 0)
+                at(timeout + 1 + int(spread(value, 0) * LATE_MS), self._take_effect, operation, _nobody, taken, 0)
 
-    def _take_effect(self, operation: Operation, answered: Answered, delay: int) -> None:
+    def _take_effect(self, operation: Operation, answered: Answered, taken: Answered, delay: int) -> None:
         answer = self.memory.execute(operation)
+        taken(answer)
         if answered is not _nobody:
             self._queue.at(self._queue.now + 1 + int(self._weather() * SLOWEST_MS) + delay, answered, answer)
 
@@ -100,7 +113,3 @@ class FaultyStore:
     def _delete(self, keys: tuple[str, ...], done: Callable[[], None]) -> None:
         self.memory.execute(Delete(keys))
         done()
-
-
-def _nobody(_: Answer) -> None:
-    """The answer to an operation whose sender has given up."""

@@ -133,6 +133,19 @@ def test_a_race_lets_another_put_win() -> None:
     assert [(name, type(answer)) for name, answer in answers] == [("second", Stored), ("first", Conflict)]
 
 
+def test_an_effect_is_told_though_nobody_is_answered() -> None:
+    """An operation whose sender has given up takes effect, and that is when ``taken`` is called."""
+    queue = Queue()
+    tape = Tape(1, {}, [Fault("store/1", 0, "store_late", 0.5, 0)])
+    tape.arm()
+    store, calls = FaultyStore(queue, tape, 1), list[tuple[str, Answer]]()
+    store.send(
+        1, PUT, lambda answer: calls.append(("answered", answer)), lambda answer: calls.append(("taken", answer))
+    )
+    queue.run(60_000)
+    assert [(name, type(answer)) for name, answer in calls] == [("answered", Unsure), ("taken", Stored)]
+
+
 def test_a_list_may_be_old_when_it_comes() -> None:
     """What is put after the list was made is not in it."""
     queue = Queue()
