@@ -47,6 +47,10 @@ RACE = {"store_race": 0.03}
 """By put, after STORE: operations that are sent later take effect before it, and are seen by it."""
 HEAL = {"stays_dead": 0.3}
 """By node, when the faults end: it dies, if it has not yet, and stays dead. At least one node lives."""
+STALL = {"store_stall": 0.012}
+"""By put: it, and the puts that its node sends for a while, take effect together at the end of that time, whatever has
+become of their senders meanwhile.
+"""
 PARTITION = {"open_fails": 0.1}
 """By open of a stream that succeeds: another stream of its partition fails to open, so that it is closed, and opened
 again after a while (PT-04).
@@ -54,7 +58,7 @@ again after a while (PT-04).
 
 TICK_MS = 500
 KINDS: dict[str, float] = {
-    **NETWORK, **PROCESS, **EPOCH, **CONTROLLER, **IMAGE, **STORE, **LISTING, **RACE, **HEAL, **PARTITION
+    **NETWORK, **PROCESS, **EPOCH, **CONTROLLER, **IMAGE, **STORE, **LISTING, **RACE, **HEAL, **PARTITION, **STALL
 }  # fmt: skip
 """The usual rate of each kind."""
 DRAWN = 0.5

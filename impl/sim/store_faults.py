@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from impl.sim.faults import LISTING, RACE, STORE
+from impl.sim.faults import LISTING, RACE, STALL, STORE
 from impl.sim.queue import Queue
 from impl.sim.tape import Fault, Site, Tape, spread, stream
 from impl.store.interface import Answer, Delete, List, Operation, Put, Unsure
@@ -19,9 +19,9 @@ SLOWEST_MS = 8
 """The longest way to the store, or back, without a fault."""
 TIMEOUT_MS = 5_000
 """The longest time until the sender learns that nobody knows the outcome."""
-SLOW_MS, OLD_MS, RACE_MS, THROTTLE_MS, LATE_MS = 3_000, 3_000, 2_000, 3_000, 15_000
+SLOW_MS, OLD_MS, RACE_MS, THROTTLE_MS, LATE_MS, STALL_MS = 3_000, 3_000, 2_000, 3_000, 15_000, 12_000
 """The longest delays of faults: of an effect, of the answer to a list, of a put in a race; the longest throttling;
-and the longest time from the sender's timeout to a late effect.
+the longest time from the sender's timeout to a late effect; the longest stall.
 """
 
 
@@ -38,6 +38,8 @@ class FaultyStore:
         self._queue, self._tape = queue, tape
         self._weather = stream(seed, "weather of the store")
         self._sites: dict[int, tuple[Site, ...]] = {}
+        self._stalls: dict[int, int] = {}
+        """By node: when its puts take effect that it sends before."""
         self._throttled = 0
 
     def send(self, node: int, operation: Operation, answered: Answered, taken: Answered = _nobody) -> None:
@@ -53,6 +55,8 @@ class FaultyStore:
         if fault is not None:
             self._tape.happened(fault)
             self._send_with(fault, node, operation, answered, taken, now + there)
+        elif type(operation) is Put and now < self._stalls.get(node, 0):
+            self._queue.at(self._stalls[node] + there, self._take_effect, operation, answered, taken, 0)
         elif now < self._throttled:
             self._queue.at(now + there, answered, Unsure("slow down"))
         else:
@@ -61,7 +65,7 @@ class FaultyStore:
     def _decide(self, node: int, operation: Operation, now: int) -> Fault | None:
         sites = self._sites.get(node)
         if sites is None:
-            kinds = {"store": STORE, "list": LISTING, "race": RACE}
+            kinds = {"store": STORE, "list": LISTING, "race": RACE, "stall": STALL}
             sites = self._sites[node] = tuple(
                 self._tape.site(f"{name}/{node}", tuple(each)) for name, each in kinds.items()
             )
@@ -69,7 +73,7 @@ class FaultyStore:
         if type(operation) is List:
             fault = sites[1].decide(now) or fault
         elif type(operation) is Put:
-            fault = sites[2].decide(now) or fault
+            fault = sites[3].decide(now) or sites[2].decide(now) or fault
         if fault is not None and fault.kind == "store_late" and not isinstance(operation, Put | Delete):
             return None
         return fault
@@ -82,6 +86,9 @@ class FaultyStore:
         match fault.kind:
             case "store_slow":
                 at(there + int(value * SLOW_MS), self._take_effect, operation, answered, taken, 0)
+            case "store_stall":
+                self._stalls[node] = there + int(value * STALL_MS)
+                at(self._stalls[node], self._take_effect, operation, answered, taken, 0)
             case "store_race":
                 at(there + int(value * RACE_MS), self._take_effect, operation, answered, taken, 0)
             case "store_old_list":

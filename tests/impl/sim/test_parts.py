@@ -133,6 +133,31 @@ def test_a_race_lets_another_put_win() -> None:
     assert [(name, type(answer)) for name, answer in answers] == [("second", Stored), ("first", Conflict)]
 
 
+def test_a_stall_holds_all_puts_of_a_node() -> None:
+    """They take effect together, in their order; another node and another operation do not wait."""
+    queue = Queue()
+    tape = Tape(1, {}, [Fault("stall/1", 0, "store_stall", 0.5, 0)])
+    tape.arm()
+    store, answers = FaultyStore(queue, tape, 1), list[tuple[int, str]]()
+    effects: list[str] = []
+
+    def put(node: int, key: str) -> None:
+        store.send(node, Put(key, b"x"), lambda _: answers.append((node, key)), lambda _: effects.append(key))
+
+    put(1, "a/1")
+    queue.run(5_000)
+    put(1, "a/2")
+    put(2, "b/1")
+    store.send(1, Get("a/1"), lambda answer: answers.append((1, type(answer).__name__)))
+    queue.run(5_100)
+    assert (effects, sorted(answers)) == (["b/1"], [(1, "Missing"), (2, "b/1")])
+    queue.run(6_100)
+    assert (effects, len(answers)) == (["b/1", "a/1", "a/2"], 4)
+    put(1, "a/3")
+    queue.run(6_200)
+    assert effects[-1] == "a/3"
+
+
 def test_an_effect_is_told_though_nobody_is_answered() -> None:
     """An operation whose sender has given up takes effect, and that is when ``taken`` is called."""
     queue = Queue()
