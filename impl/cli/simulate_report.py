@@ -31,6 +31,7 @@ def to_json(
         "ended_by": ended or None,
         "counts": dict(totals.counts),
         "least": totals.least,
+        "most": totals.most,
         "looked": dict(totals.looked),
         "faults": {
             kind: {"drawn": totals.drew[kind], "happened_in": totals.had[kind], "times": totals.happened[kind]}

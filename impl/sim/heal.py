@@ -16,7 +16,7 @@ from impl.sim.director import Director
 from impl.sim.queue import Queue
 from impl.sim.script import Operation
 
-BOUND_MS = 600_000
+BOUND_MS = 300_000
 """How long a run waits for its end."""
 POLL_MS = 100
 HANDOVERS = 3

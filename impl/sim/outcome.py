@@ -48,7 +48,7 @@ def outcome(checked: Checked) -> Outcome:
 
 
 class Totals:
-    """Outcomes added up. ``least``: of each count, the least of a run.
+    """Outcomes added up. ``least`` and ``most``: of each count, the least and the most of a run.
 
     ``drew`` and ``had``: how many runs drew a kind of fault, and in how many of these it happened.
     """
@@ -59,6 +59,7 @@ class Totals:
         self.errors: list[Outcome] = []
         self.counts: Counter[str] = Counter()
         self.least: dict[str, int] = {}
+        self.most: dict[str, int] = {}
         self.looked: Counter[str] = Counter()
         self.drew: Counter[str] = Counter()
         self.had: Counter[str] = Counter()
@@ -76,6 +77,7 @@ class Totals:
         self.counts.update(each.counts)
         for name, count in each.counts.items():
             self.least[name] = min(self.least.get(name, count), count)
+            self.most[name] = max(self.most.get(name, count), count)
         self.looked.update(each.looked)
         self.drew.update(each.drawn)
         self.had.update(kind for kind, count in each.happened.items() if count and kind in each.drawn)

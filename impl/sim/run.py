@@ -125,6 +125,7 @@ class World:
         self.clients: dict[int, Client] = {}
         """By number. The director answers to 0."""
         self.begin = 0
+        self.faults_end = 0
         self.fleet = Fleet(
             *(self.queue, self.tape, seed, self.log, self.store, self.network, make),
             done=self._done,
@@ -196,6 +197,7 @@ class World:
             "lost batches": self.cluster.lost_batches,
             "store operations": self.store.operations,
             "virtual ms": self.queue.now - BEGIN_MS,
+            "healing ms": self.queue.now - self.faults_end if self.faults_end else 0,
         }
 
     # Phases -----------------------------------------------------------------------------------------------------
@@ -210,6 +212,7 @@ class World:
         while self.queue.now < last and not all(each.ended for each in clients):
             self._advance(min(last, self.queue.now + PERIOD_MS))
         self.chaos.end()
+        self.faults_end = self.queue.now
         heal = Heal(self.queue, self.cluster, self.director, self.catalog, clients, self._spawn, self._advance)
         heal.run()
         return heal.missing

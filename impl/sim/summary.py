@@ -48,6 +48,7 @@ def _happened(totals: Totals, many: bool) -> list[str]:
         f"{counts['store operations']:,} operations of the store",
         f"{counts['steps']:,} steps of nodes",
         f"{counts['virtual ms'] / 1000:,.1f} s of virtual time",
+        f"{totals.most['healing ms'] / 1000:,.1f} s of it to heal{' at most' if many else ''}",
     ]
 
 

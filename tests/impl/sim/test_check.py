@@ -193,7 +193,7 @@ def test_outcomes_add_up() -> None:
     ):
         totals.add(each)
     assert totals.runs == 3
-    assert (totals.counts["handovers"], totals.least["handovers"]) == (12, 3)
+    assert (totals.counts["handovers"], totals.least["handovers"], totals.most["handovers"]) == (12, 3, 5)
     assert totals.looked == {"polls": 6}
     assert (totals.drew["pause"], totals.had["pause"], totals.happened["pause"]) == (3, 2, 6)
     assert (totals.drew["loss"], totals.had["loss"]) == (3, 1)
