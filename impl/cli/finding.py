@@ -14,6 +14,7 @@ from impl.oracles.verdict import Violation
 from impl.sim.case_file import Case, case_of, text
 from impl.sim.check import Checked, Question, check
 from impl.sim.shrink import shrink
+from impl.sim.small import recorded, small_run
 from impl.sim.timeline import timeline
 
 SHRINK = Budget(seconds=60)
@@ -23,10 +24,10 @@ SHRINK = Budget(seconds=60)
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A violation and the run that shows it.
 
-    ``before``: the operations and faults of the run as it was found; ``case`` has those of the small one. ``runs``: how
-    many runs it took to make it small, 0 if that was not asked for; ``complete``: whether no single operation or fault
-    can be left out. ``path``: where the case is kept. ``mended``: what the oracles say of the same run with all rules;
-    None if no rule was switched off and no defect built in.
+    ``seed``: of the run as it was found; ``before``: its operations and faults. ``case`` is the small run, which may be
+    one of another seed. ``runs``: how many runs it took to find it, 0 if that was not asked for; ``complete``: whether
+    no single operation or fault can be left out of it. ``path``: where the case is kept. ``mended``: what the oracles
+    say of the same run with all rules; None if no rule was switched off and no defect built in.
     """
 
     seed: int
@@ -50,14 +51,14 @@ def investigate(
 ) -> Finding:
     """What becomes of a violation of a run; ``meter`` is that of the command. Without a folder nothing is kept."""
     run = checked.run
-    options = msgspec.structs.replace(
-        question.options, faults="none", recorded=tuple(run.faults), operations_of=run.script
-    )
-    small = msgspec.structs.replace(question, seed=run.seed, options=options)
-    runs, complete = 0, False
+    small, runs, complete = recorded(question, checked), 0, False
     if shrunk:
-        found = shrink(small, violation.oracle, go_on=_while_time_is_left(meter))
-        small, runs, complete = found.question, found.runs, found.complete
+        go_on = _while_time_is_left(meter)
+        if question.without or question.switches:
+            other, runs = small_run(question, violation.oracle, go_on=go_on)
+            small = other or small
+        found = shrink(small, violation.oracle, go_on=go_on)
+        small, runs, complete = found.question, runs + found.runs, found.complete
     final = check(small)
     of_oracle = [each for each in final.violations if each.oracle == violation.oracle]
     if not of_oracle:
@@ -109,7 +110,9 @@ def told(finding: Finding) -> list[str]:
     if finding.runs:
         end = "no single one can be left out" if finding.complete else "stopped before the smallest was found"
         before = f"{finding.before[0]:,} operations and {finding.before[1]:,} faults"
-        lines.append(f"  made small      from {before} to {size}, in {_count(finding.runs, 'run')}; {end}")
+        seed = "" if finding.case.seed == finding.seed else f" of seed {finding.case.seed}"
+        lines.append(f"  made small      from {before} to {size}{seed}, in {_count(finding.runs, 'run')}")
+        lines.append(f"  {'':14}  {end}")
     else:
         lines.append(f"  run             {size}")
     if finding.path is not None:
