@@ -46,6 +46,7 @@ GUIDES = [
     "docs/tutorial.md",
     "docs/walk.md",
     "docs/conform.md",
+    "docs/simulate.md",
     "docs/traces.md",
     "docs/live.md",
     "docs/tlc.md",

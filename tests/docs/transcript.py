@@ -25,7 +25,10 @@ FILE = "# file: "
 PROMPT = "$ "
 CUT = "…"
 HUNK = re.compile(r"^@@.*$", re.MULTILINE)
-TIMING = re.compile(r"\w+: (?:[\d,]+ states in .* a second, [\d,]+ MB|[\d.]+ s, of which Z3 [\d.]+ s)")
+TIMING = re.compile(
+    r"\w+: (?:[\d,]+ states in .* a second, [\d,]+ MB|[\d.]+ s, of which Z3 [\d.]+ s)"
+    r"|[\d,]+ (?:of [\d,]+ )?runs? in .* a second"
+)
 
 
 class Reader:
