@@ -12,9 +12,7 @@ import attrs
 from msgspec.structs import replace
 
 from benchmarks.clock import own
-from impl.oracles.judge import judge
-from impl.sim import check as checks
-from impl.sim.check import Question, check
+from impl.sim.check import Question, check, judged
 from impl.sim.options import Options
 
 TURNS = 2_000_000
@@ -75,8 +73,7 @@ def _runs(question: Question, seeds: int) -> tuple[float, float, int]:
         if checked.violations or checked.error:
             raise RuntimeError(f"seed {seed} of the benchmark violates something")
         begin = own()
-        judge(checked.run.history)
-        checks.stored_violations(checked.run)
+        judged(checked.run)
         judging += own() - begin
         steps += checked.run.counts["steps"]
     return whole, judging, steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import msgspec
 
@@ -12,6 +13,7 @@ from impl.oracles.log import exactly_once, log
 from impl.oracles.lost import lost
 from impl.oracles.owner import owner
 from impl.oracles.reads import aborted, bound, order
+from impl.oracles.storage import Stored, storage
 from impl.oracles.verdict import Violation
 
 Oracle = Callable[[Stream], Iterator[Violation]]
@@ -38,8 +40,8 @@ class Verdict(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def judge(history: History) -> Verdict:
-    """Ask every oracle but ``storage``, which looks at the bucket as well."""
+def judge(history: History, stored: Stored | None = None) -> Verdict:
+    """Ask every oracle. ``stored``: the bucket after a run that has healed; without it ``storage`` is not asked."""
     try:
         calls = Calls(history)
     except AssumptionError as error:
@@ -52,6 +54,8 @@ def judge(history: History) -> Verdict:
                 found.append(first)
                 break
     found += _heal(calls)
+    if stored is not None:
+        found += islice(storage(calls, stored), 1)
     looked = {
         "streams": len(calls.streams),
         "acknowledged": sum(len(stream.acked) for stream in calls.streams.values()),

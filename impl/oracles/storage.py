@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from impl.client.history import History
 from impl.oracles.calls import Calls
 from impl.oracles.verdict import Violation
 
@@ -23,9 +22,9 @@ class Stored(msgspec.Struct, frozen=True):
     missing: tuple[int, ...] = ()
 
 
-def storage(history: History, stored: Stored) -> Iterator[Violation]:
-    """Look for every acknowledged batch in the bucket. Raises AssumptionError, as ``judge`` would say it."""
-    for stream in Calls(history).streams.values():
+def storage(calls: Calls, stored: Stored) -> Iterator[Violation]:
+    """Look for every acknowledged batch in the bucket."""
+    for stream in calls.streams.values():
         there = stored.batches.get(stream.key, frozenset())
         for batch in stream.acked:
             if stream.gone or batch.end <= stream.trimmed or (batch.base, batch.end, batch.value) in there:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from impl.oracles.calls import AssumptionError
-from impl.oracles.judge import judge
-from impl.oracles.storage import Stored, storage
+from impl.oracles.judge import Verdict, judge
+from impl.oracles.storage import Stored
 from impl.oracles.verdict import Violation
 from impl.rules import without
 from impl.sim.brokers import SMALL, simulate_brokers
@@ -53,19 +52,13 @@ def check(question: Question, go_on: Callable[[], bool] = always) -> Checked:
         run = simulate_brokers(question.seed, options, settings, v6=question.version == "V6", go_on=go_on)
     if run.broken:
         return Checked(run, (Violation(NODE_ERROR, -1, f"a node ends with {run.broken}"),), {})
-    verdict = judge(run.history)
-    violations, error = verdict.violations, verdict.error
-    if error is None and run.healed:
-        try:
-            violations += stored_violations(run)
-        except AssumptionError as problem:
-            error = str(problem)
-    return Checked(run, violations, verdict.looked, error)
+    verdict = judged(run)
+    return Checked(run, verdict.violations, verdict.looked, verdict.error)
 
 
-def stored_violations(run: Run) -> tuple[Violation, ...]:
-    """What the oracle of the bucket says of a run that has healed, at most one thing."""
-    return tuple(storage(run.history, _stored(run)))[:1]
+def judged(run: Run) -> Verdict:
+    """What the oracles say of a run."""
+    return judge(run.history, _stored(run) if run.healed else None)
 
 
 def _stored(run: Run) -> Stored:

@@ -10,7 +10,7 @@ import pytest
 
 from impl.client.history import FINAL, History, HistoryError, Op, read
 from impl.oracles.judge import NAMES, judge
-from impl.oracles.storage import Stored, storage
+from impl.oracles.storage import Stored
 from tests.impl.oracles.service import Service
 
 Edit = Callable[[list[Op]], None]
@@ -202,14 +202,18 @@ def test_a_process_ends_with_an_unknown_outcome() -> None:
 
 def test_storage_has_everything_acknowledged() -> None:
     """What was trimmed or has no certain end may be missing; an object of nobody may not be there."""
-    history = written(send(1, 0), send(2, 1), ("t", "trim", "ok", {"value": 1}), final(2, (1, 1, 2)))
-    assert not list(storage(history, Stored({0: frozenset({(1, 2, 2)})})))
-    (lost,) = storage(history, Stored({0: frozenset({(0, 1, 1), (1, 2, 1)})}))
+    last = poll(1, 2, (1, 1, 2), phase=FINAL)
+    history = written(send(1, 0), send(2, 1), ("t", "trim", "ok", {"value": 1}), last)
+    whole = {0: frozenset({(1, 2, 2)})}
+    assert not judge(history, Stored(whole)).violations
+    (lost,) = judge(history, Stored({0: frozenset({(0, 1, 1), (1, 2, 1)})})).violations
     assert "value 2, acknowledged at offset 1" in lost.message
-    (orphan,) = storage(history, Stored({0: frozenset({(1, 2, 2)})}, ("data/7",)))
+    (orphan,) = judge(history, Stored(whole, ("data/7",))).violations
     assert "data/7" in orphan.message
-    (missing,) = storage(history, Stored({0: frozenset({(1, 2, 2)})}, missing=(7,)))
+    (missing,) = judge(history, Stored(whole, missing=(7,))).violations
     assert "not in the bucket: 7" in missing.message
+    (first,) = judge(history, Stored({}, ("data/7",), (7,))).violations
+    assert first == lost
 
 
 def test_a_history_is_written_and_read() -> None:
