@@ -13,8 +13,7 @@ from holdfast.cli.output import cannot_write
 from impl.oracles.verdict import Violation
 from impl.sim.case_file import Case, case_of, text
 from impl.sim.check import Checked, Question, check
-from impl.sim.shrink import shrink
-from impl.sim.small import recorded, small_run
+from impl.sim.small import recorded, smallest
 from impl.sim.timeline import timeline
 
 SHRINK = Budget(seconds=60)
@@ -53,12 +52,8 @@ def investigate(
     run = checked.run
     small, runs, complete = recorded(question, checked), 0, False
     if shrunk:
-        go_on = _while_time_is_left(meter)
-        if question.without or question.switches:
-            other, runs = small_run(question, violation.oracle, go_on=go_on)
-            small = other or small
-        found = shrink(small, violation.oracle, go_on=go_on)
-        small, runs, complete = found.question, runs + found.runs, found.complete
+        found = smallest(question, checked, violation.oracle, go_on=_while_time_is_left(meter))
+        small, runs, complete = found.question, found.runs, found.complete
     final = check(small)
     of_oracle = [each for each in final.violations if each.oracle == violation.oracle]
     if not of_oracle:

@@ -13,10 +13,13 @@ from typing import Any
 import msgspec
 
 from impl.sim.check import Checked, Question, check
+from impl.sim.tape import Fault
 
 Ask = Callable[[Question], Checked]
 RUNS = 2_000
 """The most runs of one shrinking."""
+MOVABLE, STEPS = 8, 12
+"""How many faults a run has at most in which they are moved, and by how many steps they are moved at most."""
 WEATHERS = 4
 """In how many weathers a run is tried that cannot be made smaller in its own."""
 
@@ -42,15 +45,22 @@ class _Shrinker:
         return self.runs >= self._most or not self._go_on()
 
     def run(self) -> Shrunk:
-        """Leave out what can be left out in the same weather, and at last in others, too."""
-        for self._weathers in (1, WEATHERS):
-            before = -1
-            while before != (size := _size(self.question)) and not self.spent:
-                before = size
-                self._drop_kinds()
-                self._drop_groups()
-                self._drop_chunks()
+        """Leave out what can be left out in the same weather, then in others, and at last where others may move."""
+        drops = self._drop_kinds, self._drop_groups, self._drop_chunks
+        self._repeat(*drops)
+        self._weathers = WEATHERS
+        self._repeat(*drops)
+        self._weathers = 1
+        self._repeat(self._drop_and_move, self._drop_chunks)
         return Shrunk(self.question, self.runs, not self.spent)
+
+    def _repeat(self, *drops: Callable[[], None]) -> None:
+        """Until a round of them leaves nothing out."""
+        before = -1
+        while before != (size := _size(self.question)) and not self.spent:
+            before = size
+            for drop in drops:
+                drop()
 
     def _drop_kinds(self) -> None:
         """Leave out each kind of fault in turn."""
@@ -80,6 +90,26 @@ class _Shrinker:
             if max(sizes.values()) == 1:
                 return
             part *= 2
+
+    def _drop_and_move(self) -> None:
+        """Leave out each fault in turn, and move another one by some steps of its site.
+
+        The place of a fault on the tape is a number: the 34th message of a link. Without a crash, the message that
+        matters is another one.
+        """
+        number = 0
+        while number < len(faults := self.question.options.recorded or ()) <= MOVABLE and not self.spent:
+            left = faults[:number] + faults[number + 1 :]
+            number = 0 if self._moves(left) else number + 1
+
+    def _moves(self, left: tuple[Fault, ...]) -> bool:
+        """Whether the oracle objects to these faults, with one of them moved."""
+        for number, fault in enumerate(left):
+            for steps in sorted(range(-STEPS, STEPS + 1), key=abs):
+                moved = msgspec.structs.replace(fault, index=max(0, fault.index + steps))
+                if self._holds(recorded=(*left[:number], moved, *left[number + 1 :])):
+                    return True
+        return False
 
     def _holds(self, **changed: Sequence[object]) -> bool:
         """Whether the oracle objects to a smaller run as well; then it is the smallest one so far.

@@ -136,6 +136,21 @@ def test_a_run_that_needs_another_weather_is_made_small() -> None:
     assert found.complete
 
 
+def test_a_fault_moves_when_another_one_is_left_out() -> None:
+    """Without the crash it is an earlier message that has to be lost."""
+
+    def ask(question: Question) -> Checked:
+        indexes = {each.index for each in question.options.recorded or ()}
+        found = {0, 3} <= indexes or 1 in indexes
+        return Checked(None, (Violation("lost", 0, ""),) if found else (), {})  # type: ignore[arg-type]
+
+    tape = tuple(Fault("a", index, kind, 0.5, index) for index, kind in ((0, "crash_fast"), (3, "loss"), (9, "loss")))
+    question = replace(_question(1, 0), options=replace(_question(1, 0).options, recorded=tape))
+    found = shrink(question, "lost", ask)
+    assert [each.index for each in found.question.options.recorded or ()] == [1]
+    assert found.complete
+
+
 @pytest.mark.parametrize("limit", ["runs", "time"])
 def test_a_limit_ends_the_shrinking(limit: str) -> None:
     """The smallest run so far is the answer, and it says that it may not be the smallest."""

@@ -1,25 +1,25 @@
-"""A small run that shows what a large one has shown."""
+"""The smallest run that shows what a large one has shown."""
 
 from __future__ import annotations
+
+from itertools import islice
 
 from msgspec.structs import replace
 
 from impl.oracles.verdict import Violation
 from impl.sim.check import Checked, Question, check
 from impl.sim.options import Options
-from impl.sim.small import SEEDS, SIZES, recorded, small_run
+from impl.sim.small import FAULTS, OPERATIONS, SEEDS, SIZES, recorded, small_runs, smallest
 
 BROKEN = Question(seed=0, options=Options(operations=300), without=("ST-14",))
 
 
-def test_a_small_run_shows_a_missing_rule() -> None:
-    """It is made again from its tape; with all rules it violates nothing."""
-    found, runs = small_run(BROKEN, "log")
-    assert found is not None
-    assert runs < 30
-    assert len(found.options.operations_of or ()) == SIZES[0][0]
-    assert "log" in {violation.oracle for violation in check(found).violations}
-    assert not check(replace(found, without=())).violations
+def test_small_runs_show_a_missing_rule() -> None:
+    """They are made again from their tapes; with all rules they violate nothing."""
+    for found in islice(small_runs(BROKEN, "log"), 2):
+        assert len(found.options.operations_of or ()) == SIZES[0][0]
+        assert "log" in {violation.oracle for violation in check(found).violations}
+        assert not check(replace(found, without=())).violations
 
 
 def test_none_is_found_where_there_is_none() -> None:
@@ -30,26 +30,54 @@ def test_none_is_found_where_there_is_none() -> None:
         calls.append(question)
         return Checked(None, (Violation("lost", 0, ""),), {})  # type: ignore[arg-type]
 
-    assert small_run(BROKEN, "log", ask) == (None, len(SIZES) * SEEDS)
+    assert not list(small_runs(BROKEN, "log", ask))
+    assert len(calls) == len(SIZES) * SEEDS
     assert len({(each.seed, each.options.operations) for each in calls}) == len(calls)
 
 
 def test_a_run_that_violates_something_with_all_rules_does_not_count() -> None:
-    """It shows something else."""
+    """It shows something else. Without a missing rule no run is asked at all."""
     checked = check(replace(BROKEN, options=Options(operations=12, span_ms=5_000)))
 
     def ask(question: Question) -> Checked:
         del question
         return Checked(checked.run, (Violation("log", 0, ""),), {})
 
-    found, runs = small_run(BROKEN, "log", ask)
-    assert found is None
-    assert runs == 2 * len(SIZES) * SEEDS
+    assert not list(small_runs(BROKEN, "log", ask))
+    assert not list(small_runs(replace(BROKEN, without=()), "log", ask))
+
+
+def test_the_smallest_run_can_be_read() -> None:
+    """From three hundred operations to one; the large run needs not be made smaller any more."""
+    large = check(BROKEN)
+    found = smallest(BROKEN, large, "log")
+    options = found.question.options
+    assert len(options.operations_of or ()) <= OPERATIONS
+    assert len(options.recorded or ()) <= FAULTS
+    assert found.complete
+    assert found.runs < 300
+    assert "log" in {violation.oracle for violation in check(found.question).violations}
+
+
+def test_without_a_small_run_the_large_one_is_made_small() -> None:
+    """Its own parts are all that is there, if no rule is missing."""
+    question = replace(BROKEN, options=Options(operations=40, span_ms=10_000))
+    checked = check(question)
+    needed = {checked.run.script[3], checked.run.script[30]}
+
+    def ask(candidate: Question) -> Checked:
+        there = needed <= set(candidate.options.operations_of or ())
+        return Checked(None, (Violation("lost", 0, ""),) if there else (), {})  # type: ignore[arg-type]
+
+    found = smallest(replace(question, without=()), checked, "lost", ask)
+    assert set(found.question.options.operations_of or ()) == needed
 
 
 def test_the_search_can_be_stopped() -> None:
-    """Before each run."""
-    assert small_run(BROKEN, "log", go_on=lambda: False) == (None, 0)
+    """Before each run: the answer is the large run as it is."""
+    large = check(BROKEN)
+    found = smallest(BROKEN, large, "log", go_on=lambda: False)
+    assert (found.question, found.runs, found.complete) == (recorded(BROKEN, large), 0, False)
 
 
 def test_a_recorded_run_is_the_same_run() -> None:
