@@ -31,8 +31,8 @@ def test_none_is_found_where_there_is_none() -> None:
         return Checked(None, (Violation("lost", 0, ""),), {})  # type: ignore[arg-type]
 
     assert not list(small_runs(BROKEN, "log", ask))
-    assert len(calls) == len(SIZES) * SEEDS
-    assert len({(each.seed, each.options.operations) for each in calls}) == len(calls)
+    assert len(calls) == len(SIZES) * SEEDS * 2
+    assert len({(each.seed, each.options.operations, each.options.streams) for each in calls}) == len(calls)
 
 
 def test_a_run_that_violates_something_with_all_rules_does_not_count() -> None:
