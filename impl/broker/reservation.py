@@ -35,3 +35,9 @@ class Reservation:
         except StoreError:
             return False
         return found is not None and found.data == self._own
+
+
+def decode(data: bytes) -> tuple[int, int, bool]:
+    """The node, the epoch and the failover flag of the process that a reservation names."""
+    _, node, epoch, failover = _RESERVATION.unpack(data)
+    return node, epoch, failover

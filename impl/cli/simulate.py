@@ -18,6 +18,7 @@ from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, labels, read_case
 from impl.sim.check import Checked, Question
+from impl.sim.conformance.log import conform_log
 from impl.sim.faults import KINDS
 from impl.sim.options import Options
 from impl.sim.timeline import timeline as timeline_of
@@ -92,7 +93,7 @@ def simulate(
     switch
         Build a suspicious spot in as AutoMQ has it, such as AM-20. May be repeated.
     log
-        Write the event log of the run to this file, for `holdfast conform`.
+        Write the event log of the run to this file, in the form that `holdfast conform` reads with --map.
     history
         Write the operations of the clients to this file, one line of JSON for each begin and end.
     timeline
@@ -227,6 +228,6 @@ def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -
 def _write_files(checked: Checked, log: Path | None, history: Path | None) -> None:
     """Write the log and the history of a run."""
     if log is not None:
-        write(log, checked.run.log.render().decode())
+        write(log, conform_log(checked.run.log).decode())
     if history is not None:
         write(history, "".join(f"{line}\n" for line in checked.run.history.lines()))

@@ -96,9 +96,19 @@ def test_log_history_and_timeline(capsys: Captured) -> None:
     assert simulate("--seed", 1, "--log", "log.ndjson", "--history", "history.ndjson", "--timeline", *SMALL) == 0
     assert "leads the controllers in term 1" in capsys.readouterr().out
     events = [json.loads(line) for line in Path("log.ndjson").read_text().splitlines()]
-    assert {"source", "seq", "t", "action"} <= set(events[0])
+    assert {"source", "n", "t", "event", "kind"} <= set(events[0])
     ops = [json.loads(line) for line in Path("history.ndjson").read_text().splitlines()]
     assert {"process", "kind", "f", "key"} <= set(ops[0])
+
+
+@pytest.mark.parametrize(
+    ("version", "models"), [("legacy", ("ownership", "stream_log")), ("V6", ("fast_close",))], ids=["legacy", "V6"]
+)
+def test_a_model_judges_the_log(version: str, models: tuple[str, ...]) -> None:
+    """With the mapping of its name, as the pages say."""
+    assert simulate("--seed", 1, "--version", version, "--log", "events.ndjson", *SMALL) == 0
+    for model in models:
+        assert main(["conform", model, "events.ndjson", "--map", model]) == 0
 
 
 @pytest.mark.parametrize("version", ["legacy", "V6"])

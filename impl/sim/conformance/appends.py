@@ -1,0 +1,169 @@
+"""The lines of what a process writes into the WAL of its own node: appends, trims, and the end of its storage.
+
+Some of them are known only when the run is over:
+
+- A batch has its line when its object and all before it are stored, which may be after its sender has crashed.
+- Batches that were never acknowledged, and that a process finds which takes the WAL over, are one batch. It stands
+  right before the storage fails, or before the next process takes the WAL over.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from impl.broker import wal_format
+from impl.broker.messages import Step, StoreRequest
+from impl.broker.wal_format import Place, Record, folder_of
+from impl.sim.conformance.lines import AT, BEFORE, Lines, Processes, Who
+from impl.sim.conformance.requests import Requests
+from impl.sim.conformance.takeovers import NEVER, Takeover, Takeovers
+from impl.sim.event_log import Effect, Event
+from impl.store.interface import Put, Stored
+
+
+class Writer:
+    """What one process has written into the WAL of its own node."""
+
+    def __init__(self) -> None:
+        self.sent: dict[Place, bytes] = {}
+        self.stored: dict[Place, int] = {}
+        """The events at which objects were stored."""
+        self.acks: dict[tuple[int, int], int] = {}
+        """By stream and base offset: the event of the read of the reservation that allowed the ack."""
+        self.failed = NEVER
+
+    def batches(self) -> dict[int, list[tuple[int, Record]]]:
+        """By stream: its batches, each with the event at which its object and all before it are stored."""
+        found: dict[int, list[tuple[int, Record]]] = defaultdict(list)
+        latest = 0
+        for place in sorted(self.sent):
+            latest = max(latest, self.stored.get(place, NEVER))
+            for _, record in wal_format.decode(self.sent[place]):
+                if record.stream != wal_format.MARKER:
+                    found[record.stream].append((latest, record))
+        return dict(sorted(found.items()))
+
+    def trims(self, until: int) -> list[tuple[int, int, int]]:
+        """The events before ``until`` at which a stored header trims more of a stream; the stream, and up to where."""
+        records = [each for place in sorted(self.sent) for each in wal_format.decode(self.sent[place])]
+        found: list[tuple[int, int, int]] = []
+        trimmed: dict[int, int] = {}
+        for place, index in sorted(self.stored.items(), key=lambda each: each[1]):
+            trim = wal_format.decode_header(self.sent[place]).trim
+            ends = {each.stream: each.base + each.count for offset, each in records if offset <= trim}
+            for stream, end in ends.items():
+                if index < until and stream != wal_format.MARKER and end > trimmed.get(stream, 0):
+                    trimmed[stream] = end
+                    found.append((index, stream, end))
+        return found
+
+
+class Appends:
+    """Goes through the events of brokers in their order; ``finish`` adds the lines."""
+
+    def __init__(self, lines: Lines, processes: Processes, requests: Requests, takeovers: Takeovers) -> None:
+        self._lines, self._processes = lines, processes
+        self._requests, self._takeovers = requests, takeovers
+        self._writers: dict[str, Writer] = defaultdict(Writer)
+
+    def see(self, index: int, event: Event) -> None:
+        """Take in an event of a broker."""
+        now, name, _, subject = event
+        match subject:
+            case StoreRequest(_, Put(key, data)) if key.startswith(self._folder(name)):
+                self._writers[name].sent[wal_format.place_of(key, self._folder(name))] = data
+            case Effect() if isinstance(subject.request.operation, Put) and isinstance(subject.answer, Stored):
+                key = subject.request.operation.key
+                if key.startswith(self._folder(name)):
+                    self._writers[name].stored.setdefault(wal_format.place_of(key, self._folder(name)), index)
+            case Step("ack", values):
+                at = self._takeovers.read_of(index, name, now)
+                self._writers[name].acks[values["stream"], values["base"]] = at
+            case Step("fail", _):
+                writer = self._writers[name]
+                if writer.failed == NEVER:
+                    writer.failed = index
+                    self._lines.add(index, "storage.failed", self._processes.own(name))
+
+    def finish(self, takeovers: dict[int, list[Takeover]]) -> None:
+        """Add the lines of appends and trims. ``takeovers``: those that the models have, by node."""
+        for name, writer in self._writers.items():
+            own = self._processes.own(name)
+            begun = min((each.reserved for each in takeovers[own["node"]] if each.who == own), default=NEVER)
+            later = [each for each in takeovers[own["node"]] if each.reserved > begun and each.who != own]
+            ends = min((writer.failed, *(each.reserved for each in later[:1])))
+            is_left = [
+                self._add_batches(name, writer, batches, _found_until(later), ends)
+                for _, batches in writer.batches().items()
+            ]
+            closes = [index for index in self._requests.closes[name] if index > ends]
+            if any(is_left) and writer.failed == NEVER and closes:
+                # The process ends in order, and does not say that its storage has failed.
+                self._lines.add(closes[0], "storage.failed", own, place=BEFORE)
+            for index, stream, end in writer.trims(ends):
+                self._add_trim(index, name, stream, end)
+
+    def _add_batches(self, name: str, writer: Writer, batches: list[tuple[int, Record]], found: int, ends: int) -> bool:
+        """Add the lines of a stream; returns whether a process that takes the WAL over finds more than was acked.
+
+        ``found``: the event until which such a process finds what is stored. ``ends``: the event of the storage's end.
+        """
+        who, acked = self._processes.own(name), 0
+        left: list[Record] = []
+        for stored, record in batches:
+            at = writer.acks.get((record.stream, record.base))
+            if at is None:
+                if stored < found:
+                    left.append(record)
+                continue
+            for base, end in self._pieces(record):
+                if stored < NEVER:
+                    self._put(max(stored, acked), AT, who, record, base, end)
+                reserved = self._takeovers.is_reserved(name, at)
+                self._add(at, "append.acked", AT, who, record, base, end, reserved=reserved)
+                acked = at
+        if left:
+            self._put(ends, BEFORE, who, left[0], left[0].base, left[-1].base + left[-1].count)
+        return bool(left)
+
+    def _pieces(self, record: Record) -> list[tuple[int, int]]:
+        """A batch, cut where a trim will cut it (AM-08): the models trim between batches."""
+        end = record.base + record.count
+        cuts = sorted(cut for cut in self._requests.trims.get(record.stream, ()) if record.base < cut < end)
+        return list(pairwise([record.base, *cuts, end]))
+
+    def _put(self, at: int, place: int, who: Who, record: Record, base: int, end: int) -> None:
+        for event in ("append.accepted", "append.stored"):
+            self._add(at, event, place, who, record, base, end)
+
+    def _add(
+        self, at: int, event: str, place: int, who: Who, record: Record, base: int, end: int, **more: bool
+    ) -> None:
+        fields = {"stream": record.stream, "streamEpoch": record.epoch, "base": base, "end": end}
+        self._lines.add(at, event, who, place=place, **fields, **more)
+
+    def _add_trim(self, index: int, name: str, stream: int, end: int) -> None:
+        """A trim may follow the close. The legacy model forgets the stream then, so it stands before that."""
+        at, place = index, AT
+        leases = self._requests.leases.get((name, stream), [])
+        closed = max((close for _, close in leases if close < index), default=None)
+        is_open = any(begin < index <= close for begin, close in leases)
+        if not is_open and closed is not None:
+            commits = self._requests.commits.get(stream, [])
+            if any(committed < closed and to >= end for committed, to in commits):
+                at, place = closed, BEFORE
+        self._lines.add(at, "wal.trimmed", self._processes.own(name), place=place, stream=stream, end=end)
+
+    def _folder(self, name: str) -> str:
+        return folder_of(self._processes.of[name][0])
+
+
+def _found_until(later: list[Takeover]) -> int:
+    """Until when an append that is stored is found by a process that takes the WAL over: one of them empties it."""
+    found = -1
+    for each in later:
+        found = max(found, each.listed)
+        if each.reset < NEVER:
+            break
+    return found

@@ -1,0 +1,74 @@
+"""The lines of what brokers believe of their streams: opens that were heard, and closes that are sent."""
+
+from __future__ import annotations
+
+from impl import wire
+from impl.broker.messages import Step
+from impl.sim.conformance.lines import Lines, Processes, Who, identity
+from impl.sim.conformance.requests import Requests
+from impl.sim.event_log import Event
+
+
+class Closes:
+    """Goes through the events of brokers in their order; ``finish`` adds the lines that wait for the end of the run."""
+
+    def __init__(self, lines: Lines, processes: Processes, requests: Requests) -> None:
+        self._lines, self._processes, self._requests = lines, processes, requests
+        self._heard: set[tuple[str, int, int]] = set()
+        self._sent: set[tuple[str, int, int, int]] = set()
+        self._recoveries: list[tuple[int, Who, wire.CloseItem]] = []
+        self._serving: set[str] = set()
+        """The processes that have recovered what the one before them has left."""
+
+    def see(self, index: int, event: Event) -> None:
+        """Take in an event of a broker."""
+        _, name, _, subject = event
+        match subject:
+            case Step("hear", values):
+                self._hear(index, name, values["stream"], values["epoch"], values["next"])
+            case Step("send_close", values):
+                self._sent.add((name, self._processes.of[name][0], values["stream"], values["epoch"]))
+                self._send(index, name, values["stream"], values["epoch"])
+            case wire.Request(_, _, wire.RegisterNode()):
+                self._serving.add(name)
+            case wire.Request(_, _, wire.CloseStreams(node, epoch, items)):
+                who = self._processes.sender(name, node, epoch)
+                for each in items:
+                    if (name, node, each.stream, each.epoch) not in self._sent:
+                        self._sent.add((name, node, each.stream, each.epoch))
+                        self._close(index, name, who, each)
+
+    def finish(self) -> None:
+        """Add the lines of recoveries, each with the first of its closes that has reached the controller in time.
+
+        A recovery that comes late finds the WAL emptied by the next one, and wants to close what it has not uploaded.
+        """
+        for index, who, item in self._recoveries:
+            closing = identity(who), item.stream, item.epoch
+            kind = "recovery.closing" if closing in self._requests.recovered else "recovery.closing:refused"
+            self._requests.recovered.discard(closing)
+            self._lines.add(index, kind, who, stream=item.stream, streamEpoch=item.epoch)
+
+    def _close(self, index: int, name: str, who: Who, item: wire.CloseItem) -> None:
+        """A close is sent for the first time, and not by a handle."""
+        if who["failover"] or name not in self._serving:
+            self._requests.recoveries.add((identity(who), item.stream, item.epoch))
+            self._recoveries.append((index, who, item))
+        elif (name, item.stream, item.epoch) in self._requests.opened:
+            # Its open was taken, and it has never heard so; now it does, by the metadata.
+            if (name, item.stream, item.epoch) not in self._heard:
+                end = self._requests.opened[name, item.stream, item.epoch]
+                self._hear(index, name, item.stream, item.epoch, end)
+            self._send(index, name, item.stream, item.epoch)
+
+    def _hear(self, index: int, name: str, stream: int, epoch: int, offset: int) -> None:
+        self._heard.add((name, stream, epoch))
+        who = self._processes.own(name)
+        self._lines.add(index, "stream.opened", who, stream=stream, streamEpoch=epoch, next=offset)
+
+    def _send(self, index: int, name: str, stream: int, epoch: int) -> None:
+        who = self._processes.own(name)
+        self._requests.closes[name].append(index)
+        self._requests.closing.add((identity(who), stream, epoch))
+        event = "stream.closing.gone" if stream in self._requests.deleted else "stream.closing"
+        self._lines.add(index, event, who, stream=stream, streamEpoch=epoch)

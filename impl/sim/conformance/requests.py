@@ -1,0 +1,259 @@
+"""The lines of the controller: what each request changed, when the leader executed it.
+
+A line has the name of its request. Behind a colon stands why a model may read it in another way, or not at all:
+
+    :refused      it was answered with an error
+    :repeated     it was taken, and changed nothing
+    :again        a late repetition renewed a lease that was closed (ST-24), or ends such a lease
+    :recovery     a recovery closes a stream, for the first time
+    :superseded   so it does, and a newer owner has the stream (RC-06)
+    :missing      the range of a commit belongs to a stream that is deleted (CS-20)
+
+Left out is what had no effect on the cluster: what a failover has lost, and what a controller did that led no more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+
+from impl import wire
+from impl.controller.commits import SetCommit
+from impl.errors import E
+from impl.records import StreamState
+from impl.sim.conformance.lines import BEFORE, Lines, Processes, Who, identity
+from impl.sim.conformance.takeovers import NEVER, Takeovers
+from impl.sim.event_log import Event, Executed, Written
+
+NODE_ERRORS = (E.NODE_EPOCH_EXPIRED, E.NODE_FENCED, E.NODE_EPOCH_NOT_EXIST)
+"""The refusals of CK-01, which do not depend on the stream."""
+RANGE_ERRORS = (E.STREAM_NOT_OPENED, E.STREAM_INNER_ERROR, E.STREAM_FENCED, E.OFFSET_NOT_MATCHED)
+"""The refusals of CS-22 to CS-29b, which are about one range of a commit."""
+
+Closing = tuple[tuple[int, int, bool], int, int]
+"""A close: the process, the stream and the epoch."""
+Streams = wire.OpenStreams | wire.CloseStreams | wire.TrimStreams | wire.DeleteStreams
+Post = tuple[int, Any, Any, Any]
+"""What a request leaves behind of a stream, as in ``Executed.post``."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One item of a request that was executed at the event ``index``. ``name``: the process that has sent it.
+
+    ``changed``: whether the request has written a batch.
+    """
+
+    index: int
+    name: str
+    who: Who
+    error: E
+    changed: bool
+
+    @property
+    def taken(self) -> bool:
+        """Whether it was not refused."""
+        return self.error is E.NONE
+
+    @property
+    def effective(self) -> bool:
+        """Whether it was taken, and has changed something."""
+        return self.taken and self.changed
+
+    @property
+    def suffix(self) -> str:
+        """Why a model may not read its line."""
+        return ":refused" if not self.taken else "" if self.changed else ":repeated"
+
+
+class Requests:
+    """Goes through the requests in their order.
+
+    ``leases``: by name and stream, the events of the opens and closes that changed something. ``commits``: by stream,
+    the events and ends of its commits. ``trims``: by stream, where trims have begun it. ``opened``: the opens that were
+    taken, by name, stream and epoch, each with the end of the stream.
+
+    Others say what brokers send. ``closes``: by name, the events at which a process sends closes of its handles;
+    ``closing``: those closes. ``recoveries``: the closes of recoveries; ``recovered``: those of them that ended it.
+    """
+
+    def __init__(self, lines: Lines, processes: Processes, takeovers: Takeovers, events: list[Event]) -> None:
+        self.leases: dict[tuple[str, int], list[list[int]]] = {}
+        self.commits: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self.trims: dict[int, set[int]] = defaultdict(set)
+        self.deleted: set[int] = set()
+        self.opened: dict[tuple[str, int, int], int] = {}
+        self.closes: dict[str, list[int]] = defaultdict(list)
+        self.closing: set[Closing] = set()
+        self.recoveries: set[Closing] = set()
+        self.recovered: set[Closing] = set()
+        self._lines, self._processes, self._takeovers, self._events = lines, processes, takeovers, events
+        self._newest: dict[int, Who] = {}
+        """By node: who has registered last."""
+        self._epochs: dict[int, int] = {}
+        self._starts: dict[int, int] = {}
+        self._again: set[int] = set()
+        """The streams that a late repetition has opened again."""
+        self._entries: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+        """By stream and node: the entries that are not drained."""
+
+    def execute(self, index: int, executed: Executed) -> None:
+        """Add the lines of a request."""
+        if executed.lost or executed.stale or executed.answers is None:
+            return
+        changed = self._has_changed(index)
+        if executed.unknown and not changed:
+            return
+        errors = [E.NONE if executed.unknown else each.error for each in executed.answers]
+
+        def items(node: int, epoch: int, failover: bool | None = None) -> list[Item]:
+            who = self._processes.sender(executed.sender, node, epoch, failover=failover)
+            return [Item(index, executed.sender, who, each, changed) for each in errors]
+
+        match executed.request.body:
+            case wire.GetOpeningStreams(node, epoch, failover):
+                self._register(items(node, epoch, failover)[0])
+            case wire.CommitStreamSetObject(commit) if not commit.compacted:
+                item = items(commit.node, commit.node_epoch, commit.failover)[0]
+                self._commit(item, commit, {post[0]: post for post in executed.post})
+            case wire.OpenStreams() | wire.CloseStreams() | wire.TrimStreams() | wire.DeleteStreams() as body:
+                self._streams(items(body.node, body.node_epoch), body, executed.post)
+
+    def _streams(self, items: list[Item], body: Streams, posts: tuple[Post, ...]) -> None:
+        """Add a line for each item of a request that names streams."""
+        match body:
+            case wire.OpenStreams(_, _, opens):
+                for item, opened, post in zip(items, opens, posts, strict=True):
+                    self._open(item, opened, post)
+            case wire.CloseStreams(_, _, closes):
+                for item, closed, post in zip(items, closes, posts, strict=True):
+                    self._close(item, closed, post)
+            case wire.TrimStreams(_, _, trims):
+                for item, trimmed, post in zip(items, trims, posts, strict=True):
+                    self._trim(item, trimmed, post)
+            case wire.DeleteStreams(_, _, streams):
+                for item, stream in zip(items, streams, strict=True):
+                    self._delete(item, stream)
+
+    def _has_changed(self, index: int) -> bool:
+        """Whether the request of an event has led to a batch: the leader writes it in the same step."""
+        now, source, *_ = self._events[index]
+        for time, name, kind, subject in self._events[index + 1 :]:
+            if time != now or name != source or kind not in ("batch", "missing"):
+                return False
+            if isinstance(subject, Written):
+                return not subject.lost
+        return False
+
+    def _register(self, item: Item) -> None:
+        if not item.taken:
+            self._lines.add(item.index, "GET_OPENING_STREAMS:refused", item.who, error=item.error.name)
+            return
+        self._newest[item.who["node"]] = item.who
+        if not item.who["failover"]:
+            self._processes.register(item.name)
+        self._takeovers.register(item.index, item.name, item.who)
+
+    def _open(self, item: Item, opened: wire.OpenItem, post: Post) -> None:
+        stream, epoch = opened.stream, opened.epoch
+        kind = f"OPEN_STREAM{item.suffix}"
+        if item.taken:
+            self.opened[item.name, stream, epoch] = post[1].end
+        if item.effective:
+            if self._epochs.get(stream) == epoch:
+                self._again.add(stream)
+                kind = "OPEN_STREAM:again"
+            self._epochs[stream] = epoch
+            self.leases.setdefault((item.name, stream), []).append([item.index, NEVER])
+        self._add(item, kind, post, stream=stream, streamEpoch=epoch)
+
+    def _close(self, item: Item, closed: wire.CloseItem, post: Post) -> None:
+        stream, epoch = closed.stream, closed.epoch
+        kind = f"CLOSE_STREAM{item.suffix}"
+        closing = identity(item.who), stream, epoch
+        if closing in self.recoveries and item.error in (E.NONE, E.STREAM_FENCED):
+            if closing not in self.recovered:
+                kind = f"CLOSE_STREAM:{'recovery' if item.taken else 'superseded'}"
+            elif item.taken:
+                kind = "CLOSE_STREAM:repeated"
+            self.recovered.add(closing)
+        elif closing not in self.closing and item.error in NODE_ERRORS:
+            kind = "CLOSE_STREAM.barred"
+        if item.effective:
+            if stream in self._again:
+                self._again.discard(stream)
+                kind = "CLOSE_STREAM:again"
+            for (_, leased), leases in self.leases.items():
+                if leased == stream and leases[-1][1] == NEVER:
+                    leases[-1][1] = item.index
+            self._see_entry(item.who["node"], post)
+        self._add(item, kind, post, stream=stream, streamEpoch=epoch, end=closed.end)
+
+    def _trim(self, item: Item, trimmed: wire.TrimItem, post: Post) -> None:
+        stream, to = trimmed.stream, trimmed.to
+        if item.effective:
+            self.trims[stream].add(to)
+            self._starts[stream] = to
+        self._add(item, f"TRIM_STREAM{item.suffix}", post, stream=stream, streamEpoch=trimmed.epoch, newStart=to)
+
+    def _delete(self, item: Item, stream: int) -> None:
+        if item.effective:
+            self.deleted.add(stream)
+            for node, (start, end) in sorted(self._entries.pop(stream, {}).items()):
+                # What the entry owes is nobody's from now on (CS-20, RC-02). A model without deletion drains it.
+                first = max(start, self._starts.get(stream, 0))
+                if first < end and node in self._newest:
+                    who = self._newest[node]
+                    self._lines.add(item.index, "entry.dropped", who, place=BEFORE, stream=stream, base=first, end=end)
+        self._lines.add(item.index, f"DELETE_STREAM{item.suffix}", item.who, stream=stream, error=item.error.name)
+
+    def _commit(self, item: Item, commit: SetCommit, posts: dict[int, Post]) -> None:
+        if item.taken and not item.changed:
+            self._lines.add(item.index, "REPEATED_COMMIT", item.who, object=commit.object)
+            return
+        ranges = [(each.stream, each.start, each.end) for each in commit.ranges]
+        ranges += [(each.stream, each.start, each.end) for each in commit.stream_objects]
+        if not item.taken and item.error not in NODE_ERRORS and (len(ranges) > 1 or item.error not in RANGE_ERRORS):
+            # Nobody is told which of the ranges was refused, or the object was.
+            return
+        for stream, start, end in sorted(ranges):
+            suffix = ":refused" if not item.taken else ":missing" if posts[stream][1] is None else ""
+            first = start
+            if item.who["failover"] or (item.name, stream) not in self.leases:
+                # A recovery replays a batch that a trim has cut (AM-08). The models know nothing of what is gone.
+                first = max(first, min(self._starts.get(stream, 0), end))
+            if item.taken:
+                self.commits[stream].append((item.index, end))
+                self._see_entry(item.who["node"], posts[stream])
+            kind = f"COMMIT_STREAM_SET_OBJECT{suffix}"
+            self._add(item, kind, posts[stream], stream=stream, base=start, first=first, end=end)
+
+    def _see_entry(self, node: int, post: Post) -> None:
+        stream, _, _, entry = post
+        if entry is None:
+            self._entries[stream].pop(node, None)
+        else:
+            self._entries[stream][node] = entry.start, entry.to
+
+    def _add(self, item: Item, kind: str, post: Post, **fields: int) -> None:
+        more: dict[str, Any] = {**fields, "error": item.error.name}
+        if post[1] is not None:
+            more["state"] = _state(post)
+        self._lines.add(item.index, kind, item.who, **more)
+
+
+def _state(post: Post) -> dict[str, Any]:
+    """What the controller has of a stream that exists."""
+    _, row, newest, entry = post
+    state = {
+        "opened": row.state is StreamState.OPENED,
+        "epoch": row.epoch,
+        "start": row.start,
+        "end": row.end,
+        "entryFrom": 0 if entry is None else entry.start,
+        "entryTo": 0 if entry is None else entry.to,
+    }
+    if newest is not None:
+        state |= {"node": newest.node, "rangeStart": newest.start, "rangeEnd": newest.end}
+    return state

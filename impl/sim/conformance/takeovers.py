@@ -1,0 +1,196 @@
+"""The lines of takeovers: reservations, registrations and resets of WALs.
+
+A line of a reservation stands at its put, but for one case: ``_place_of``. Which of the puts the models have is known
+only when the run is over:
+
+    wal.reserved                 the process has registered after that
+    wal.reserved:unregistered    it has not
+    wal.reserved:repeated        it tries again, or a second process stands for the same failed one
+    wal.reserved.unused          an older process and a newer one overwrite each other's reservation, and this one of
+                                 them gives way
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from impl.broker import reservation
+from impl.broker.messages import Step, StoreRequest
+from impl.sim.conformance.lines import Lines, Processes, Who, identity
+from impl.sim.event_log import Effect, Event
+from impl.store.interface import Get, List, Operation, Put, Stored
+
+NEVER = 1 << 60
+"""Stands for an event that has not happened."""
+
+
+class Takeover:
+    """A process overwrites the reservation of a WAL with ``data``, at the event ``reserved``.
+
+    ``registered``, ``listed``, ``reset``: the events at which the controller has taken its registration, at which it
+    has listed the WAL, and at which that is empty again. ``goes_on``: whether it has found its reservation once more
+    after its registration, and so replays the WAL.
+    """
+
+    def __init__(self, reserved: int, data: bytes, who: Who) -> None:
+        self.reserved, self.data, self.who = reserved, data, who
+        self.registered, self.listed, self.reset = NEVER, NEVER, NEVER
+        self.goes_on = False
+
+    def is_older(self, other: Takeover) -> bool:
+        """Whether it overwrites the reservation of a process that started after its own."""
+        return self.reserved > other.reserved and identity(self.who)[1:] < identity(other.who)[1:]
+
+    def is_unused(self, others: list[Takeover]) -> bool:
+        """Whether an older process overwrites the reservation of a newer one, and this is the one that gives way."""
+        if self.goes_on:
+            return False
+        return any(self.is_older(other) or (other.goes_on and other.is_older(self)) for other in others)
+
+
+class Takeovers:
+    """Goes through the events of brokers in their order; ``finish`` adds the lines."""
+
+    def __init__(self, lines: Lines, processes: Processes) -> None:
+        self._lines, self._processes = lines, processes
+        self._by_process: dict[tuple[str, int], list[Takeover]] = defaultdict(list)
+        """By the name of the process, and the node whose WAL it takes."""
+        self._operations: dict[tuple[str, int], Operation] = {}
+        """By name, and the number of the await."""
+        self._effects: dict[tuple[str, int], int] = {}
+        """The events at which operations took effect."""
+        self._told: dict[str, tuple[int, int]] = {}
+        """By name: the time at which the process was told of its reservation, and the event of that read."""
+        self._reads: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+        """By name and node: the reads of the node's reservation, each with the event at which the process was told."""
+        self._reservations: dict[int, list[tuple[bytes, int]]] = defaultdict(list)
+        """By node: the bytes of its reservation, and the event from which on it has them."""
+        self._taking: dict[str, int] = {}
+        """By name: the node whose reservation the process has overwritten last."""
+        self._resets: list[tuple[int, int, str, int]] = []
+        """The event of a reset, the read of the reservation on which it rests, the process and the node."""
+        self._barriers: list[tuple[int, str, Who]] = []
+
+    # During the run -------------------------------------------------------------------------------------------------
+
+    def see(self, index: int, event: Event) -> None:
+        """Take in an event of a broker."""
+        now, name, kind, subject = event
+        match subject:
+            case StoreRequest(number, operation):
+                self._operations[name, number] = operation
+                if isinstance(operation, Put) and operation.key.startswith("reservation/"):
+                    node, epoch, failover = reservation.decode(operation.data)
+                    if failover:
+                        self._processes.begin(name, node, epoch)
+            case Effect():
+                self._effect(index, name, subject)
+            case Step("reset_wal", _):
+                node = self._taking[name]
+                reads = self._reads[name, node]
+                self._resets.append((index, reads[-1][1] if reads else index, name, node))
+            case dict() if kind == "stored":
+                self._tell(index, now, name, subject["await"])
+
+    def register(self, index: int, name: str, who: Who) -> None:
+        """The controller has taken a registration."""
+        self._barriers.append((index, name, who))
+
+    def read_of(self, index: int, name: str, now: int) -> int:
+        """The event at which a step of a process rests: the read of its reservation, if it was just told of one."""
+        told = self._told.get(name)
+        return told[1] if told is not None and told[0] == now else index
+
+    def _effect(self, index: int, name: str, effect: Effect) -> None:
+        self._effects[name, effect.request.id] = index
+        match effect.request.operation:
+            case Put(key, data) if isinstance(effect.answer, Stored) and key.startswith("reservation/"):
+                node, epoch, failover = reservation.decode(data)
+                self._taking[name] = node
+                self._reservations[node].append((data, index))
+                who = self._processes.sender(name, node, epoch, failover=failover)
+                self._by_process[name, node].append(Takeover(index, data, who))
+            case List(folder) if folder.startswith("wal/"):
+                taken = self._by_process[name, int(folder.split("/")[1])]
+                if taken and taken[-1].registered == NEVER:
+                    taken[-1].listed = index
+
+    def _tell(self, index: int, now: int, name: str, number: int) -> None:
+        """The store has answered. Only steps that follow at once rest on a read of the reservation."""
+        self._told.pop(name, None)
+        operation = self._operations[name, number]
+        if isinstance(operation, Get) and operation.key.startswith("reservation/"):
+            read = self._effects.get((name, number))
+            if read is not None:
+                self._told[name] = now, read
+                self._reads[name, int(operation.key.split("/")[1])].append((index, read))
+
+    # After the run --------------------------------------------------------------------------------------------------
+
+    def finish(self) -> dict[int, list[Takeover]]:
+        """Add the lines; returns the takeovers that the models have, by node and in their order."""
+        for index, name, who in self._barriers:
+            self._go_on(index, name, who)
+        by_node: dict[int, list[Takeover]] = defaultdict(list)
+        for (_, node), attempts in self._by_process.items():
+            by_node[node] += attempts
+        return defaultdict(list, {node: self._add(by_node[node]) for node in sorted(by_node)})
+
+    def _go_on(self, index: int, name: str, who: Who) -> None:
+        """Find out whether a process that has registered goes on."""
+        node = who["node"]
+        attempts = [each for each in self._by_process[name, node] if each.reserved < index]
+        if not attempts or attempts[-1].registered < NEVER:
+            self._lines.add(index, "GET_OPENING_STREAMS:repeated", who)
+            return
+        taken = attempts[-1]
+        taken.registered = index
+        read = next((read for told, read in self._reads[name, node] if told > index), NEVER)
+        overwritten = (at for data, at in self._reservations[node] if data != taken.data and at > taken.reserved)
+        taken.goes_on = read < min(overwritten, default=NEVER)
+        resets = (at for told, at, by, of in self._resets if (by, of) == (name, node) and told > index)
+        taken.reset = next(resets, NEVER)
+
+    def _add(self, attempts: list[Takeover]) -> list[Takeover]:
+        """Add the lines of a node."""
+        attempts.sort(key=lambda each: each.reserved)
+        found = []
+        for each in attempts:
+            if each.is_unused(attempts):
+                self._lines.add(each.reserved, "wal.reserved.unused", each.who)
+                if each.registered < NEVER:
+                    self._lines.add(each.registered, "GET_OPENING_STREAMS:unused", each.who)
+            elif each.registered == NEVER:
+                self._lines.add(each.reserved, "wal.reserved:unregistered", each.who)
+            else:
+                found.append(each)
+        self._add_steps("wal.reserved", [(_place_of(each, attempts), each.who) for each in found])
+        self._add_steps("GET_OPENING_STREAMS", [(each.registered, each.who) for each in found])
+        self._add_steps("wal.reset", [(each.reset, each.who) for each in found])
+        return found
+
+    def _add_steps(self, event: str, steps: list[tuple[int, Who]]) -> None:
+        """Add a step of takeovers. Two processes may stand for a failed one, under one identity: models see one."""
+        seen = set()
+        for index, who in sorted(steps, key=lambda each: each[0]):
+            if index < NEVER:
+                self._lines.add(index, f"{event}:repeated" if identity(who) in seen else event, who)
+                seen.add(identity(who))
+
+    def is_reserved(self, name: str, index: int) -> bool:
+        """Whether the reservation of a process's own node is its own, at an event of the run."""
+        node, _ = self._processes.of[name]
+        own = [each.data for each in self._by_process[name, node]]
+        held = [data for data, at in self._reservations[node] if at <= index]
+        return bool(held) and held[-1] in own
+
+
+def _place_of(taken: Takeover, attempts: list[Takeover]) -> int:
+    """Where a reservation has its line: at its put, unless the process before still recovers.
+
+    That one closes its streams all the same (RC-05), and to the models a recovery has the reservation. It acks nothing,
+    so it makes no difference until the next one has registered.
+    """
+    before = [each for each in attempts if each.reserved < taken.reserved]
+    still_recovers = bool(before) and before[-1].goes_on and before[-1].reset > taken.reserved
+    return taken.registered if still_recovers else taken.reserved
