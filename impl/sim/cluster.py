@@ -25,6 +25,7 @@ from impl.wire import (
     Deleted,
     DeleteStreams,
     Elected,
+    GetOpeningStreams,
     Input,
     Learned,
     OpenStreams,
@@ -117,6 +118,8 @@ class Cluster:
         executed.lost = controller.term is None
         self._handle(home, Request(self._deliveries, request.id, request.body))
         executed.post = _post(controller, request.body)
+        if isinstance(request.body, GetOpeningStreams) and (row := controller.image.nodes.get(request.body.node)):
+            executed.stored = row.epoch, row.failover
         if executed.answers is None and stale:
             executed.lost = True
         elif executed.answers is None:

@@ -27,10 +27,11 @@ class Executed:
     ``sender``: the process that asked. ``lost``: the event never happened for the cluster: its batch was lost in a
     failover, or its answer waited for one that was. ``unknown``: it did happen, but its answer was lost.
     ``stale``: another controller led already. ``post``: for each stream that the request names, its id, its row, its
-    newest range, and the entry that the node of the request has on it, all after the event.
+    newest range, and the entry that the node of the request has on it, all after the event. ``stored``: after a
+    registration, the epoch and the failover flag that the controller has of the node.
     """
 
-    __slots__ = ("answers", "lost", "post", "request", "sender", "stale", "unknown")
+    __slots__ = ("answers", "lost", "post", "request", "sender", "stale", "stored", "unknown")
 
     def __init__(self, sender: str, request: Request, *, stale: bool) -> None:
         self.sender, self.request, self.stale = sender, request, stale
@@ -38,6 +39,7 @@ class Executed:
         self.lost = False
         self.unknown = False
         self.post: tuple[tuple[int, Any, Any, Any], ...] = ()
+        self.stored: tuple[int, bool] | None = None
 
 
 class Effect:

@@ -113,7 +113,8 @@ class Requests:
 
         match executed.request.body:
             case wire.GetOpeningStreams(node, epoch, failover):
-                self._register(items(node, epoch, failover)[0])
+                item = items(node, epoch, failover)[0]
+                self._register(item, _stored(executed, item.who, epoch))
             case wire.CommitStreamSetObject(commit) if not commit.compacted:
                 item = items(commit.node, commit.node_epoch, commit.failover)[0]
                 self._commit(item, commit, {post[0]: post for post in executed.post})
@@ -146,19 +147,19 @@ class Requests:
                 return not subject.lost
         return False
 
-    def _register(self, item: Item) -> None:
+    def _register(self, item: Item, stored: dict[str, Any]) -> None:
         if not item.taken:
             self._lines.add(item.index, "GET_OPENING_STREAMS:refused", item.who, error=item.error.name)
             return
         self._newest[item.who["node"]] = item.who
         if not item.who["failover"]:
             self._processes.register(item.name)
-        self._takeovers.register(item.index, item.name, item.who)
+        self._takeovers.register(item.index, item.name, item.who, stored)
 
     def _open(self, item: Item, opened: wire.OpenItem, post: Post) -> None:
         stream, epoch = opened.stream, opened.epoch
         kind = f"OPEN_STREAM{item.suffix}"
-        if item.taken:
+        if item.taken and post[1] is not None:
             self.opened[item.name, stream, epoch] = post[1].end
         if item.effective:
             if self._epochs.get(stream) == epoch:
@@ -241,6 +242,13 @@ class Requests:
         if post[1] is not None:
             more["state"] = _state(post)
         self._lines.add(item.index, kind, item.who, **more)
+
+
+def _stored(executed: Executed, who: Who, epoch: int) -> dict[str, Any]:
+    """What the controller has of a node after a registration under the epoch, which the log may call another."""
+    assert executed.stored is not None, "the node has registered"
+    found, failover = executed.stored
+    return {"nodeEpoch": who["nodeEpoch"] if found == epoch else found, "failover": failover}
 
 
 def _state(post: Post) -> dict[str, Any]:

@@ -13,6 +13,7 @@ only when the run is over:
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 from impl.broker import reservation
 from impl.broker.messages import Step, StoreRequest
@@ -70,6 +71,8 @@ class Takeovers:
         self._resets: list[tuple[int, int, str, int]] = []
         """The event of a reset, the read of the reservation on which it rests, the process and the node."""
         self._barriers: list[tuple[int, str, Who]] = []
+        self._stored: dict[int, dict[str, Any]] = {}
+        """By the event of a registration: what the controller has of the node after it."""
 
     # During the run -------------------------------------------------------------------------------------------------
 
@@ -92,9 +95,10 @@ class Takeovers:
             case dict() if kind == "stored":
                 self._tell(index, now, name, subject["await"])
 
-    def register(self, index: int, name: str, who: Who) -> None:
-        """The controller has taken a registration."""
+    def register(self, index: int, name: str, who: Who, stored: dict[str, Any]) -> None:
+        """The controller has taken a registration. ``stored``: what it has of the node after that."""
         self._barriers.append((index, name, who))
+        self._stored[index] = stored
 
     def read_of(self, index: int, name: str, now: int) -> int:
         """The event at which a step of a process rests: the read of its reservation, if it was just told of one."""
@@ -141,7 +145,7 @@ class Takeovers:
         node = who["node"]
         attempts = [each for each in self._by_process[name, node] if each.reserved < index]
         if not attempts or attempts[-1].registered < NEVER:
-            self._lines.add(index, "GET_OPENING_STREAMS:repeated", who)
+            self._lines.add(index, "GET_OPENING_STREAMS:repeated", who, stored=self._stored[index])
             return
         taken = attempts[-1]
         taken.registered = index
@@ -159,7 +163,8 @@ class Takeovers:
             if each.is_unused(attempts):
                 self._lines.add(each.reserved, "wal.reserved.unused", each.who)
                 if each.registered < NEVER:
-                    self._lines.add(each.registered, "GET_OPENING_STREAMS:unused", each.who)
+                    stored = self._stored[each.registered]
+                    self._lines.add(each.registered, "GET_OPENING_STREAMS:unused", each.who, stored=stored)
             elif each.registered == NEVER:
                 self._lines.add(each.reserved, "wal.reserved:unregistered", each.who)
             else:
@@ -174,7 +179,8 @@ class Takeovers:
         seen = set()
         for index, who in sorted(steps, key=lambda each: each[0]):
             if index < NEVER:
-                self._lines.add(index, f"{event}:repeated" if identity(who) in seen else event, who)
+                stored: dict[str, Any] = {"stored": self._stored[index]} if index in self._stored else {}
+                self._lines.add(index, f"{event}:repeated" if identity(who) in seen else event, who, **stored)
                 seen.add(identity(who))
 
     def is_reserved(self, name: str, index: int) -> bool:
