@@ -1,0 +1,138 @@
+"""Logs of simulated clusters conform to the models, whatever the faults; edited ones, and those of faulty code, not."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from holdfast.ir.errors import UsageError
+from tests.conform.simulated_logs import (
+    MODELS,
+    Line,
+    judged,
+    reasons,
+    renumbered,
+    simulated,
+    with_another_node_epoch,
+    with_another_stream_epoch,
+    without_an_open,
+)
+
+FAULTS = ("pause", "replace", "crash_fast", "crash_slow", "epoch_equal", "epoch_back")
+Edit = Callable[[random.Random, Sequence[Line]], list[Line]]
+EDITS = (without_an_open, with_another_stream_epoch, with_another_node_epoch)
+
+
+def all_conform(version: str, seeds: range, folder: Path) -> Counter[str]:
+    """Judge the logs of some seeds by each model; returns in how many of the runs each kind of fault happened."""
+    happened: Counter[str] = Counter()
+    for seed in seeds:
+        checked, lines = simulated(seed, version)
+        assert not checked.violations
+        happened.update({kind for kind in FAULTS if checked.run.happened.get(kind)})
+        for name in MODELS[version]:
+            found = judged(name, lines, folder)
+            assert found.kind == "conforms", (version, seed, reasons(name, found))
+            assert found.judged == found.events > 100
+    return happened
+
+
+@pytest.mark.parametrize("version", ["legacy", "V6"])
+def test_logs_conform(version: str, tmp_path: Path) -> None:
+    """With each kind of fault of a process in some run."""
+    assert all_conform(version, range(6), tmp_path).keys() >= {"pause", "replace", "crash_fast", "crash_slow"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["legacy", "V6"])
+def test_two_hundred_logs_conform(version: str, tmp_path: Path) -> None:
+    """Processes were paused, replaced while they live, crashed, and started with wrong epochs, each in many runs."""
+    happened = all_conform(version, range(200), tmp_path)
+    assert all(happened[kind] >= 50 for kind in FAULTS), happened
+    assert happened["pause"] >= 100
+    assert happened["replace"] >= 80
+
+
+def noticed(edit: Edit, seeds: range, times: int, folder: Path) -> Counter[tuple[str, str]]:
+    """How often a model accepts or rejects an edited log. Of an edit that is accepted the log must be a good one."""
+    found: Counter[tuple[str, str]] = Counter()
+    for version, names in MODELS.items():
+        for seed in seeds:
+            _, lines = simulated(seed, version)
+            for name in names:
+                for number in range(times):
+                    edited = edit(random.Random(f"{seed} {number}"), lines)
+                    kind = judged(name, edited, folder).kind
+                    found[name, kind] += 1
+                    assert kind == "impossible" or is_sent_again(lines, edited), (name, seed, number)
+    return found
+
+
+def is_sent_again(lines: Sequence[Line], edited: Sequence[Line]) -> bool:
+    """Whether a line is gone, and the next one about its stream is the same request once more, as its answer was lost.
+
+    The log without the first of the two is that of a run in which it was lost on its way.
+    """
+    if len(edited) == len(lines):
+        return False
+    place = next(number for number, line in enumerate(renumbered(lines)) if edited[number] != line)
+    fields = ("event", "node", "nodeEpoch", "failover", "stream", "streamEpoch", "error", "state")
+    gone = lines[place]
+    later = next(line for line in lines[place + 1 :] if line.get("stream") == gone["stream"])
+    return all(later.get(field) == gone[field] for field in fields)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+def test_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
+    """The lines are numbered anew, so the model has to notice, and not the count of lines."""
+    found = noticed(edit, range(2), 2, tmp_path)
+    assert found == {(name, "impossible"): 4 for names in MODELS.values() for name in names}
+
+
+def test_a_missing_line_is_damage(tmp_path: Path) -> None:
+    """Without new numbers the log itself says that something is missing."""
+    _, lines = simulated(0, "V6")
+    with pytest.raises(UsageError, match="is missing"):
+        judged("fast_close", lines[:40] + lines[41:], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+def test_nearly_all_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
+    """Five edits in each of twenty logs."""
+    found = noticed(edit, range(20), 5, tmp_path)
+    for name in ("ownership", "stream_log", "fast_close"):
+        assert found[name, "impossible"] >= 99, found
+
+
+@pytest.mark.parametrize(
+    ("rule", "version", "seed", "name", "named"),
+    [
+        ("ST-14", "legacy", 0, "ownership", "ST-14 refuses open"),
+        ("ST-14", "legacy", 0, "stream_log", "ST-14 refuses open"),
+        ("ST-14", "V6", 0, "fast_close", "ST-14 refuses open"),
+        ("CL-07.flag", "legacy", 0, "ownership", "CL-02 refuses append"),
+        ("CL-07.wait", "legacy", 0, "stream_log", "CL-02 refuses append"),
+        ("CL-08", "legacy", 0, "ownership", "CL-08 refuses send_close"),
+        ("CL-08", "legacy", 0, "stream_log", "CL-08 refuses send_close"),
+        ("WL-05.verify", "legacy", 4, "ownership", "WL-05 refuses append"),
+        ("WL-05.verify", "legacy", 4, "stream_log", "WL-05 refuses ack"),
+        ("WL-05.verify", "V6", 0, "fast_close", "WL-09 refuses put"),
+        ("CK-02.epoch_old", "legacy", 10, "ownership", "CK-02.epoch_old refuses close"),
+        ("CK-01.expired", "legacy", 1, "ownership", "CK-01.expired answers NODE_EPOCH_EXPIRED"),
+        ("RC-05", "legacy", 0, "stream_log", "RC-05 refuses end_recovery"),
+        ("PL-25", "legacy", 8, "stream_log", "PL-25 refuses trim_wal"),
+        ("FO-06.barrier", "legacy", 0, "stream_log", "RC-05.reset refuses reset_wal"),
+    ],
+)
+def test_faulty_code_is_noticed(rule: str, version: str, seed: int, name: str, named: str, tmp_path: Path) -> None:
+    """A run without a rule, to which an oracle objects too: the model names the rule, or what the loss leads to."""
+    checked, lines = simulated(seed, version, (rule,))
+    assert checked.violations
+    found = judged(name, lines, tmp_path)
+    assert found.kind == "impossible"
+    assert named in reasons(name, found)
