@@ -1,0 +1,99 @@
+"""The leader epochs of a log: from which offset on records were written under which epoch.
+
+A client that followed an older leader asks where the log of its epoch ends, to find out what it has that the log has
+not. The cache is the value of LEADER_EPOCH_CHECKPOINT (reassignment.md 3). Recovery assigns the new epoch at the log
+end before the partition serves (step 6, row 7).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from impl.broker.partition.meta_values import EpochEntry, LeaderEpochCheckpoint
+from impl.broker.wal_format import DamagedError
+
+
+class Epochs:
+    """``entries``: by epoch, which is also by start offset; no two have the same epoch or the same start."""
+
+    def __init__(self) -> None:
+        self.entries: list[EpochEntry] = []
+
+    @property
+    def latest(self) -> int | None:
+        """The newest epoch."""
+        return self.entries[-1].epoch if self.entries else None
+
+    def assign(self, epoch: int, start: int) -> bool:
+        """Records from ``start`` on belong to an epoch. Returns whether that is news, which has to be stored.
+
+        An epoch without a record is forgotten when the next one begins at the same offset. Raises ValueError if epoch
+        or start go back: leader epochs do not decrease (SP-03), and a log is truncated first.
+        """
+        if epoch < 0 or start < 0:
+            raise ValueError(f"leader epoch {epoch} from offset {start}: neither may be below 0")
+        if self.entries:
+            last = self.entries[-1]
+            if epoch < last.epoch or start < last.start:
+                raise ValueError(
+                    f"leader epoch {epoch} from offset {start} comes after epoch {last.epoch} from {last.start}"
+                )
+            if epoch == last.epoch:
+                return False
+            if start == last.start:
+                self.entries.pop()
+        self.entries.append(EpochEntry(epoch, start))
+        return True
+
+    def end_of(self, epoch: int, log_end: int) -> tuple[int, int] | None:
+        """Where an epoch ends: the largest known epoch up to it, and the offset at which the next larger one begins.
+
+        The end of the newest epoch is ``log_end``. None if the epoch is above all known ones. An epoch below all known
+        ones is answered with itself and the first start, as in Kafka: nothing of it is left.
+        """
+        if not self.entries or epoch > self.entries[-1].epoch:
+            return None
+        place = bisect_right(self.entries, epoch, key=_epoch)
+        if place == len(self.entries):
+            return epoch, log_end
+        return (self.entries[place - 1].epoch if place else epoch), self.entries[place].start
+
+    def truncate_end(self, end: int) -> bool:
+        """The log ends at ``end`` now: forget epochs that began there or later. Returns whether there are any."""
+        count = len(self.entries)
+        self.entries = [each for each in self.entries if each.start < end]
+        return len(self.entries) < count
+
+    def truncate_start(self, start: int) -> bool:
+        """The log starts at ``start`` now; the epoch of that offset begins there. Returns whether anything changes."""
+        place = bisect_right(self.entries, start, key=_start)
+        if not place or self.entries[place - 1].start == start == self.entries[0].start:
+            return False
+        self.entries[:place] = [EpochEntry(self.entries[place - 1].epoch, start)]
+        return True
+
+    def checkpoint(self) -> LeaderEpochCheckpoint:
+        """The value of the meta stream."""
+        return LeaderEpochCheckpoint(tuple(self.entries))
+
+
+def from_checkpoint(checkpoint: LeaderEpochCheckpoint) -> Epochs:
+    """The epochs of a value of the meta stream. Raises DamagedError unless epochs and starts ascend from 0 on."""
+    found = Epochs()
+    before = EpochEntry(-1, -1)
+    for each in checkpoint.entries:
+        if each.epoch <= before.epoch or each.start <= before.start:
+            raise DamagedError(
+                f"leader epoch {each.epoch} from offset {each.start} follows epoch {before.epoch} from {before.start}"
+            )
+        found.entries.append(each)
+        before = each
+    return found
+
+
+def _epoch(entry: EpochEntry) -> int:
+    return entry.epoch
+
+
+def _start(entry: EpochEntry) -> int:
+    return entry.start
