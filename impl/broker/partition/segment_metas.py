@@ -1,0 +1,82 @@
+"""The segments of a log as LOG stores them in ``segmentMetas`` (reassignment.md 3), and as a broker rebuilds them.
+
+The slices of the last segment are stored without their ends, which are those of the streams. So a crash may come
+between a roll and the next store of LOG: the last segment that is stored then holds all that came later. Its size may
+be too small by that; the size only decides when the segment rolls. The facts name the fields and are silent about their
+use: this is a reading of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from impl.broker.partition.meta_values import ABSENT, SegmentMeta, Slice
+from impl.broker.partition.segments import NO_SLICE, ROLL_BYTES, Segment, Segments
+from impl.broker.wal_format import DamagedError
+
+
+class StreamEnds(msgspec.Struct, frozen=True, gc=False):
+    """The next offset of each stream of the partition; 0 if it is not created yet."""
+
+    log: int
+    time: int = 0
+    txn: int = 0
+
+
+def store(segments: Segments) -> tuple[SegmentMeta, ...]:
+    """The segments as LOG has them."""
+    *closed, active = segments.segments
+    opened = (Slice(each.start, ABSENT) for each in (active.log, active.time, active.txn))
+    return (*(_meta(each, each.log, each.time, each.txn) for each in closed), _meta(active, *opened))
+
+
+def load(
+    metas: Iterable[SegmentMeta], start: int, recover: int, ends: StreamEnds, roll_bytes: int = ROLL_BYTES
+) -> Segments:
+    """The segments of a log that is opened (step 6, row 4). ``start`` and ``recover``: those of PARTITION.
+
+    The recovery point is at most the end of the log (row 5). A partition without segments gets an empty one. Raises
+    DamagedError unless the segments make one log that holds ``start``, and their slices lie in the streams one after
+    the other.
+    """
+    segments: list[Segment] = []
+    place = StreamEnds(0)
+    stored = list(metas)
+    for number, each in enumerate(stored, 1):
+        bound = ends if number == len(stored) else StreamEnds(ABSENT, ABSENT, ABSENT)
+        log = _closed(each.log, place.log, bound.log)
+        time = _closed(each.time, place.time, bound.time)
+        txn = _closed(each.txn, place.txn, bound.txn)
+        if log == NO_SLICE or each.suffix or (segments and each.base != segments[-1].end):
+            raise DamagedError(f"the segment with base offset {each.base} does not continue the log")
+        place = StreamEnds(log.end, max(place.time, time.end), max(place.txn, txn.end))
+        segments.append(
+            Segment(
+                *(each.base, log, time, txn, each.size, each.created, each.modified),
+                *(each.first_timestamp, each.last_time_entry),
+            )
+        )
+    if place.log > ends.log or place.time > ends.time or place.txn > ends.txn:
+        raise DamagedError(f"the segments end at {place} of the streams, which end at {ends}")
+    if not segments or place.log < ends.log:
+        segments.append(Segment(segments[-1].end if segments else start, Slice(ends.log, ends.log)))
+    if not segments[0].base <= start <= segments[-1].end:
+        raise DamagedError(f"the log starts at {start}, and its segments are [{segments[0].base}, {segments[-1].end})")
+    return Segments(segments, start, max(start, min(recover, segments[-1].end)), roll_bytes)
+
+
+def _closed(stored: Slice, begin: int, bound: int) -> Slice:
+    """A slice with its end, which is ``bound`` if it is stored without. Slices of older segments end at ``begin``."""
+    end = bound if stored.end == ABSENT and stored.start != ABSENT else stored.end
+    if stored != NO_SLICE and not begin <= stored.start <= end:
+        raise DamagedError(f"a segment has offsets {stored.start} to {end} of a stream, after others up to {begin}")
+    return Slice(stored.start, end)
+
+
+def _meta(segment: Segment, log: Slice, time: Slice, txn: Slice) -> SegmentMeta:
+    return SegmentMeta(
+        *(segment.base, segment.created, segment.modified, "", segment.size),
+        *(log, time, txn, segment.first_timestamp, segment.last_time_entry),
+    )
