@@ -1,0 +1,71 @@
+"""The runs of ``corpus/``: what each rule protects from, and the table of them on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from impl.sim.case_file import Case, read_case, text
+from impl.sim.check import check
+from impl.sim.small import FAULTS, OPERATIONS
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "corpus").glob("*.json"))
+PAGE = ROOT / "docs/simulate.md"
+HEAD = ["| rule or defect | cluster | file | oracle | operations | faults |", "|---|---|---|---|---|---|"]
+LARGE = {"AM-03", "AM-20"}
+"""Defects that no small run shows."""
+
+
+def case_of(path: Path) -> Case:
+    """The case of a file."""
+    return read_case(path, path.name)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_rule_protects_from_this(path: Path) -> None:
+    """Without the rule, or with the defect, the same oracle objects in the same words; else nobody does."""
+    case = case_of(path)
+    assert len(case.without) + len(case.switches) == 1
+    assert case.violation in check(case.question()).violations
+    assert not check(case.question(mended=True)).violations
+    assert text(case) == path.read_text()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_person_can_read_it(path: Path) -> None:
+    """Few operations and few faults."""
+    case = case_of(path)
+    if not LARGE & set(case.switches):
+        assert len(case.script) <= OPERATIONS
+        assert len(case.faults) <= FAULTS
+
+
+def test_there_are_enough() -> None:
+    """Rules of the streams, of the controllers, and of the brokers."""
+    rules = {rule for path in FILES for rule in case_of(path).without}
+    assert len(rules) >= 25
+    assert {"ST-14", "CL-08", "WL-05.verify", "CK-02.epoch_old", "PL-25", "RC-05", "FO-06.barrier"} <= rules
+    assert {switch for path in FILES for switch in case_of(path).switches} == {"AM-01", "AM-03", "AM-20"}
+
+
+def test_the_page_lists_them(update_golden: bool) -> None:
+    """A row for each file."""
+    lines = PAGE.read_text().splitlines()
+    begin = lines.index(HEAD[0])
+    end = next(number for number in range(begin, len(lines)) if not lines[number].startswith("|"))
+    wanted = [*HEAD, *sorted(map(_row, FILES))]
+    if update_golden:
+        PAGE.write_text("".join(f"{line}\n" for line in [*lines[:begin], *wanted, *lines[end:]]))
+    else:
+        assert lines[begin:end] == wanted, "renew it with `pytest tests/impl/test_corpus.py --update-golden`"
+
+
+def _row(path: Path) -> str:
+    case = case_of(path)
+    (changed,) = (*case.without, *case.switches)
+    size = f"{len(case.script)} | {len(case.faults)}"
+    return (
+        f"| {changed} | {case.cluster} | [seed {case.seed}](../corpus/{path.name}) | {case.violation.oracle} | {size} |"
+    )
