@@ -179,8 +179,9 @@ class Fleet:
         self._network.send(self._network.link(process.node, "<client"), self._command, process, command, refused)
 
     def tell(self, process: Process, command: Command) -> None:
-        """Send a command that follows from the metadata: it arrives as surely as the metadata does."""
-        delay = int(self._weather() * IMAGE_MS)
+        """Send a command that follows from the metadata: it arrives as surely, and after those before, as they do."""
+        process.told = max(process.told, self._queue.now + int(self._weather() * IMAGE_MS))
+        delay = process.told - self._queue.now
         self._network.send_surely(
             self._network.link(process.node, "<controller"), delay, self.deliver, process, command
         )

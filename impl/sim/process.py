@@ -26,13 +26,14 @@ Make = Callable[[messages.Identity, int], Broker]
 class Process:
     """A process of a node, with a broker.
 
-    ``home``: the controller that it takes for the leader. ``seen``: how many batches were sent to it. ``fuse``: after
-    how many inputs more it crashes, 0 if it does not; ``kept``: the share of the last input's outputs that leave it.
+    ``home``: the controller that it takes for the leader. ``seen``: how many batches were sent to it. ``told``: when
+    the last command arrives that follows from the metadata. ``fuse``: after how many inputs more it crashes, 0 if it
+    does not; ``kept``: the share of the last input's outputs that leave it.
     """
 
     __slots__ = (
         *("alive", "broker", "crash_kind", "down_ms", "epoch", "feeding", "fuse", "home", "inbox", "kept", "name"),
-        *("node", "paused", "seen", "started", "wake_at"),
+        *("node", "paused", "seen", "started", "told", "wake_at"),
     )
 
     def __init__(self, node: int, epoch: int, name: str, broker: Broker, home: int, now: int) -> None:
@@ -44,6 +45,7 @@ class Process:
         """What has arrived during a pause."""
         self.wake_at = -1
         self.seen = 0
+        self.told = now
         self.feeding = False
         """Whether committed batches are on their way."""
         self.fuse = 0

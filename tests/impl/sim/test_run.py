@@ -122,6 +122,23 @@ def test_processes_crash_at_different_awaits() -> None:
     assert {"FakeBroker._live", "FakeBroker._once", "Bucket._certain"} <= functions
 
 
+def test_commands_of_the_metadata_come_in_their_order() -> None:
+    """Also if two are sent at once to a process that is paused: the newer one says who is to own the stream."""
+    seen: dict[messages.Identity, list[int]] = {}
+
+    class Noting(FakeBroker):
+        def handle(self, event: messages.Input, now: int) -> list[messages.Output]:
+            if isinstance(event, messages.Command) and isinstance(event.body, messages.Open | messages.Close):
+                seen.setdefault(self._identity, []).append(event.id)
+            return list(super().handle(event, now))
+
+    for seed in range(6):
+        seen.clear()
+        simulate(seed, Noting, _key, msgspec.structs.replace(SHORT, faults=("pause", "cut", "crash_slow")))
+        assert sum(map(len, seen.values())) > 10
+        assert all(numbers == sorted(numbers) for numbers in seen.values())
+
+
 def test_an_old_process_lives_on_beside_its_successor() -> None:
     """After a pause with replacement, the old process gets inputs while the new one lives."""
     options = msgspec.structs.replace(SHORT, faults=("replace",))
