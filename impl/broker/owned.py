@@ -33,6 +33,8 @@ class Owned:
         """By stream: how many commands have said who is to own it."""
         self._last: dict[int, Gate[None]] = {}
         """By stream: the end of the last of them."""
+        self._opening: dict[int, int] = {}
+        """By stream: the epoch of the open that is under way."""
         self._closed: dict[int, int] = {}
         """By stream: the newest epoch that this process has closed."""
 
@@ -54,13 +56,19 @@ class Owned:
         self._last[stream] = ended
         if before is not None and rule("PT-05"):
             await before.wait()
+        if isinstance(body, Open):
+            self._opening[stream] = body.epoch
         try:
             values = await (self._open(body, number) if isinstance(body, Open) else self._leave(body))
         except (RefusedError, FailedError):
-            ended.open(None)
+            self._end_order(stream, ended)
             raise
-        ended.open(None)
+        self._end_order(stream, ended)
         return values
+
+    def _end_order(self, stream: int, ended: Gate[None]) -> None:
+        self._opening.pop(stream, None)
+        ended.open(None)
 
     async def close_all(self) -> None:
         """CL-11. One round of closing all streams that are open."""
@@ -71,14 +79,15 @@ class Owned:
         """Close the streams that are open at this node, and of which this process has no handle.
 
         An open takes effect without one if its answer is not waited for any more, or if it comes twice, the second time
-        after the close (EX-07, ST-24). Nobody else may close such a stream while this process lives (FO-09).
+        after the close (EX-07, ST-24). Nobody else may close such a stream while this process lives (FO-09). An open
+        under a newer epoch would wait for that close for ever.
         """
         for stream in tuple(image.opened_on.get(self._identity.node, ())):
-            order = self._last.get(stream)
-            is_ordered = stream in self.handles or (order is not None and not order.happened)
-            if is_ordered or self.stopping or stream not in image.opened_on[self._identity.node]:
+            if stream in self.handles or self.stopping or stream not in image.opened_on[self._identity.node]:
                 continue
-            epoch = image.streams[stream].epoch
+            epoch, order = image.streams[stream].epoch, self._last.get(stream)
+            if order is not None and not order.happened and epoch >= self._opening.get(stream, 0):
+                continue
             self._closed[stream] = max(self._closed.get(stream, -1), epoch)
             request = wire.CloseStreams(self._identity.node, self._identity.epoch, (wire.CloseItem(stream, epoch),))
             try:

@@ -68,6 +68,10 @@ class World:
         assert done.error is E.NONE, done.error
         return done.values
 
+    def arrive(self, name: str, body: wire.Body) -> None:
+        """A request that a process has sent arrives at the controller late; nobody waits for the answer."""
+        self._to_controller(name, wire.Request(0, -1, body))
+
     def advance(self, ms: int) -> None:
         """Move the clock, and let everything happen that is due."""
         self.now += ms

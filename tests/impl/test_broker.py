@@ -140,6 +140,18 @@ def test_a_newer_order_ends_the_wait_of_an_open() -> None:
     assert appended(world, a, stream, b"mine") == [0]
 
 
+def test_a_late_repetition_of_an_open_does_not_block_the_next_one() -> None:
+    """ST-24: it opens the closed stream again for nobody. The next open is refused until the process closes that."""
+    world = World()
+    name = world.start(1, 11)
+    stream = created(world, name)
+    world.value(name, m.Close(stream))
+    world.arrive(name, wire.OpenStreams(1, 11, (wire.OpenItem(stream, 1),)))
+    assert world.controller.image.streams[stream].state is StreamState.OPENED
+    assert world.ask(name, m.Open(stream, 2), wait=20_000).error is E.NONE
+    assert appended(world, name, stream, b"mine") == [0]
+
+
 def test_a_stopped_broker_leaves_nothing_behind() -> None:
     """CL-11, PL-26. Its streams are closed, everything is uploaded, and no recovery finds a record."""
     world = World()
