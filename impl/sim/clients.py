@@ -194,11 +194,14 @@ class Client:
         """Nothing has happened: try again with the newest owner, unless that takes too long."""
         self._known.pop(operation.key, None)
         doomed = operation.f != "destroy" and self._catalog.entry(operation.key).doomed
-        if doomed or self._queue.now - self._started >= PATIENCE_MS:
+        if not doomed and self._queue.now - self._started < PATIENCE_MS:
+            self._queue.at(self._queue.now + RETRY_MS, self._attempt, operation)
+        elif operation.f == "trim":
+            # The broker repeats a trim until the controller answers; the refusal may be that of a repetition.
+            self._give_up(error.name)
+        else:
             self.failed += 1
             self._complete("fail", self._queue.now, error=error.name)
-        else:
-            self._queue.at(self._queue.now + RETRY_MS, self._attempt, operation)
 
     def _refused(self, operation: Operation, number: int) -> None:
         if self._waits is not None and number == self._command:

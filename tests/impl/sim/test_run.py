@@ -14,6 +14,7 @@ import pytest
 
 from impl.broker import messages
 from impl.client.history import FINAL
+from impl.errors import E
 from impl.sim.faults import KINDS
 from impl.sim.heal import HANDOVERS
 from impl.sim.options import Options
@@ -199,6 +200,22 @@ def test_a_condition_that_never_holds_is_named() -> None:
     run = simulate(1, _Deaf, _key, msgspec.structs.replace(SHORT, faults="none", operations_of=script))
     assert run.missing == "streams cannot be read"
     assert not run.healed
+
+
+class _Refusing(FakeBroker):
+    """A broker that refuses every trim."""
+
+    def handle(self, event: messages.Input, now: int) -> list[messages.Output]:
+        if isinstance(event, messages.Command) and isinstance(event.body, messages.Trim):
+            return [messages.Done(event.to, event.id, E.STREAM_NOT_OPENED)]
+        return list(super().handle(event, now))
+
+
+def test_a_refused_trim_may_have_taken_effect() -> None:
+    """The refusal may be that of a repetition, so the history does not call it failed."""
+    run = simulate(1, _Refusing, _key, msgspec.structs.replace(SHORT, faults="none"))
+    ends = {op.kind for op in run.history.ops if op.f == "trim" and op.kind != "invoke"}
+    assert ends == {"info"}
 
 
 # What a broken broker shows ---------------------------------------------------------------------------------------
