@@ -152,7 +152,7 @@ class SetBroker(Message, frozen=True, gc=False):
 
 
 class Heartbeat(Message, frozen=True, gc=False):
-    """A broker lives (ND-31). The answer says whether it is fenced."""
+    """A broker lives (ND-31). The answer has its state."""
 
     node: int
 

@@ -154,12 +154,13 @@ class Broker:
             newest = self._image.nodes.get(self.identity.node)
             if newest is None or newest.epoch <= self.identity.epoch:
                 answer = await self._calls.call(wire.Heartbeat(self.identity.node), timeout_ms=HEARTBEAT_MS)
-                if answer.values["fenced"] and not self._stopping:
+                # It was silent, or the process before it has said that it shuts down, and that came late.
+                if answer.values["state"] != "active" and not self._stopping:
                     await self._come_back()
             await self._tasks.sleep(HEARTBEAT_MS)
 
     async def _come_back(self) -> None:
-        """Ask to be unfenced, unless a worker has taken the WAL: then nothing is left to this process."""
+        """Ask to be active, unless a worker has taken the WAL: then nothing is left to this process."""
         if rule("FO-07.back", not await self._wal.is_own()):
             self._halt("it was fenced, and its WAL is reserved by another process, or cannot be read")
         else:

@@ -92,8 +92,8 @@ def unfenced(image: Image) -> list[int]:
 
 
 def heartbeat(view: View, node: int) -> Outcome:
-    """Answer a heartbeat. A broker that is fenced, or not registered, has to register again."""
-    return Outcome(values={"fenced": node not in unfenced(view.image)})
+    """Answer a heartbeat with the state of the broker. One that goes on, and is not active, has to register again."""
+    return Outcome(values={"state": view.image.brokers.get(node, "gone")})
 
 
 # Registry -------------------------------------------------------------------------------------------------------

@@ -152,6 +152,17 @@ def test_a_late_repetition_of_an_open_does_not_block_the_next_one() -> None:
     assert appended(world, name, stream, b"mine") == [0]
 
 
+def test_a_late_shutdown_of_the_process_before_is_undone() -> None:
+    """The controller cannot tell whose it is; the process that goes on says so with its next heartbeat."""
+    world = World()
+    name = world.start(1, 11)
+    world.arrive(name, wire.SetBroker(1, "shutting_down"))
+    assert world.controller.image.brokers[1] == "shutting_down"
+    for _ in range(5):
+        world.advance(1_000)
+    assert world.controller.image.brokers[1] == "active"
+
+
 def test_a_stopped_broker_leaves_nothing_behind() -> None:
     """CL-11, PL-26. Its streams are closed, everything is uploaded, and no recovery finds a record."""
     world = World()

@@ -126,10 +126,10 @@ def test_a_fenced_broker_is_told_so() -> None:
     controller = _leader()
     _run(controller, SESSION_MS, (1, 3))
     controller.handle(wire.Committed(1, controller.log.end), controller.now)
-    for broker, fenced in ((2, True), (1, False), (7, True)):
+    for broker, state in ((2, "fenced"), (1, "active"), (7, "gone")):
         (reply,) = controller.handle(wire.Request(9, 1, wire.Heartbeat(broker)), controller.now)
         assert isinstance(reply, wire.Reply)
-        assert reply.answers[0].values == {"fenced": fenced}
+        assert reply.answers[0].values == {"state": state}
     _ask(controller, wire.SetBroker(2, "active"), controller.now)
     _run(controller, controller.now + SESSION_MS - PERIOD_MS, (1, 3))
     assert _states(controller) == ["active", "active", "active"]
