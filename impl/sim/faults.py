@@ -51,7 +51,7 @@ STALL = {"store_stall": 0.012}
 """By put: it, and the puts that its node sends for a while, take effect together at the end of that time, whatever has
 become of their senders meanwhile.
 """
-PARTITION = {"open_fails": 0.1}
+PARTITION = {"open_fails": 0.3}
 """By open of a stream that succeeds: another stream of its partition fails to open, so that it is closed, and opened
 again after a while (PT-04).
 """
