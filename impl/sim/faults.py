@@ -46,7 +46,7 @@ LISTING = {"store_old_list": 0.3}
 RACE = {"store_race": 0.03}
 """By put, after STORE: operations that are sent later take effect before it, and are seen by it."""
 HEAL = {"stays_dead": 0.3}
-"""By node, when the faults end: it dies, if it has not yet, and stays dead. At least one node lives."""
+"""By node, when the faults end: it dies, if it has not yet, and stays dead. At least two nodes live."""
 STALL = {"store_stall": 0.012}
 """By put: it, and the puts that its node sends for a while, take effect together at the end of that time, whatever has
 become of their senders meanwhile.

@@ -28,6 +28,8 @@ class FakeBroker:
         self._start: dict[int, int] = {}
         self._orders: dict[int, int] = {}
         self._last: dict[int, Gate[None]] = {}
+        self._opening: dict[int, int] = {}
+        """By stream: the epoch of the open that is under way."""
         self._image = Image()
         self._failovers: list[Context] = []
         self._epochs: dict[int, int] = {}
@@ -52,7 +54,7 @@ class FakeBroker:
                 self._tasks.answer(number, answer)
             case wire.Reply(_, number, answers):
                 self._tasks.answer(number, answers[0])
-                if number < 0 and answers[0].values.get("fenced"):
+                if number < 0 and answers[0].values.get("state", "active") != "active":
                     self._tasks.start(self._call(wire.SetBroker(self._identity.node, "active")))
             case wire.Learned(_, batches):
                 replay(batches, self._image)
@@ -111,7 +113,9 @@ class FakeBroker:
         node, epoch = self._identity.node, self._identity.epoch
         for stream in tuple(self._image.opened_on.get(node, ())):
             current, last = self._image.current_range(stream), self._last.get(stream)
-            if current is not None and stream not in self._next and (last is None or last.happened):
+            if current is None or stream in self._next:
+                continue
+            if last is None or last.happened or current.epoch < self._opening.get(stream, 0):
                 await self._call(wire.CloseStreams(node, epoch, (wire.CloseItem(stream, current.epoch),)))
 
     async def _recover(self, node: int, epoch: int, *, failover: bool = False) -> None:
@@ -155,6 +159,7 @@ class FakeBroker:
 
     async def _open_now(self, command: m.Command, number: int) -> m.Done:
         stream, epoch = command.body.stream, command.body.epoch
+        self._opening[stream] = epoch
         body = wire.OpenStreams(self._identity.node, self._identity.epoch, (wire.OpenItem(stream, epoch),))
         answer = wire.Answer(E.STREAM_NOT_CLOSED)
         while answer.error is E.STREAM_NOT_CLOSED and self._orders[stream] == number:
