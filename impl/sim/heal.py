@@ -71,11 +71,11 @@ class Heal:
         return all(self._director.is_open(key) for key in self._catalog.living())
 
     def _has_moved(self) -> bool:
-        """Move streams, one at a time, until enough moves have happened. A single active broker cannot move any."""
+        """Move streams, one at a time, until enough moves have happened. A single broker cannot move any."""
         living = self._catalog.living()
-        if self._director.handovers >= HANDOVERS or len(self._director.active()) < 2 or not living:
+        if self._director.handovers >= HANDOVERS or len(self._director.states) < 2 or not living:
             return self._is_open()
-        if self._is_open():
+        if self._is_open() and len(self._director.active()) > 1:
             self._director.move(living[self._director.handovers % len(living)], 1)
         return False
 
