@@ -40,7 +40,11 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrin
 
 
 def register_profiles() -> None:
-    """The profiles ``dev``, ``ci`` (the same examples on every machine) and ``nightly`` (many more of them)."""
+    """The profiles ``dev``, ``ci`` (no seed of the day, no saved examples) and ``nightly`` (many more examples).
+
+    Under ``ci`` the examples are the same wherever the same modules are loaded: Hypothesis also draws numbers and
+    strings that it reads in them.
+    """
     settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
     settings.register_profile("nightly", deadline=None, max_examples=2_000, print_blob=True)
     settings.register_profile("dev", deadline=None)

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 KERNELS = pytest.StashKey[str]()
 
-# A change is judged by the same examples on every machine; a shared runner's speed is no finding.
+# A change is judged without a seed of the day or saved examples; a shared runner's speed is no finding.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2_000, print_blob=True)
 settings.register_profile("dev", deadline=None)

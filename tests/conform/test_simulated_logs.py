@@ -47,6 +47,24 @@ def test_logs_conform(version: str, tmp_path: Path) -> None:
     assert all_conform(version, range(6), tmp_path).keys() >= {"pause", "replace", "crash_fast", "crash_slow"}
 
 
+@pytest.mark.parametrize(
+    ("version", "seed", "kind", "times"),
+    [
+        # A recovery closes a stream that a late repetition of an open has opened once more.
+        ("legacy", 36, "recovery.closing:again", 1),
+        # Three processes overwrite each other's reservation: two older ones that of the newest, and one goes on.
+        ("legacy", 64, "wal.reserved.unused", 4),
+        # A recovery commits what the next owner has trimmed meanwhile.
+        ("V6", 75, "COMMIT_STREAM_SET_OBJECT:trimmed", 1),
+    ],
+)
+def test_rare_ways_conform(version: str, seed: int, kind: str, times: int, tmp_path: Path) -> None:
+    """What about one log in two hundred has."""
+    _, lines = simulated(seed, version)
+    assert [line["kind"] for line in lines].count(kind) == times
+    all_conform(version, range(seed, seed + 1), tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["legacy", "V6"])
 def test_two_hundred_logs_conform(version: str, tmp_path: Path) -> None:

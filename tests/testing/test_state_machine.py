@@ -36,9 +36,15 @@ def ci() -> Iterator[None]:
 
 
 def found(model: type, *removed: str, scope: str = "tiny", properties: list[str] | None = None) -> ViolatedError:
-    """What a machine finds without these rules."""
+    """What a machine finds without these rules.
+
+    A hundred examples, the default, miss the rule CK-02.epoch once in twenty: Hypothesis also draws numbers that it
+    reads in the modules that are loaded, and those are others in each process of a parallel run of the tests.
+    """
+    machine = state_machine(model, scope, removed=removed, properties=properties, target="model.py")
+    machine.TestCase.settings = settings(machine.TestCase.settings, max_examples=1_000)
     with pytest.raises(ViolatedError) as violated:
-        run(state_machine(model, scope, removed=removed, properties=properties, target="model.py"))
+        run(machine)
     return violated.value
 
 

@@ -45,9 +45,13 @@ class Closes:
         """
         for index, who, item in self._recoveries:
             closing = identity(who), item.stream, item.epoch
-            kind = "recovery.closing" if closing in self._requests.recovered else "recovery.closing:refused"
+            suffix = ""
+            if closing in self._requests.again:
+                suffix = ":again"
+            elif closing not in self._requests.recovered:
+                suffix = ":refused"
             self._requests.recovered.discard(closing)
-            self._lines.add(index, kind, who, stream=item.stream, streamEpoch=item.epoch)
+            self._lines.add(index, f"recovery.closing{suffix}", who, stream=item.stream, streamEpoch=item.epoch)
 
     def _close(self, index: int, name: str, who: Who, item: wire.CloseItem) -> None:
         """A close is sent for the first time, and not by a handle."""

@@ -8,6 +8,7 @@ A line has the name of its request. Behind a colon stands why a model may read i
     :recovery     a recovery closes a stream, for the first time
     :superseded   so it does, and a newer owner has the stream (RC-06)
     :missing      the range of a commit belongs to a stream that is deleted (CS-20)
+    :trimmed      a recovery commits a range that trims have removed whole (AM-08, CS-21)
 
 Left out is what had no effect on the cluster: what a failover has lost, and what a controller did that led no more.
 """
@@ -75,7 +76,8 @@ class Requests:
     taken, by name, stream and epoch, each with the end of the stream.
 
     Others say what brokers send. ``closes``: by name, the events at which a process sends closes of its handles;
-    ``closing``: those closes. ``recoveries``: the closes of recoveries; ``recovered``: those of them that ended it.
+    ``closing``: those closes. ``recoveries``: the closes of recoveries; ``recovered``: those of them that ended it;
+    ``again``: those of them that ended a lease that a late repetition had renewed.
     """
 
     def __init__(self, lines: Lines, processes: Processes, takeovers: Takeovers, events: list[Event]) -> None:
@@ -88,6 +90,7 @@ class Requests:
         self.closing: set[Closing] = set()
         self.recoveries: set[Closing] = set()
         self.recovered: set[Closing] = set()
+        self.again: set[Closing] = set()
         self._lines, self._processes, self._takeovers, self._events = lines, processes, takeovers, events
         self._newest: dict[int, Who] = {}
         """By node: who has registered last."""
@@ -185,6 +188,7 @@ class Requests:
             if stream in self._again:
                 self._again.discard(stream)
                 kind = "CLOSE_STREAM:again"
+                self.again.add(closing)
             for (_, leased), leases in self.leases.items():
                 if leased == stream and leases[-1][1] == NEVER:
                     leases[-1][1] = item.index
@@ -224,6 +228,8 @@ class Requests:
             if item.who["failover"] or (item.name, stream) not in self.leases:
                 # A recovery replays a batch that a trim has cut (AM-08). The models know nothing of what is gone.
                 first = max(first, min(self._starts.get(stream, 0), end))
+                if first == end:
+                    suffix = suffix or ":trimmed"
             if item.taken:
                 self.commits[stream].append((item.index, end))
                 self._see_entry(item.who["node"], posts[stream])

@@ -43,10 +43,18 @@ class Takeover:
         return self.reserved > other.reserved and identity(self.who)[1:] < identity(other.who)[1:]
 
     def is_unused(self, others: list[Takeover]) -> bool:
-        """Whether an older process overwrites the reservation of a newer one, and this is the one that gives way."""
+        """Whether an older process overwrites the reservation of a newer one, and this is the one that gives way.
+
+        The older one gives way, unless it goes on, or the newer one gives way to a third that goes on.
+        """
         if self.goes_on:
             return False
-        return any(self.is_older(other) or (other.goes_on and other.is_older(self)) for other in others)
+        newer = [other for other in others if self.is_older(other)]
+        return self._yields(others) or any(not each._yields(others) for each in newer)
+
+    def _yields(self, others: list[Takeover]) -> bool:
+        """Whether an older process that goes on has overwritten the reservation of this one."""
+        return not self.goes_on and any(other.goes_on and other.is_older(self) for other in others)
 
 
 class Takeovers:
