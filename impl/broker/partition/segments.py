@@ -115,8 +115,7 @@ class Segments:
         active = self.active
         if position != active.log.end or count < 1:
             raise ValueError(f"{count} records at {position} of the data stream; the segment ends at {active.log.end}")
-        is_empty = active.log.start == active.log.end
-        rolled = not is_empty and active.size + size > self._roll_bytes
+        rolled = self.rolls(size)
         if rolled:
             active = Segment(self.end, Slice(position, position), created=now)
             self.segments.append(active)
@@ -125,9 +124,14 @@ class Segments:
             log=Slice(active.log.start, position + count),
             size=active.size + size,
             modified=now,
-            first_timestamp=timestamp if rolled or is_empty else active.first_timestamp,
+            first_timestamp=timestamp if active.log.start == active.log.end else active.first_timestamp,
         )
         return rolled
+
+    def rolls(self, size: int) -> bool:
+        """Whether a batch of ``size`` bytes would begin a new segment."""
+        active = self.active
+        return active.log.start < active.log.end and active.size + size > self._roll_bytes
 
     def index_time(self, position: int, entry: TimeEntry) -> None:
         """Add an entry to the time index of the active segment; it has offset ``position`` in the time stream."""

@@ -1,0 +1,181 @@
+"""The log of a partition, on the streams that its leader has open: appends, reads, and the close of step 3.
+
+A batch takes as many offsets of the data stream as of the partition, so the log knows the offset of a batch before it
+is durable. Batches are confirmed in their order. ``opening`` makes a log from what another leader has left.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from impl.broker.partition.batches import Batch, decode, encode
+from impl.broker.partition.epochs import Epochs
+from impl.broker.partition.meta import MetaStream, Stream, Streams, append
+from impl.broker.partition.meta_values import ABSENT, LogMeta, PartitionMeta, ProducerSnapshots, TimeEntry
+from impl.broker.partition.producers import Producers, usable_snapshots
+from impl.broker.partition.segment_metas import store
+from impl.broker.partition.segments import LOG, NO_ENTRY, TIME, Segments, Span
+from impl.errors import E
+from impl.rules import require
+from impl.tasks import Gate, Tasks
+
+_TIME_ENTRY = struct.Struct(">qq")
+
+
+class PartitionLog:
+    """``leader_epoch``: under which the broker leads. ``ids``: the data streams by name, ABSENT for one that is not
+    created yet. ``opened``: those that are open, which are all others.
+
+    ``segments``, ``producers`` and ``epochs`` count every batch from the time at which it has its offset.
+    """
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        meta: MetaStream,
+        segments: Segments,
+        producers: Producers,
+        epochs: Epochs,
+        leader_epoch: int,
+        ids: dict[str, int],
+        opened: dict[str, Stream],
+        streams: Streams,
+    ) -> None:
+        self.meta, self.segments, self.producers, self.epochs = meta, segments, producers, epochs
+        self.leader_epoch, self.ids, self.opened = leader_epoch, ids, opened
+        self.is_frozen = False
+        """Whether step 3 has begun: nothing is appended from then on."""
+        self._tasks, self._streams = tasks, streams
+        self._pending: dict[int, Gate[int]] = {}
+        """The appends by base offset that are not confirmed."""
+        self._making: Gate[None] | None = None
+        """Opens when the data streams are made."""
+        self._newest = NO_ENTRY
+        """The largest timestamp that was appended to the active segment, and the last offset of its batch."""
+        self._snapshots = meta.get(ProducerSnapshots) or ProducerSnapshots({})
+
+    @property
+    def is_clean(self) -> bool:
+        """The flag: whether the meta stream says that the log was closed in order, and nobody has appended since."""
+        found = self.meta.get(PartitionMeta)
+        return found is not None and found.clean
+
+    @property
+    def confirmed(self) -> int:
+        """The high watermark: all offsets below are durable."""
+        return min(self._pending, default=self.segments.end)
+
+    # Append -----------------------------------------------------------------------------------------------------
+
+    async def append(self, batch: Batch) -> int:
+        """Append a batch of a client, which has no offset yet. Returns its base offset, once it is durable.
+
+        A copy of an earlier batch gets the offset of that one. Raises RefusedError if this broker leads no more,
+        ProducerRefusedError, and a FailedError after which the outcome is unknown.
+        """
+        if LOG not in self.opened:
+            await self._make()
+        require(not self.is_frozen, "RA-16", E.NOT_LEADER_OR_FOLLOWER)
+        first = self.producers.check(batch)
+        if first is not None:
+            if first in self._pending:
+                await self._pending[first].wait()
+            return first
+        placed = batch.placed(self.segments.end, self.leader_epoch)
+        # If this fails, nobody knows what is durable: it stays pending, and nothing behind it is confirmed.
+        await self._put(placed).wait()
+        del self._pending[placed.base]
+        return placed.base
+
+    def _put(self, batch: Batch) -> Gate[int]:
+        data, stream = encode(batch), self.opened[LOG]
+        if self.segments.rolls(len(data)):
+            self._index_time()
+        position = stream.next
+        gate = self._pending[batch.base] = append(stream, batch.count, data)
+        rolled = self.segments.append(position, batch.count, len(data), batch.timestamp, self._tasks.now)
+        self.producers.append(batch)
+        is_first = self._newest.offset < self.segments.active.base
+        if batch.timestamp > (ABSENT if is_first else self._newest.timestamp):
+            self._newest = TimeEntry(batch.timestamp, batch.end - 1)
+        if rolled:
+            self.put_segments()
+        return gate
+
+    async def _make(self) -> None:
+        """Make the data streams, before the first append. LOG names them before anything in them is confirmed."""
+        if self._making is None:
+            self._making = self._tasks.start(self._made())
+        await self._making.wait()
+
+    async def _made(self) -> None:
+        for name in (LOG, TIME):
+            self.ids[name] = await self._streams.create()
+        await self.put_segments().wait()
+        for name in (TIME, LOG):
+            self.opened[name] = await self._streams.open(self.ids[name])
+
+    # Read -------------------------------------------------------------------------------------------------------
+
+    async def read(self, begin: int, end: int) -> list[Batch]:
+        """The confirmed batches that overlap [begin, end). Raises RefusedError, DamagedError, what a stream raises."""
+        require(not self.is_frozen, "RA-16.read", E.NOT_LEADER_OR_FOLLOWER)
+        require(self.segments.start <= begin <= self.confirmed, "CL-05.start", E.OFFSET_OUT_OF_RANGE_BOUNDS)
+        found: list[Batch] = []
+        for span in self.segments.spans(begin, min(end, self.confirmed)):
+            found += await read_span(self.opened[LOG], span)
+        return found
+
+    # Close ------------------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Rows 2 to 6 of step 3: freeze the log, and leave all that a clean start needs in the meta stream.
+
+        The caller closes the streams then. Raises a FailedError if something cannot be stored: the flag stays false.
+        """
+        self.is_frozen = True
+        if self._making is not None:
+            await self._making.wait()
+        for gate in tuple(self._pending.values()):
+            await gate.wait()
+        indexed = self._index_time()
+        if indexed is not None:
+            await indexed.wait()
+        await self.put_snapshot().wait()
+        self.segments.flush(self.segments.end)
+        await self.put_segments().wait()
+        await self.put_partition(clean=True).wait()
+        await self.meta.compact()
+
+    def _index_time(self) -> Gate[int] | None:
+        """Index the newest timestamp of the active segment, unless it is the last one of its index."""
+        entry = self._newest
+        if entry.offset < self.segments.active.base or entry == self.segments.active.last_time_entry:
+            return None
+        stream = self.opened[TIME]
+        position = stream.next
+        gate = append(stream, 1, _TIME_ENTRY.pack(entry.timestamp, entry.offset))
+        self.segments.index_time(position, entry)
+        return gate
+
+    # The meta stream --------------------------------------------------------------------------------------------
+
+    def put_segments(self) -> Gate[int]:
+        """Write LOG."""
+        return self.meta.put(LogMeta(dict(self.ids), store(self.segments)))
+
+    def put_snapshot(self) -> Gate[int]:
+        """Write PRODUCER_SNAPSHOTS: the present state, and the one from which a scan after a crash would begin."""
+        usable = usable_snapshots(self._snapshots.snapshots, self.segments.start, self.segments.recovery)
+        kept = {max(usable): usable[max(usable)]} if usable else {}
+        self._snapshots = ProducerSnapshots({**kept, self.producers.end: self.producers.snapshot()})
+        return self.meta.put(self._snapshots)
+
+    def put_partition(self, *, clean: bool) -> Gate[int]:
+        """Write PARTITION. ``clean``: the flag, which is true while nobody appends (SP-09)."""
+        return self.meta.put(PartitionMeta(self.segments.start, 0, self.segments.recovery, clean))
+
+
+async def read_span(stream: Stream, span: Span) -> list[Batch]:
+    """The batches of a part of the data stream. Raises DamagedError, and what the stream raises."""
+    return [decode(record.payload) for record in await stream.fetch(span.start, span.end).wait()]

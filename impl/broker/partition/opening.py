@@ -1,0 +1,129 @@
+"""Step 6: a new leader makes the log of a partition from what the streams hold.
+
+If the last leader has closed the log, the flag in PARTITION is true, and nothing is read but the meta stream. After a
+crash the log is scanned from the recovery point: batches bring the producers up to date, and the first corrupt one is
+the end of the log.
+"""
+
+from __future__ import annotations
+
+from impl.broker.partition.batches import scan
+from impl.broker.partition.epochs import from_checkpoint
+from impl.broker.partition.log import PartitionLog
+from impl.broker.partition.meta import MetaStream, Stream, Streams
+from impl.broker.partition.meta_values import (
+    ABSENT,
+    NEW_PARTITION,
+    LeaderEpochCheckpoint,
+    LogMeta,
+    PartitionMeta,
+    ProducerSnapshots,
+)
+from impl.broker.partition.producers import Producers, reload
+from impl.broker.partition.segment_metas import StreamEnds, load
+from impl.broker.partition.segments import LOG, ROLL_BYTES, TIME, TXN, Segments
+from impl.rules import rule
+from impl.tasks import FailedError, Tasks
+
+NAMES = (LOG, TIME, TXN)
+
+
+async def open_log(
+    tasks: Tasks, meta: Stream, leader_epoch: int, streams: Streams, roll_bytes: int = ROLL_BYTES
+) -> PartitionLog:
+    """Rows 2 to 7. ``meta``: the open meta stream. The log serves when this returns.
+
+    Raises DamagedError, and what the streams raise; the data streams that were opened are closed by then.
+    """
+    values = MetaStream(meta)
+    await values.load()
+    if values.get(PartitionMeta) is None:
+        await values.put(NEW_PARTITION).wait()
+    if values.get(LeaderEpochCheckpoint) is None:
+        await values.put(LeaderEpochCheckpoint()).wait()
+    stored = values.get(LogMeta) or LogMeta(dict.fromkeys(NAMES, ABSENT), ())
+    opened = await _open_all(tasks, stored.streams, streams)
+    try:
+        segments = _segments(values, stored, opened, roll_bytes)
+        log = await _recover(tasks, values, stored, segments, opened, leader_epoch, streams)
+    except FailedError:
+        await _close_all(opened, streams)
+        raise
+    return log
+
+
+async def _open_all(tasks: Tasks, ids: dict[str, int], streams: Streams) -> dict[str, Stream]:
+    """Row 3. All data streams, opened side by side; if one cannot be opened, none is."""
+    gates = {name: tasks.start(streams.open(ids[name])) for name in sorted(ids) if ids[name] != ABSENT}
+    opened: dict[str, Stream] = {}
+    failed: FailedError | None = None
+    for name, gate in gates.items():
+        try:
+            opened[name] = await gate.wait()
+        except FailedError as error:
+            failed = failed or error
+    if failed is not None:
+        await _close_all(opened, streams)
+        raise failed
+    return opened
+
+
+async def _close_all(opened: dict[str, Stream], streams: Streams) -> None:
+    for stream in opened.values():
+        await streams.close(stream)
+
+
+def _segments(values: MetaStream, stored: LogMeta, opened: dict[str, Stream], roll_bytes: int) -> Segments:
+    """Row 4, and the recovery point of row 5."""
+    partition = values.get(PartitionMeta) or NEW_PARTITION
+    ends = StreamEnds(*(opened[name].next if name in opened else 0 for name in NAMES))
+    segments = load(stored.segments, partition.start, partition.recover, ends, roll_bytes)
+    if rule("SP-09.scan", partition.clean):
+        segments.flush(segments.end)
+    return segments
+
+
+async def _recover(
+    tasks: Tasks,
+    values: MetaStream,
+    stored: LogMeta,
+    segments: Segments,
+    opened: dict[str, Stream],
+    leader_epoch: int,
+    streams: Streams,
+) -> PartitionLog:
+    """Rows 5 to 7."""
+    snapshots = values.get(ProducerSnapshots) or ProducerSnapshots({})
+    producers = reload(snapshots.snapshots, segments.start, segments.recovery)
+    is_cut = await _scan(tasks, segments, producers, opened.get(LOG))
+    epochs = from_checkpoint(values.get(LeaderEpochCheckpoint) or LeaderEpochCheckpoint())
+    log = PartitionLog(
+        *(tasks, values, segments, producers, epochs, leader_epoch), dict(stored.streams), opened, streams
+    )
+    if is_cut:
+        # Otherwise what was cut off comes back after a crash, and new batches do not stand at their offsets.
+        await log.put_segments().wait()
+    if log.is_clean:
+        await log.put_partition(clean=False).wait()
+    # An epoch may begin in what was cut off, by this leader or by one before it.
+    is_gone = epochs.truncate_end(segments.end)
+    if epochs.assign(leader_epoch, segments.end) or is_gone:
+        await values.put(epochs.checkpoint()).wait()
+    return log
+
+
+async def _scan(tasks: Tasks, segments: Segments, producers: Producers, stream: Stream | None) -> bool:
+    """Row 5. Count the batches that the producers lack, which are all after a crash, and none after a clean close.
+
+    The log ends at the first corrupt batch. Returns whether there is one.
+    """
+    begin = producers.end
+    payloads: list[bytes] = []
+    for span in segments.spans(begin, segments.end):
+        assert stream is not None, "a log with records has a data stream"
+        records = await stream.fetch(span.start, span.end).wait()
+        payloads += (each.payload for each in records)
+    found = scan(begin, payloads)
+    for batch in found.batches:
+        producers.append(batch)
+    return stream is not None and segments.truncate(found.end, stream.next, tasks.now)

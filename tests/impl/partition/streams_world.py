@@ -1,0 +1,149 @@
+"""Streams in memory for the log of a partition: what is durable survives a crash, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from impl.broker.partition.log import PartitionLog
+from impl.broker.partition.meta import Stream
+from impl.broker.partition.opening import open_log
+from impl.broker.partition.segments import ROLL_BYTES
+from impl.broker.wal_format import Record
+from impl.errors import E
+from impl.rules import RefusedError
+from impl.tasks import FailedError, Gate, Tasks
+
+
+class Stored:
+    """A stream as the cluster has it: its durable records, and its start."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.start = 0
+        self.open_by: World | None = None
+
+    @property
+    def end(self) -> int:
+        """The offset after the last record."""
+        return self.records[-1].base + self.records[-1].count if self.records else 0
+
+
+class OpenStream:
+    """A stream that a process has open. Its appends become durable when the world says so, in their order."""
+
+    def __init__(self, world: World, number: int) -> None:
+        self.number, self._world, self._stored = number, world, world.disk[number]
+        self.start, self.next, self.confirm = self._stored.start, self._stored.end, self._stored.end
+        self.is_closed = False
+
+    def append(self, count: int, payload: bytes) -> Gate[int]:
+        if self.is_closed:
+            raise RefusedError("CL-02", E.STREAM_ALREADY_CLOSED)
+        gate: Gate[int] = Gate(self._world.tasks)
+        record = Record(self.number, 0, self.next, count, payload)
+        self.next += count
+        self._world.writes.append((self, record, gate))
+        return gate
+
+    def fetch(self, begin: int, end: int) -> Gate[list[Record]]:
+        gate: Gate[list[Record]] = Gate(self._world.tasks)
+        assert self._stored.start <= begin <= end <= self.confirm
+        gate.open([each for each in self._stored.records if each.base < end and each.base + each.count > begin])
+        return gate
+
+    def trim(self, to: int) -> Gate[None]:
+        gate: Gate[None] = Gate(self._world.tasks)
+        self.start = self._stored.start = to
+        self._stored.records = [each for each in self._stored.records if each.base + each.count > to]
+        gate.open(None)
+        return gate
+
+    def confirmed(self, record: Record) -> None:
+        """An append is durable."""
+        self._stored.records.append(record)
+        self.confirm = record.base + record.count
+
+
+class World:
+    """One leader of a partition. ``disk``: the streams by number, of which 0 is the meta stream.
+
+    All streams share one WAL: ``writes`` are durable in the order of their appends, and a crash loses the last ones.
+    """
+
+    def __init__(self, disk: dict[int, Stored] | None = None) -> None:
+        self.disk = {0: Stored()} if disk is None else disk
+        self.tasks = Tasks()
+        self.writes: list[tuple[OpenStream, Record, Gate[int]]] = []
+        self.opened: list[int] = []
+        self.refuses: Callable[[int], bool] = lambda number: False
+        self.opens: Gate[None] | None = None
+        """Data streams open when it does; at once if it is None."""
+
+    async def create(self) -> int:
+        number = max(self.disk) + 1
+        self.disk[number] = Stored()
+        return number
+
+    async def open(self, stream: int) -> OpenStream:
+        if self.opens is not None:
+            await self.opens.wait()
+        if self.refuses(stream):
+            raise FailedError(f"stream {stream} cannot be opened")
+        assert self.disk[stream].open_by is not self, "a process opens a stream once"
+        self.disk[stream].open_by = self
+        self.opened.append(stream)
+        return OpenStream(self, stream)
+
+    async def close(self, stream: Stream) -> None:
+        assert isinstance(stream, OpenStream)
+        stream.is_closed = True
+        self.disk[stream.number].open_by = None
+        self.opened.remove(stream.number)
+
+    def store(self, count: int | None = None) -> None:
+        """The first ``count`` writes become durable; all if it is None."""
+        done, self.writes = self.writes[:count], self.writes[len(self.writes) if count is None else count :]
+        self._confirm(done)
+
+    def store_meta(self) -> None:
+        """The writes to the meta stream become durable, before those to data streams, which came earlier."""
+        done = [each for each in self.writes if each[0].number == 0]
+        self.writes = [each for each in self.writes if each[0].number != 0]
+        self._confirm(done)
+
+    def _confirm(self, done: list[tuple[OpenStream, Record, Gate[int]]]) -> None:
+        for stream, record, gate in done:
+            stream.confirmed(record)
+            gate.open(record.base)
+        self.tasks.run(0)
+
+    def run(self, job: Coroutine[int, Any, Any]) -> Any:
+        """Run a task to its end, with all writes durable at once."""
+        gate = self.start(job)
+        while not gate.happened:
+            assert self.writes, "the task waits for nothing"
+            self.store()
+        return gate.result()
+
+    def start(self, job: Coroutine[int, Any, Any]) -> Gate[Any]:
+        """Start a task, and run it as far as it comes."""
+        gate = self.tasks.start(job)
+        self.tasks.run(0)
+        return gate
+
+    def lead(self, leader_epoch: int, roll_bytes: int = ROLL_BYTES) -> PartitionLog:
+        """Open the log as its new leader."""
+        log: PartitionLog = self.run(self.opening(leader_epoch, roll_bytes))
+        return log
+
+    def opening(self, leader_epoch: int, roll_bytes: int = ROLL_BYTES) -> Coroutine[int, Any, PartitionLog]:
+        """The task that opens the log."""
+        return open_log(self.tasks, OpenStream(self, 0), leader_epoch, self, roll_bytes)
+
+    def successor(self) -> World:
+        """The next leader, after this one has closed its streams or crashed: what is not durable is lost."""
+        self.tasks.crash()
+        for stored in self.disk.values():
+            stored.open_by = None
+        return World(self.disk)
