@@ -1,4 +1,7 @@
-"""The errors of a controller, by AutoMQ's and Kafka's names and codes (streams.md 16, reassignment.md 11)."""
+"""The errors of controllers and brokers, by the names and codes of AutoMQ and Kafka.
+
+Sources: streams.md 16, reassignment.md 11.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ class E(Enum):
     INVALID_REPLICA_ASSIGNMENT = 39
     NOT_CONTROLLER = 41
     INVALID_REQUEST = 42
+    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+    INVALID_PRODUCER_EPOCH = 47
     OPERATION_NOT_ATTEMPTED = 55
     REASSIGNMENT_IN_PROGRESS = 60
     FENCED_LEADER_EPOCH = 74

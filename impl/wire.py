@@ -12,8 +12,8 @@ import msgspec
 
 from impl.controller.commits import SetCommit, StreamCommit
 from impl.errors import E
+from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata.log import Batch
-from impl.records import Tag
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -31,26 +31,12 @@ class GetOpeningStreams(Message, frozen=True, gc=False):
     failover: bool = False
 
 
-class CreateItem(msgspec.Struct, frozen=True, gc=False):
-    """A stream to create."""
-
-    tags: tuple[Tag, ...] = ()
-
-
 class CreateStreams(Message, frozen=True, gc=False):
     """Create streams; one event an item (EX-06)."""
 
     node: int
     node_epoch: int
     items: tuple[CreateItem, ...]
-
-
-class OpenItem(msgspec.Struct, frozen=True, gc=False):
-    """A stream to open under an epoch."""
-
-    stream: int
-    epoch: int
-    tags: tuple[Tag, ...] = ()
 
 
 class OpenStreams(Message, frozen=True, gc=False):
@@ -61,28 +47,12 @@ class OpenStreams(Message, frozen=True, gc=False):
     items: tuple[OpenItem, ...]
 
 
-class CloseItem(msgspec.Struct, frozen=True, gc=False):
-    """A stream to close. ``end`` is -1 for a legacy close."""
-
-    stream: int
-    epoch: int
-    end: int = -1
-
-
 class CloseStreams(Message, frozen=True, gc=False):
     """Close streams; one event for all items (EX-05)."""
 
     node: int
     node_epoch: int
     items: tuple[CloseItem, ...]
-
-
-class TrimItem(msgspec.Struct, frozen=True, gc=False):
-    """A stream and its new start."""
-
-    stream: int
-    epoch: int
-    to: int
 
 
 class TrimStreams(Message, frozen=True, gc=False):
@@ -133,6 +103,13 @@ class UnregisterNode(Message, frozen=True, gc=False):
     """Remove the registration of a node (ND-11)."""
 
     node: int
+
+
+class PutIfAbsent(Message, frozen=True, gc=False):
+    """Put a key unless it is there. The answer has the ``value`` that the key has then."""
+
+    key: str
+    value: bytes
 
 
 class DescribeStreams(Message, frozen=True, gc=False):
@@ -205,7 +182,7 @@ class ElectLeader(Message, frozen=True, gc=False):
 
 OfStreams = CreateStreams | OpenStreams | CloseStreams | TrimStreams | DeleteStreams | DescribeStreams
 OfObjects = PrepareObjects | CommitStreamSetObject | CommitStreamObject
-OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | Heartbeat | DrainBroker
+OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | Heartbeat | DrainBroker | PutIfAbsent
 OfPartitions = CreateTopic | AlterReassignments | ListReassignments | AlterPartition | ElectLeader
 Body = OfStreams | OfObjects | OfNodes | OfPartitions
 

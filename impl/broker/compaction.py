@@ -32,7 +32,8 @@ ORDER_OF_INPUTS = -1
 class Limits(msgspec.Struct, frozen=True):
     """``split``: a stream with so many bytes in the inputs gets stream objects. ``split_age_ms``: an object whose data
     is older is split into stream objects. ``inputs``: the most objects of a round. ``stream_objects``: the most stream
-    objects of a commit. ``merged``: the most bytes of merged stream objects.
+    objects of a commit. ``merged``: the most bytes of merged stream objects. ``interval_ms``: the time between two
+    rounds of compaction.
     """
 
     split: int = 8 << 20
@@ -40,6 +41,7 @@ class Limits(msgspec.Struct, frozen=True):
     inputs: int = 500
     stream_objects: int = 10_000
     merged: int = 1 << 30
+    interval_ms: int = 300_000
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -70,6 +72,17 @@ class Compactor:
         self._tasks, self._calls, self._identity = tasks, calls, identity
         self._image, self._limits = image, limits
         self._copier = Copier(bucket, calls)
+
+    async def run(self, epochs: Callable[[], dict[int, int]]) -> None:
+        """Compact for ever. ``epochs``: the streams that the process owns, each with its epoch.
+
+        A round that fails changes nothing, and the next one tries again (CP-03).
+        """
+        while True:
+            await self._tasks.sleep(self._limits.interval_ms)
+            await self.compact_sets()
+            for stream, epoch in epochs().items():
+                await self.compact_stream(stream, epoch)
 
     async def compact_sets(self) -> bool:
         """One round over the stream set objects of the node (CP-01). Returns whether all that was to do is committed.

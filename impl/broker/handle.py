@@ -17,6 +17,7 @@ from impl.broker.storage import StoppedError, Storage
 from impl.broker.uploader import Uploader
 from impl.broker.wal_format import Record
 from impl.errors import E
+from impl.items import CloseItem, OpenItem, TrimItem
 from impl.rules import require, rule
 from impl.tasks import FailedError, Gate, Tasks
 
@@ -42,7 +43,7 @@ class StreamHandle:
         storage: Storage,
         uploader: Uploader,
         read: Read,
-        item: wire.OpenItem,
+        item: OpenItem,
         opened: wire.Answer,
     ) -> None:
         self.stream, self.epoch = item.stream, item.epoch
@@ -142,7 +143,7 @@ class StreamHandle:
         self.start = to
         for fetch in tuple(self._fetches.values()):
             await _ended(fetch)
-        item = wire.TrimItem(self.stream, self.epoch, to)
+        item = TrimItem(self.stream, self.epoch, to)
         await self._calls.call(wire.TrimStreams(self._identity.node, self._identity.epoch, (item,)))
 
     # Close ----------------------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ class StreamHandle:
             await self._uploader.force(self.stream).wait()
         self.closed = True
         self._tasks.outputs.append(Step("send_close", {"stream": self.stream, "epoch": self.epoch, "end": end}))
-        item = wire.CloseItem(self.stream, self.epoch, end)
+        item = CloseItem(self.stream, self.epoch, end)
         await self._calls.call(wire.CloseStreams(self._identity.node, self._identity.epoch, (item,)))
 
     async def destroy(self) -> None:

@@ -66,7 +66,47 @@ class Destroy(Message, frozen=True, gc=False):
     stream: int
 
 
-Asked = Create | Open | Close | Append | Fetch | Trim | Destroy
+class Produce(Message, frozen=True, gc=False):
+    """Append a batch to a partition that the broker leads: values, and the numbers of an idempotent producer.
+
+    The answer has its ``offset``. The refusal NOT_LEADER_OR_FOLLOWER has the ``leader`` that the broker knows of, -1 if
+    nobody leads, and the ``leader_epoch``.
+    """
+
+    topic: str
+    partition: int
+    values: tuple[bytes, ...]
+    producer: int = -1
+    producer_epoch: int = -1
+    sequence: int = -1
+    timestamp: int = -1
+
+
+class Consume(Message, frozen=True, gc=False):
+    """Read about ``most`` records of a partition from an offset on, as far as they are durable.
+
+    The answer has ``batches``, each with its base offset and its values: whole ones, so that the first may begin before
+    the offset, and the last may end beyond ``most``. ``confirmed`` is the high watermark. Refused as ``Produce`` is.
+    """
+
+    topic: str
+    partition: int
+    begin: int
+    most: int = 1_000
+
+
+class FindLeaders(Message, frozen=True, gc=False):
+    """Ask any broker who leads the partitions of a topic.
+
+    The answer has ``leaders``: by partition, the leader, -1 if there is none, and the leader epoch.
+    """
+
+    topic: str
+
+
+OfStream = Create | Open | Close | Append | Fetch | Trim | Destroy
+OfPartition = Produce | Consume | FindLeaders
+Asked = OfStream | OfPartition
 
 
 # Inputs -----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from impl.broker.handle import StreamHandle, outcome
 from impl.broker.log_cache import LogCache
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.owned import Owned
+from impl.broker.partition.api import Api
+from impl.broker.partition.host import Host
 from impl.broker.reader import Reader
 from impl.broker.recovery import REFUSED, Recovery
 from impl.broker.settings import HEARTBEAT_MS, Settings
@@ -25,6 +27,7 @@ from impl.broker.wal import Wal
 from impl.broker.wal_format import Record
 from impl.controller.failover import Context
 from impl.errors import E
+from impl.items import CreateItem, OpenItem
 from impl.metadata.image import Image
 from impl.metadata.log import Batch, replay
 from impl.rules import RefusedError, rule
@@ -35,8 +38,6 @@ FORCE_WAIT_MS = 10_000
 """How long a process whose storage has failed waits for the closes of its streams, before it halts."""
 SHUTDOWN_PERIOD_MS = 1_000
 """CL-11"""
-STRAYS_MS = 2_000
-"""The period in which a process looks for streams that are open at its node, and of which it has no handle."""
 
 
 class HoleError(FailedError):
@@ -60,7 +61,7 @@ class Broker:
         """Opens when a newer image is there."""
         self._ready: Gate[None] = Gate(tasks)
         """Opens when the process serves."""
-        self._stopping = False
+        self._stopping = self._failed = False
         self._wake = -1
         self._wal = Wal(
             *(tasks, self._bucket, identity.node, identity.epoch), as_built=settings.as_built, limits=settings.wal
@@ -69,8 +70,17 @@ class Broker:
         self._cache = LogCache(settings.cache)
         self._uploader = Uploader(tasks, writer, self._cache, self._wal, self._halt)
         self._storage = Storage(tasks, self._wal, self._cache, self._uploader, settings.cache, self._storage_failed)
-        self._reader = Reader(tasks, self._bucket, lambda: self._image)
+        self._reader = Reader(tasks, self._bucket, lambda: self._image, index_bytes=settings.index_bytes)
+        self._compactor = Compactor(
+            *(tasks, self._bucket, self._calls, identity), lambda: self._image, limits=settings.compaction
+        )
         self._owned = Owned(tasks, self._calls, identity, settings, self._uploader, self._make)
+        self._host = Host(
+            *(tasks, self._calls, self._owned, identity, lambda: self._image, self._wait_newer),
+            *(self._ready, self._halt),
+            elects=settings.elects,
+        )
+        self._api = Api(tasks, self._host, lambda: self._image)
         tasks.start(self._main())
 
     # For drivers ------------------------------------------------------------------------------------------------
@@ -86,10 +96,12 @@ class Broker:
                 self._calls.replied(event)
             case wire.Learned(begin, batches):
                 self._learn(begin, batches)
-            case m.Command():
-                self._tasks.start(self._run(event))
+            case m.Command(_, _, body):
+                job = self._api.run(event, body) if isinstance(body, m.OfPartition) else self._run(event, body)
+                self._tasks.start(job)
             case m.Stop():
-                self._tasks.start(self._shut_down())
+                self._stopping = self._owned.stopping = True
+                self._tasks.start(self._host.leave(self._shut_down))
             case wire.Woken():
                 pass
         outputs: list[m.Output] = self._tasks.run(now)
@@ -125,8 +137,8 @@ class Broker:
         self._ready.open(None)
         self._tasks.start(self._heartbeats())
         self._tasks.start(self._uploader.run(self.settings.upload_interval_ms))
-        self._tasks.start(self._compact())
-        self._tasks.start(self._close_strays())
+        self._tasks.start(self._compactor.run(self._owned.epochs))
+        self._tasks.start(self._owned.run(lambda: self._image))
         self._tasks.start(fail_over(self._tasks, identity.node, lambda: self._image, self._wait_newer, self._stand_for))
 
     def _recovery(self, identity: m.Identity, wal: Wal) -> Recovery:
@@ -135,6 +147,7 @@ class Broker:
             *(self._tasks, self._calls, identity, wal, writer),
             image=lambda: self._image,
             newer=self._wait_newer,
+            limits=self.settings.recovery,
             as_built=self.settings.as_built,
         )
 
@@ -166,36 +179,21 @@ class Broker:
         else:
             await self._calls.call(wire.SetBroker(self.identity.node, "active"))
 
-    async def _compact(self) -> None:
-        """CP-01, CP-02. A round that fails changes nothing, and the next one tries again (CP-03)."""
-        compactor = Compactor(self._tasks, self._bucket, self._calls, self.identity, lambda: self._image)
-        while True:
-            await self._tasks.sleep(self.settings.compaction_interval_ms)
-            await compactor.compact_sets()
-            for stream, handle in sorted(self._owned.handles.items()):
-                await compactor.compact_stream(stream, handle.epoch)
-
-    async def _close_strays(self) -> None:
-        """Close what is open although this process has no handle of it."""
-        while True:
-            await self._tasks.sleep(STRAYS_MS)
-            await self._owned.close_strays(self._image)
-
     def _halt(self, reason: str) -> None:
         self.halted = self.halted or reason
 
     def _storage_failed(self) -> None:
         """PL-04. Close all streams by force, then halt."""
+        if not self._failed:
+            for stream, handle in sorted(self._owned.handles.items()):
+                self._tasks.outputs.append(m.Step("fail", {"stream": stream, "epoch": handle.epoch}))
+        self._failed = True
         if not self._stopping:
             self._stopping = self._owned.stopping = True
             self._tasks.start(self._give_up())
 
     async def _give_up(self) -> None:
-        closes = []
-        for stream, handle in sorted(self._owned.handles.items()):
-            self._tasks.outputs.append(m.Step("fail", {"stream": stream, "epoch": handle.epoch}))
-            closes.append(handle.force_close())
-        for close in closes:
+        for close in [handle.force_close() for _, handle in sorted(self._owned.handles.items())]:
             try:
                 await close.wait(FORCE_WAIT_MS)
             except FailedError:
@@ -212,7 +210,6 @@ class Broker:
             self._halt("shut down")
 
     async def _end(self) -> None:
-        self._stopping = self._owned.stopping = True
         while self._owned.handles:
             await self._owned.close_all()
             if self._owned.handles:
@@ -234,14 +231,14 @@ class Broker:
             newer, self._newer = self._newer, Gate(self._tasks)
             newer.open(None)
             self._reader.image_changed()
+            self._host.learn(fresh)
 
     async def _wait_newer(self, ms: int | None = None) -> None:
         await self._newer.wait(ms)
 
     # Commands ---------------------------------------------------------------------------------------------------
 
-    async def _run(self, command: m.Command) -> None:
-        body = command.body
+    async def _run(self, command: m.Command, body: m.OfStream) -> None:
         try:
             values = await self._do(body)
         except RefusedError as refused:
@@ -255,7 +252,7 @@ class Broker:
             done = m.Done(command.to, command.id, E.NONE, values)
         self._tasks.outputs.append(done)
 
-    async def _do(self, body: m.Asked) -> dict[str, object]:
+    async def _do(self, body: m.OfStream) -> dict[str, object]:
         match body:
             case m.Append(stream, count, payload):
                 return {"offset": await self._owned.handle(stream).append(count, payload).wait()}
@@ -266,14 +263,14 @@ class Broker:
                 return {}
             case m.Create():
                 await self._ready.wait()
-                item = (wire.CreateItem(),)
+                item = (CreateItem(),)
                 answer = await self._calls.call(wire.CreateStreams(self.identity.node, self.identity.epoch, item))
                 return {"stream": answer.values["stream"]}
             case m.Open() | m.Close() | m.Destroy():
                 await self._ready.wait()
                 return await self._owned.order(body)
 
-    def _make(self, item: wire.OpenItem, opened: wire.Answer) -> StreamHandle:
+    def _make(self, item: OpenItem, opened: wire.Answer) -> StreamHandle:
         return StreamHandle(
             *(self._tasks, self._calls, self.identity, self.settings, self._storage, self._uploader),
             *(self._read, item, opened),

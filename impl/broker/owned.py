@@ -11,11 +11,15 @@ from impl.broker.messages import Close, Destroy, Identity, Open, Step
 from impl.broker.settings import Settings
 from impl.broker.uploader import Uploader
 from impl.errors import E
+from impl.items import CloseItem, OpenItem
 from impl.metadata.image import Image
 from impl.rules import RefusedError, require, rule
 from impl.tasks import FailedError, Gate, Tasks
 
-Make = Callable[[wire.OpenItem, wire.Answer], StreamHandle]
+STRAYS_MS = 2_000
+"""The period in which a process looks for streams that are open at its node, and of which it has no handle."""
+
+Make = Callable[[OpenItem, wire.Answer], StreamHandle]
 """Makes the handle of a stream that the controller has opened."""
 
 
@@ -75,6 +79,16 @@ class Owned:
         for handle in tuple(self.handles.values()):
             await self._close(handle)
 
+    def epochs(self) -> dict[int, int]:
+        """The epochs of the handles, in the order of their streams."""
+        return {stream: handle.epoch for stream, handle in sorted(self.handles.items())}
+
+    async def run(self, image: Callable[[], Image]) -> None:
+        """Close, again and again, what is open although this process has no handle of it."""
+        while True:
+            await self._tasks.sleep(STRAYS_MS)
+            await self.close_strays(image())
+
     async def close_strays(self, image: Image) -> None:
         """Close the streams that are open at this node, and of which this process has no handle.
 
@@ -89,7 +103,7 @@ class Owned:
             if order is not None and not order.happened and epoch >= self._opening.get(stream, 0):
                 continue
             self._closed[stream] = max(self._closed.get(stream, -1), epoch)
-            request = wire.CloseStreams(self._identity.node, self._identity.epoch, (wire.CloseItem(stream, epoch),))
+            request = wire.CloseStreams(self._identity.node, self._identity.epoch, (CloseItem(stream, epoch),))
             try:
                 await self._calls.call(request)
             except ControllerError:
@@ -113,7 +127,7 @@ class Owned:
             raise ControllerError(E.STREAM_NOT_CLOSED)
         if rule("CL-01"):
             await self._uploader.barrier(stream)
-        item = wire.OpenItem(stream, epoch)
+        item = OpenItem(stream, epoch)
         request = wire.OpenStreams(self._identity.node, self._identity.epoch, (item,))
         handle = self.handles[stream] = self._make(item, await self._calls.call(request, wanted))
         self._tasks.outputs.append(Step("hear", {"stream": stream, "epoch": epoch, "next": handle.next}))

@@ -32,8 +32,8 @@ class GapError(FailedError):
 class Objects:
     """The objects of a bucket, whose bytes never change. The indexes that were used last are kept."""
 
-    def __init__(self, bucket: Bucket, indexes: int = INDEXES) -> None:
-        self._bucket, self._most = bucket, indexes
+    def __init__(self, bucket: Bucket, indexes: int = INDEXES, index_bytes: int = TAIL_BYTES) -> None:
+        self._bucket, self._most, self._tail = bucket, indexes, index_bytes
         self._indexes: dict[int, Index] = {}
         """By object, from the one whose last use is longest ago."""
 
@@ -44,7 +44,7 @@ class Objects:
         """
         found = self._indexes.pop(object_id, None)
         if found is None:
-            found = await self._fetch_index(object_id, max(0, size - TAIL_BYTES))
+            found = await self._fetch_index(object_id, max(0, size - self._tail))
         self._indexes[object_id] = found
         while len(self._indexes) > self._most:
             del self._indexes[next(iter(self._indexes))]
@@ -91,11 +91,22 @@ class Objects:
 
 
 class Reader:
-    """Reads what is in object storage. ``image``: the newest image of the node."""
+    """Reads what is in object storage. ``image``: the newest image of the node. ``indexes``: how many are kept.
 
-    def __init__(self, tasks: Tasks, bucket: Bucket, image: Callable[[], Image], *, indexes: int = INDEXES) -> None:
+    ``index_bytes``: how much of the end of an object is read for its index.
+    """
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        bucket: Bucket,
+        image: Callable[[], Image],
+        *,
+        indexes: int = INDEXES,
+        index_bytes: int = TAIL_BYTES,
+    ) -> None:
         self._tasks, self._image = tasks, image
-        self._objects = Objects(bucket, indexes)
+        self._objects = Objects(bucket, indexes, index_bytes)
         self._changed: Gate[None] = Gate(tasks)
         """Opens with the next image."""
 

@@ -19,12 +19,11 @@ from impl.broker.wal import FencedError, Wal
 from impl.broker.wal_format import Record
 from impl.controller.nodes import stored_registration
 from impl.errors import E
+from impl.items import CloseItem
 from impl.metadata.image import Image
 from impl.rules import rule
 from impl.tasks import Tasks
 
-LIMITS = Limits(block=512 << 20)
-"""The limits of the blocks of a recovery (RC-04)."""
 REFUSED = frozenset({E.STREAM_NOT_OPENED, E.STREAM_FENCED, E.STREAM_INNER_ERROR, E.OFFSET_NOT_MATCHED})
 """The refusals of CS-20 to CS-29b end a recovery, and the next one begins with what is open by then.
 
@@ -60,8 +59,8 @@ class Recovery:
         writer: ObjectWriter,
         image: Callable[[], Image],
         newer: Callable[[], Awaitable[None]],
+        limits: Limits,
         as_built: frozenset[str] = frozenset(),
-        limits: Limits = LIMITS,
     ) -> None:
         self._tasks, self._calls, self._identity = tasks, calls, identity
         self._wal, self._writer, self._as_built, self._limits = wal, writer, as_built, limits
@@ -75,18 +74,10 @@ class Recovery:
         """Recover, in the order of FO-06. Raises FencedError, StoreError, DamagedError and ControllerError."""
         self._check_registration()
         await self._wal.start()
-        if rule("FO-06.barrier"):
-            await self._register()
-        await self._wal.verify()
-        await self._wal.recover(self._visit)
-        if not rule("FO-06.barrier"):
-            await self._register()
-        uploads_first = rule("RC-05")
-        if uploads_first:
-            await self._write()
-        await self._end()
-        if not uploads_first:
-            await self._write()
+        for step in (self._register, self._replay) if rule("FO-06.barrier") else (self._replay, self._register):
+            await step()
+        for step in (self._write, self._end) if rule("RC-05") else (self._end, self._write):
+            await step()
 
     def _check_registration(self) -> None:
         """FO-06 (1), WL-10. A newer process of the node has registered: it has recovered the WAL."""
@@ -117,6 +108,10 @@ class Recovery:
             if row is not None and (row.epoch, row.failover) == (identity.epoch, identity.failover):
                 return
             await self._newer()
+
+    async def _replay(self) -> None:
+        await self._wal.verify()
+        await self._wal.recover(self._visit)
 
     async def _visit(self, _: int, record: Record) -> None:
         """RC-02 to RC-04. Keep a record that continues what is committed, and drop the others."""
@@ -164,7 +159,7 @@ class Recovery:
 
     async def _close(self, stream: int, left: Left) -> None:
         identity = self._identity
-        item = wire.CloseItem(stream, left.epoch)
+        item = CloseItem(stream, left.epoch)
         try:
             await self._calls.call(wire.CloseStreams(identity.node, identity.epoch, (item,)))
         except ControllerError as error:

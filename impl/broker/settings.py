@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from impl.broker import log_cache, wal
+from impl.broker import compaction, log_cache, wal
+from impl.broker.reader import TAIL_BYTES
 
 TTL_MS = 3_600_000
 """How long a prepared object of an upload is kept (OB-01)."""
@@ -13,17 +14,21 @@ HEARTBEAT_MS = 2_000
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """``fast_close``: the behaviour of V6. ``as_built``: AM-01, AM-03 and AM-20.
+    """``fast_close``: the behaviour of V6. ``elects``: that of G1 in moves, else that of G0. ``as_built``: AM-01, AM-03
+    and AM-20.
 
-    ``split_bytes``: a stream with so many bytes in a block gets an object of its own (PL-21). ``upload_interval_ms``: a
-    block is archived after this time even if it is not full (PL-20). ``compaction_interval_ms``: the
-    time between two rounds of compaction (CP-01, CP-02).
+    ``recovery``: the limits of the blocks of a recovery (RC-04). ``split_bytes``: a stream with so many bytes in a
+    block gets an object of its own (PL-21). ``index_bytes``: how much of the end of an object a read asks for first.
+    ``upload_interval_ms``: a block is archived after this time even if it is not full (PL-20).
     """
 
     fast_close: bool = False
+    elects: bool = True
     as_built: frozenset[str] = frozenset()
     wal: wal.Limits = wal.Limits()
     cache: log_cache.Limits = log_cache.Limits()
+    recovery: log_cache.Limits = log_cache.Limits(block=512 << 20)
+    compaction: compaction.Limits = compaction.Limits()
     split_bytes: int = 8 << 20
+    index_bytes: int = TAIL_BYTES
     upload_interval_ms: int = 60_000
-    compaction_interval_ms: int = 300_000

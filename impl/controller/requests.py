@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from impl import wire
 from impl.controller.commits import commit_stream_object, commit_stream_set_object
+from impl.controller.keys import put_if_absent
 from impl.controller.nodes import heartbeat, register_node, unregister_node
 from impl.controller.objects import prepare
 from impl.controller.partitions import (
@@ -27,6 +28,7 @@ from impl.controller.streams import (
     trim_stream,
 )
 from impl.controller.view import Outcome, View
+from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 
 Operation = Callable[[View], Outcome]
 Event = tuple[Operation, ...]
@@ -78,6 +80,8 @@ def _single(body: wire.Body) -> Operation:
             return lambda view: heartbeat(view, node)
         case wire.UnregisterNode(node):
             return lambda view: unregister_node(view, node)
+        case wire.PutIfAbsent(key, value):
+            return lambda view: put_if_absent(view, key, value)
         case wire.DescribeStreams(stream, owner, topic, partition):
             return lambda view: describe_streams(view, stream, owner, topic, partition)
         case _:
@@ -111,19 +115,19 @@ def _list(replicas: tuple[int, ...] | None) -> list[int] | None:
     return None if replicas is None else list(replicas)
 
 
-def _open(node: int, node_epoch: int, item: wire.OpenItem) -> Operation:
+def _open(node: int, node_epoch: int, item: OpenItem) -> Operation:
     return lambda view: open_stream(view, node, node_epoch, item.stream, item.epoch, item.tags)
 
 
-def _close(node: int, node_epoch: int, item: wire.CloseItem) -> Operation:
+def _close(node: int, node_epoch: int, item: CloseItem) -> Operation:
     return lambda view: close_stream(view, node, node_epoch, item.stream, item.epoch, item.end)
 
 
-def _create(node: int, node_epoch: int, item: wire.CreateItem) -> Operation:
+def _create(node: int, node_epoch: int, item: CreateItem) -> Operation:
     return lambda view: create_stream(view, node, node_epoch, item.tags)
 
 
-def _trim(node: int, node_epoch: int, item: wire.TrimItem) -> Operation:
+def _trim(node: int, node_epoch: int, item: TrimItem) -> Operation:
     return lambda view: trim_stream(view, node, node_epoch, item.stream, item.epoch, item.to)
 
 

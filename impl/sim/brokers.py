@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from impl.broker import log_cache, wal
+from impl.broker import compaction, log_cache, wal
 from impl.broker.messages import Identity
 from impl.broker.node import Broker
 from impl.broker.object_format import object_key
@@ -18,11 +18,17 @@ from impl.sim.run import Run, always, simulate
 SMALL = Settings(
     wal=wal.Limits(bulk=600, linger_ms=20, in_flight=4, unflushed=4_000),
     cache=log_cache.Limits(block=10_000, capacity=25_000),
+    recovery=log_cache.Limits(block=1_500),
+    compaction=compaction.Limits(split=500, split_age_ms=60_000, interval_ms=15_000),
     split_bytes=400,
+    index_bytes=64,
     upload_interval_ms=10_000,
-    compaction_interval_ms=15_000,
 )
 """Limits that a run of some hundred appends reaches."""
+RETENTION_MS = 16_000
+"""How long the controllers keep an object that was replaced (OB-05): longer than a put may take effect after its sender
+has tried again, and so short that a broker that lags finds it gone.
+"""
 
 
 def simulate_brokers(
@@ -38,7 +44,7 @@ def simulate_brokers(
     ``Options.profile`` gives the as-built switches to the controllers, ``Settings.as_built`` to the brokers.
     """
     settings = msgspec.structs.replace(settings, fast_close=v6)
-    profile: Profile = msgspec.structs.replace(options.profile, v6=v6)
+    profile: Profile = msgspec.structs.replace(options.profile, v6=v6, object_retention_ms=RETENTION_MS)
     options = msgspec.structs.replace(options, profile=profile)
     return simulate(seed, lambda identity, now: _make(identity, settings, now), object_key, options, go_on)
 

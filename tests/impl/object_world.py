@@ -20,6 +20,7 @@ from impl.controller.continuity import CommittedRange
 from impl.controller.node import Controller
 from impl.controller.requests import events_of
 from impl.errors import E
+from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata.image import Image
 from impl.records import ObjectState, StreamState
 from impl.store.bucket import Bucket
@@ -75,18 +76,18 @@ class World:
 
     def create(self, node: int = 0) -> int:
         """A new stream, opened by a node."""
-        stream: int = self.ask(wire.CreateStreams(node, 1, (wire.CreateItem(),))).values["stream"]
+        stream: int = self.ask(wire.CreateStreams(node, 1, (CreateItem(),))).values["stream"]
         self.records[stream] = []
         self.open(stream, node)
         return stream
 
     def open(self, stream: int, node: int) -> None:
         """Open a closed stream on a node, under the next epoch."""
-        self.ask(wire.OpenStreams(node, 1, (wire.OpenItem(stream, self.image.streams[stream].epoch + 1),)))
+        self.ask(wire.OpenStreams(node, 1, (OpenItem(stream, self.image.streams[stream].epoch + 1),)))
 
     def close(self, stream: int, end: int = -1) -> None:
         """The owner closes a stream, at an end if that is a fast close."""
-        item = wire.CloseItem(stream, self.image.streams[stream].epoch, end)
+        item = CloseItem(stream, self.image.streams[stream].epoch, end)
         self.ask(wire.CloseStreams(self.owner(stream), 1, (item,)))
 
     def move(self, stream: int, node: int) -> None:
@@ -96,7 +97,7 @@ class World:
 
     def trim(self, stream: int, to: int) -> None:
         """The owner trims a stream."""
-        item = wire.TrimItem(stream, self.image.streams[stream].epoch, to)
+        item = TrimItem(stream, self.image.streams[stream].epoch, to)
         self.ask(wire.TrimStreams(self.owner(stream), 1, (item,)))
 
     def delete(self, stream: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from impl.broker import log_cache, wal
+from impl.broker import compaction, log_cache, wal
 from impl.broker import messages as m
 from impl.controller.node import Controller
 from impl.controller.view import Profile
@@ -28,7 +28,7 @@ SMALL = {
     "cache": log_cache.Limits(block=25_000, capacity=60_000),
     "split_bytes": 2_000,
     "upload_interval_ms": 1_000,
-    "compaction_interval_ms": 3_000,
+    "compaction": compaction.Limits(interval_ms=3_000),
 }
 """Limits that a hundred batches reach. A WAL object has about ten batches, and a block of the cache twenty."""
 RETENTION_MS = 5_000

@@ -7,6 +7,7 @@ import pytest
 from impl import wire
 from impl.broker import messages as m
 from impl.errors import E
+from impl.items import OpenItem
 from impl.records import StreamState
 from tests.impl.broker_world import World
 
@@ -146,7 +147,7 @@ def test_a_late_repetition_of_an_open_does_not_block_the_next_one() -> None:
     name = world.start(1, 11)
     stream = created(world, name)
     world.value(name, m.Close(stream))
-    world.arrive(name, wire.OpenStreams(1, 11, (wire.OpenItem(stream, 1),)))
+    world.arrive(name, wire.OpenStreams(1, 11, (OpenItem(stream, 1),)))
     assert world.controller.image.streams[stream].state is StreamState.OPENED
     assert world.ask(name, m.Open(stream, 2), wait=20_000).error is E.NONE
     assert appended(world, name, stream, b"mine") == [0]

@@ -16,6 +16,7 @@ from impl.broker.storage import Storage
 from impl.broker.uploader import Uploader
 from impl.broker.wal_format import Record
 from impl.errors import E
+from impl.items import CloseItem, OpenItem, TrimItem
 from impl.rules import RefusedError, without
 from impl.store.interface import Put
 from impl.tasks import FailedError, Gate, Tasks
@@ -66,7 +67,7 @@ class Bench:
             cast(Storage, self.storage),
             cast(Uploader, self),
             self._read,
-            wire.OpenItem(7, 3),
+            OpenItem(7, 3),
             wire.Answer(values={"start": 4, "next": 10}),
         )
         self.reads: list[Gate[None]] = []
@@ -181,9 +182,9 @@ def test_trims_come_one_after_the_other_and_behind_fetches() -> None:
     assert bench.sent() == []
     assert bench.handle.start == 6
     bench.reads[0].open(None)
-    assert bench.sent() == [wire.TrimStreams(1, 100, (wire.TrimItem(7, 3, 6),))]
+    assert bench.sent() == [wire.TrimStreams(1, 100, (TrimItem(7, 3, 6),))]
     bench.calls.replied(wire.Reply(0, 1, (wire.Answer(E.STREAM_NOT_OPENED),)))
-    assert bench.sent() == [wire.TrimStreams(1, 100, (wire.TrimItem(7, 3, 8),))]
+    assert bench.sent() == [wire.TrimStreams(1, 100, (TrimItem(7, 3, 8),))]
 
 
 def test_a_trim_below_the_start_is_done() -> None:
@@ -213,7 +214,7 @@ def test_a_close_waits_for_appends_and_for_the_last_trim() -> None:
         for body in (output.body for output in bench.tasks.run(70_001) if isinstance(output, wire.Request))
         if isinstance(body, wire.CloseStreams)
     ]
-    assert closes == [wire.CloseStreams(1, 100, (wire.CloseItem(7, 3, 12),))]
+    assert closes == [wire.CloseStreams(1, 100, (CloseItem(7, 3, 12),))]
 
 
 def test_a_close_by_force_waits_for_nothing() -> None:
@@ -222,13 +223,13 @@ def test_a_close_by_force_waits_for_nothing() -> None:
     bench.handle.append(2, b"")
     bench.tasks.run(0)
     bench.handle.force_close()
-    assert bench.sent() == [wire.CloseStreams(1, 100, (wire.CloseItem(7, 3, 10),))]
+    assert bench.sent() == [wire.CloseStreams(1, 100, (CloseItem(7, 3, 10),))]
     bench = Bench()
     bench.handle.append(2, b"")
     bench.tasks.run(0)
     with without("CL-08.confirm"):
         bench.handle.force_close()
-        assert bench.sent() == [wire.CloseStreams(1, 100, (wire.CloseItem(7, 3, 12),))]
+        assert bench.sent() == [wire.CloseStreams(1, 100, (CloseItem(7, 3, 12),))]
 
 
 # In a broker ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from impl.controller import nodes, objects, partitions, streams
 from impl.controller.node import PERIOD_MS, Controller
 from impl.controller.view import Outcome, Profile, View
 from impl.errors import E
+from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata import snapshot
 from impl.metadata.log import Batch, replay
 from impl.rules import require, without
@@ -51,7 +52,7 @@ def _with_streams(count: int) -> list[Batch]:
 
 
 def _open(*items: tuple[int, int]) -> wire.OpenStreams:
-    return wire.OpenStreams(NODE, EPOCH, tuple(wire.OpenItem(stream, epoch) for stream, epoch in items))
+    return wire.OpenStreams(NODE, EPOCH, tuple(OpenItem(stream, epoch) for stream, epoch in items))
 
 
 # One operation ----------------------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ def test_the_items_of_a_create_are_events() -> None:
     """EX-06: each item is an event of its own, so the second sees the first; one reply holds both answers."""
     controller = _leader(batches=_with_streams(0))
     begin = controller.log.end
-    outputs = _ask(controller, wire.CreateStreams(NODE, EPOCH, (wire.CreateItem(), wire.CreateItem())))
+    outputs = _ask(controller, wire.CreateStreams(NODE, EPOCH, (CreateItem(), CreateItem())))
     assert [output.index for output in outputs if isinstance(output, wire.Append)] == [begin, begin + 1]
     assert controller.handle(wire.Committed(1, begin + 1), 0) == []
     (reply,) = _replies(controller.handle(wire.Committed(1, begin + 2), 0))
@@ -173,8 +174,8 @@ def test_closes_trims_and_deletes_answer_each_item() -> None:
     """EX-05, EX-06: as many answers as items."""
     controller = _leader(batches=_with_streams(2))
     _ask(controller, _open((0, 1), (1, 1)))
-    trims = wire.TrimStreams(NODE, EPOCH, (wire.TrimItem(0, 1, 4), wire.TrimItem(0, 1, 2)))
-    closes = wire.CloseStreams(NODE, EPOCH, (wire.CloseItem(0, 1), wire.CloseItem(1, 1, 6)))
+    trims = wire.TrimStreams(NODE, EPOCH, (TrimItem(0, 1, 4), TrimItem(0, 1, 2)))
+    closes = wire.CloseStreams(NODE, EPOCH, (CloseItem(0, 1), CloseItem(1, 1, 6)))
     for number, body in enumerate((trims, closes, wire.DeleteStreams(NODE, EPOCH, (0, 5)))):
         _ask(controller, body, number)
     replies = _replies(controller.handle(wire.Committed(1, controller.log.end), 0))[1:]
@@ -186,7 +187,7 @@ def test_closes_trims_and_deletes_answer_each_item() -> None:
 def test_a_repeated_request_changes_nothing() -> None:
     """EX-07: the same open and close, delivered twice, end in the same state."""
     controller = _leader(batches=_with_streams(1))
-    close = wire.CloseStreams(NODE, EPOCH, (wire.CloseItem(0, 1, 6),))
+    close = wire.CloseStreams(NODE, EPOCH, (CloseItem(0, 1, 6),))
     for body in (_open((0, 1)), close):
         _ask(controller, body)
         before = snapshot.snapshot(controller.image)
@@ -201,6 +202,7 @@ SINGLE: tuple[tuple[wire.Body, E], ...] = (
     (wire.CommitStreamObject(wire.StreamCommit(NODE, EPOCH - 1, 0, 9, 0, -1, 0, 1)), E.NODE_EPOCH_EXPIRED),
     (wire.RegisterNode(NODE, EPOCH, "wal", {"a": "b"}), E.NONE),
     (wire.UnregisterNode(NODE), E.NONE),
+    (wire.PutIfAbsent("k", b"v"), E.NONE),
     (wire.DescribeStreams(), E.INVALID_REQUEST),
     (wire.SetBroker(1, "active"), E.NONE),
     (wire.CreateTopic("t", ((1,),), elastic=True), E.NONE),
@@ -228,12 +230,12 @@ def test_a_partition_returns_to_its_locked_owner() -> None:
     tags = streams.partition_tags("t", 0)
     for body in (
         *(wire.GetOpeningStreams(1, EPOCH), wire.GetOpeningStreams(2, EPOCH)),
-        *(wire.CreateStreams(1, EPOCH, (wire.CreateItem(tags), wire.CreateItem())), _open((0, 1), (1, 1))),
-        wire.CloseStreams(1, EPOCH, (wire.CloseItem(0, 1), wire.CloseItem(1, 1))),
+        *(wire.CreateStreams(1, EPOCH, (CreateItem(tags), CreateItem())), _open((0, 1), (1, 1))),
+        wire.CloseStreams(1, EPOCH, (CloseItem(0, 1), CloseItem(1, 1))),
         wire.RegisterNode(1, EPOCH, tags={nodes.LOCK_TAG: "OPEN"}),
     ):
         _ask(controller, body)
-    theirs = wire.OpenStreams(2, EPOCH, (wire.OpenItem(0, 2), wire.OpenItem(1, 2)))
+    theirs = wire.OpenStreams(2, EPOCH, (OpenItem(0, 2), OpenItem(1, 2)))
     with without("ST-16.back"):
         assert _ask(controller, theirs) == []
     assert controller.image.partitions["t", 0].replicas == (2,)

@@ -65,6 +65,12 @@ class PartitionLog:
         """The high watermark: all offsets below are durable."""
         return min(self._pending, default=self.segments.end)
 
+    async def lead(self, leader_epoch: int) -> None:
+        """Go on under a newer leader epoch (RA-24). Raises what the meta stream raises."""
+        self.leader_epoch = max(leader_epoch, self.leader_epoch)
+        if leader_epoch == self.leader_epoch and self.epochs.assign(leader_epoch, self.segments.end):
+            await self.meta.put(self.epochs.checkpoint()).wait()
+
     # Append -----------------------------------------------------------------------------------------------------
 
     async def append(self, batch: Batch) -> int:

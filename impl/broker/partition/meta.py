@@ -46,10 +46,7 @@ class Streams(Protocol):
         """Create a stream, and return its id."""
 
     async def open(self, stream: int) -> Stream:
-        """Open a stream under the epoch of the partition."""
-
-    async def close(self, stream: Stream) -> None:
-        """Close a stream that was opened."""
+        """Open a stream under the epoch of the partition. One that is open already stays so."""
 
 
 def append(stream: Stream, count: int, payload: bytes) -> Gate[int]:

@@ -23,7 +23,7 @@ from impl.broker.partition.producers import Producers, reload
 from impl.broker.partition.segment_metas import StreamEnds, load
 from impl.broker.partition.segments import LOG, ROLL_BYTES, TIME, TXN, Segments
 from impl.rules import rule
-from impl.tasks import FailedError, Tasks
+from impl.tasks import Tasks
 
 NAMES = (LOG, TIME, TXN)
 
@@ -33,7 +33,8 @@ async def open_log(
 ) -> PartitionLog:
     """Rows 2 to 7. ``meta``: the open meta stream. The log serves when this returns.
 
-    Raises DamagedError, and what the streams raise; the data streams that were opened are closed by then.
+    Raises DamagedError, and what the streams raise. Streams that were opened stay open then: whoever tries again under
+    the same epoch may not have closed them (PT-04.fresh_epoch).
     """
     values = MetaStream(meta)
     await values.load()
@@ -43,34 +44,14 @@ async def open_log(
         await values.put(LeaderEpochCheckpoint()).wait()
     stored = values.get(LogMeta) or LogMeta(dict.fromkeys(NAMES, ABSENT), ())
     opened = await _open_all(tasks, stored.streams, streams)
-    try:
-        segments = _segments(values, stored, opened, roll_bytes)
-        log = await _recover(tasks, values, stored, segments, opened, leader_epoch, streams)
-    except FailedError:
-        await _close_all(opened, streams)
-        raise
-    return log
+    segments = _segments(values, stored, opened, roll_bytes)
+    return await _recover(tasks, values, stored, segments, opened, leader_epoch, streams)
 
 
 async def _open_all(tasks: Tasks, ids: dict[str, int], streams: Streams) -> dict[str, Stream]:
-    """Row 3. All data streams, opened side by side; if one cannot be opened, none is."""
+    """Row 3. All data streams, opened side by side."""
     gates = {name: tasks.start(streams.open(ids[name])) for name in sorted(ids) if ids[name] != ABSENT}
-    opened: dict[str, Stream] = {}
-    failed: FailedError | None = None
-    for name, gate in gates.items():
-        try:
-            opened[name] = await gate.wait()
-        except FailedError as error:
-            failed = failed or error
-    if failed is not None:
-        await _close_all(opened, streams)
-        raise failed
-    return opened
-
-
-async def _close_all(opened: dict[str, Stream], streams: Streams) -> None:
-    for stream in opened.values():
-        await streams.close(stream)
+    return {name: await gate.wait() for name, gate in gates.items()}
 
 
 def _segments(values: MetaStream, stored: LogMeta, opened: dict[str, Stream], roll_bytes: int) -> Segments:

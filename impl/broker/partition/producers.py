@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from enum import Enum
 from zlib import crc32
 
 import msgspec
 
 from impl.broker.partition.batches import SEQUENCES, Batch
 from impl.broker.wal_format import DamagedError
+from impl.errors import E
+from impl.rules import RefusedError
 
 REMEMBERED = 5
 """The batches of a producer that the log recognises if they come again."""
@@ -34,19 +35,15 @@ _PRODUCER = struct.Struct(">qiB")
 _ENTRY = struct.Struct(">iIq")
 
 
-class Refusal(Enum):
-    """Why a batch is not appended: the names and codes of Kafka's protocol. The tables of the facts lack them."""
-
-    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-    INVALID_PRODUCER_EPOCH = 47
-
-
-class ProducerRefusedError(Exception):
+class ProducerRefusedError(RefusedError):
     """A batch does not follow what its producer has sent."""
 
-    def __init__(self, refusal: Refusal, message: str) -> None:
-        super().__init__(f"{refusal.name}: {message}")
-        self.refusal = refusal
+    def __init__(self, error: E, message: str) -> None:
+        super().__init__("I-8", error)
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.error.name}: {self.message}"
 
 
 class BatchEntry(msgspec.Struct, frozen=True, gc=False):
@@ -97,7 +94,7 @@ class Producers:
             return None
         if batch.producer_epoch < known.epoch:
             message = f"producer {batch.producer} has epoch {known.epoch}, and the batch has {batch.producer_epoch}"
-            raise ProducerRefusedError(Refusal.INVALID_PRODUCER_EPOCH, message)
+            raise ProducerRefusedError(E.INVALID_PRODUCER_EPOCH, message)
         for each in known.batches:
             if (each.sequence, each.count) == (batch.sequence, batch.count):
                 return each.base
@@ -185,4 +182,4 @@ def _producer(data: bytes, place: int) -> tuple[int, Producer, int]:
 def _require_next(batch: Batch, wanted: int) -> None:
     if batch.sequence != wanted:
         message = f"producer {batch.producer} sends sequence number {batch.sequence}, and {wanted} is next"
-        raise ProducerRefusedError(Refusal.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
+        raise ProducerRefusedError(E.OUT_OF_ORDER_SEQUENCE_NUMBER, message)

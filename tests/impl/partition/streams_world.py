@@ -6,12 +6,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from impl.broker.partition.log import PartitionLog
-from impl.broker.partition.meta import Stream
 from impl.broker.partition.opening import open_log
 from impl.broker.partition.segments import ROLL_BYTES
 from impl.broker.wal_format import Record
-from impl.errors import E
-from impl.rules import RefusedError
 from impl.tasks import FailedError, Gate, Tasks
 
 
@@ -21,7 +18,6 @@ class Stored:
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.start = 0
-        self.open_by: World | None = None
 
     @property
     def end(self) -> int:
@@ -35,11 +31,8 @@ class OpenStream:
     def __init__(self, world: World, number: int) -> None:
         self.number, self._world, self._stored = number, world, world.disk[number]
         self.start, self.next, self.confirm = self._stored.start, self._stored.end, self._stored.end
-        self.is_closed = False
 
     def append(self, count: int, payload: bytes) -> Gate[int]:
-        if self.is_closed:
-            raise RefusedError("CL-02", E.STREAM_ALREADY_CLOSED)
         gate: Gate[int] = Gate(self._world.tasks)
         record = Record(self.number, 0, self.next, count, payload)
         self.next += count
@@ -75,7 +68,7 @@ class World:
         self.disk = {0: Stored()} if disk is None else disk
         self.tasks = Tasks()
         self.writes: list[tuple[OpenStream, Record, Gate[int]]] = []
-        self.opened: list[int] = []
+        self.opened: dict[int, OpenStream] = {}
         self.refuses: Callable[[int], bool] = lambda number: False
         self.opens: Gate[None] | None = None
         """Data streams open when it does; at once if it is None."""
@@ -90,16 +83,9 @@ class World:
             await self.opens.wait()
         if self.refuses(stream):
             raise FailedError(f"stream {stream} cannot be opened")
-        assert self.disk[stream].open_by is not self, "a process opens a stream once"
-        self.disk[stream].open_by = self
-        self.opened.append(stream)
-        return OpenStream(self, stream)
-
-    async def close(self, stream: Stream) -> None:
-        assert isinstance(stream, OpenStream)
-        stream.is_closed = True
-        self.disk[stream.number].open_by = None
-        self.opened.remove(stream.number)
+        if stream not in self.opened:
+            self.opened[stream] = OpenStream(self, stream)
+        return self.opened[stream]
 
     def store(self, count: int | None = None) -> None:
         """The first ``count`` writes become durable; all if it is None."""
@@ -144,6 +130,4 @@ class World:
     def successor(self) -> World:
         """The next leader, after this one has closed its streams or crashed: what is not durable is lost."""
         self.tasks.crash()
-        for stored in self.disk.values():
-            stored.open_by = None
         return World(self.disk)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from impl.broker.partition import producers as module
 from impl.broker.partition.batches import SEQUENCES, Batch
-from impl.broker.partition.producers import ProducerRefusedError, Producers, Refusal, decode, reload
+from impl.broker.partition.producers import ProducerRefusedError, Producers, decode, reload
 from impl.broker.wal_format import DamagedError
+from impl.errors import E
 
 TRIES = st.lists(
     st.tuples(
@@ -24,7 +25,7 @@ TRIES = st.lists(
 )
 """What clients try, one after the other."""
 
-Answer = Refusal | int | None
+Answer = E | int | None
 
 
 def batch(log: list[Batch], producer: int, epoch: int, sequence: int, count: int = 1) -> Batch:
@@ -45,13 +46,13 @@ def expected(log: list[Batch], tried: Batch) -> Answer:
     own = of(log, tried.producer)
     epoch = own[-1].producer_epoch if own else -1
     if tried.producer_epoch < epoch:
-        return Refusal.INVALID_PRODUCER_EPOCH
+        return E.INVALID_PRODUCER_EPOCH
     own = [each for each in own if each.producer_epoch == tried.producer_epoch]
     for each in own[-5:]:
         if (each.sequence, each.count) == (tried.sequence, tried.count):
             return each.base
     following = (own[-1].sequence + own[-1].count) % 2**31 if own else 0
-    return None if tried.sequence == following else Refusal.OUT_OF_ORDER_SEQUENCE_NUMBER
+    return None if tried.sequence == following else E.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def answer(producers: Producers, tried: Batch) -> Answer:
@@ -59,7 +60,7 @@ def answer(producers: Producers, tried: Batch) -> Answer:
     try:
         return producers.check(tried)
     except ProducerRefusedError as error:
-        return error.refusal
+        return error.error
 
 
 def attempts(log: list[Batch], tries: list[tuple[int, int, int, int]]) -> list[Batch]:
@@ -156,7 +157,7 @@ def test_five_batches_are_remembered() -> None:
     """A repetition of the sixth last one is refused, as an older number."""
     log = [Batch(offset, (b"",), producer=1, producer_epoch=0, sequence=offset) for offset in range(6)]
     found = replayed(log)
-    assert [answer(found, each) for each in log] == [Refusal.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, 2, 3, 4, 5]
+    assert [answer(found, each) for each in log] == [E.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, 2, 3, 4, 5]
 
 
 def test_sequence_numbers_begin_again() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from impl import wire
 from impl.controller.view import Profile
+from impl.items import CreateItem
 from impl.metadata.log import Batch
 from impl.sim.cluster import Cluster
 from impl.sim.event_log import EventLog, Executed
@@ -265,7 +266,7 @@ def test_a_lost_tail_never_happened() -> None:
     world.ask(1, wire.GetOpeningStreams(1, 5))
     world.queue.run(100)
     world.cluster.tick()
-    world.ask(2, wire.CreateStreams(1, 5, (wire.CreateItem(),)))
+    world.ask(2, wire.CreateStreams(1, 5, (CreateItem(),)))
     assert world.cluster.quorum.leader is None
     assert world.cluster.lost_batches == 1
     world.queue.run(20_000)

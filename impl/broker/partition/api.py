@@ -1,0 +1,55 @@
+"""What clients ask of the partitions of a process: appends, reads, and who leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from impl.broker.handle import outcome
+from impl.broker.messages import Command, Consume, Done, FindLeaders, OfPartition, Produce
+from impl.broker.partition.batches import Batch
+from impl.broker.partition.host import Host
+from impl.errors import E
+from impl.metadata.image import Image
+from impl.rules import RefusedError, require
+from impl.tasks import FailedError, Tasks
+
+
+class Api:
+    """``image``: the metadata of the process."""
+
+    def __init__(self, tasks: Tasks, host: Host, image: Callable[[], Image]) -> None:
+        self._tasks, self._host, self._image = tasks, host, image
+
+    async def run(self, command: Command, body: OfPartition) -> None:
+        """Do what a client asks of a partition, and answer."""
+        try:
+            values = await self._do(body)
+        except RefusedError as refused:
+            hint = self._leader(body) if refused.error is E.NOT_LEADER_OR_FOLLOWER else {}
+            done = Done(command.to, command.id, refused.error, hint)
+        except FailedError as error:
+            done = Done(command.to, command.id, outcome(error))
+        else:
+            done = Done(command.to, command.id, E.NONE, values)
+        self._tasks.outputs.append(done)
+
+    async def _do(self, body: OfPartition) -> dict[str, object]:
+        match body:
+            case Produce(topic, partition):
+                numbers = {"producer": body.producer, "producer_epoch": body.producer_epoch, "sequence": body.sequence}
+                batch = Batch(0, body.values, timestamp=body.timestamp, **numbers)
+                return {"offset": await self._host.log((topic, partition)).append(batch)}
+            case Consume(topic, partition, begin, most):
+                log = self._host.log((topic, partition))
+                confirmed = log.confirmed
+                found = await log.read(begin, begin + most)
+                return {"batches": [(each.base, each.values) for each in found], "confirmed": confirmed}
+            case FindLeaders(topic):
+                rows = [row for (name, _), row in sorted(self._image().partitions.items()) if name == topic]
+                require(bool(rows), "RA-01.topic", E.UNKNOWN_TOPIC_OR_PARTITION)
+                return {"leaders": {row.partition: (row.leader, row.leader_epoch) for row in rows}}
+
+    def _leader(self, body: OfPartition) -> dict[str, object]:
+        """Who leads a partition, as far as this process knows."""
+        row = None if isinstance(body, FindLeaders) else self._image().partitions.get((body.topic, body.partition))
+        return {} if row is None else {"leader": row.leader, "leader_epoch": row.leader_epoch}

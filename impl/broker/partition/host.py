@@ -1,0 +1,267 @@
+"""The partitions of a process: opened and closed as the metadata say, one operation of a partition after the other.
+
+The metadata say which broker a partition belongs to. Its streams have the epoch of the assignment, which is the leader
+epoch at the time: a broker that is elected later leads under a newer one (RA-24).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from impl import wire
+from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
+from impl.broker.messages import Identity, Step
+from impl.broker.owned import Owned
+from impl.broker.partition.assignments import Key, changes
+from impl.broker.partition.executors import Executor
+from impl.broker.partition.log import PartitionLog
+from impl.broker.partition.opening import open_log
+from impl.broker.partition.owned_streams import PartitionStreams
+from impl.errors import E
+from impl.metadata import log as metadata_log
+from impl.metadata.image import Image
+from impl.records import Partition, PartitionChange, StreamState
+from impl.rules import RefusedError, require, rule
+from impl.tasks import FailedError, Gate, Tasks
+
+THREADS = 4
+"""How many partitions are opened, and how many are closed, side by side."""
+RETRY_MS = 1_000
+"""How long after a failure a partition is opened again (RA-23)."""
+LEAVE_MS, LEAVE_PERIOD_MS = 30_000, 1_000
+"""How long a process that ends waits for the next close of a partition, and how often it looks (PT-06)."""
+STAND_MS = 30_000
+"""How long after a request to be elected the broker looks whether somebody leads (PT-03)."""
+FINAL = frozenset(E) - {E.NOT_CONTROLLER, E.REQUEST_TIMED_OUT}
+"""The refusals of an election, which nobody repeats (step 5)."""
+
+
+class OutdatedError(FailedError):
+    """The partition is another broker's by now, or was assigned anew (RA-22)."""
+
+
+class Hosted:
+    """A partition of this process. ``log``: None while it is not open."""
+
+    def __init__(self) -> None:
+        self.row: Partition | None = None
+        """The newest assignment; None if the partition is another broker's."""
+        self.log: PartitionLog | None = None
+        self.streams: PartitionStreams | None = None
+        self.last: Gate[None] | None = None
+        """The end of the last operation that was asked for."""
+
+
+class Host:
+    """``image``: the metadata of this process. ``newer``: waits for the next change of it. ``ready`` opens when
+    the process has recovered its WAL. ``halt`` ends it.
+
+    ``elects``: G1, where a replica opens the partition and then asks to lead it; in G0 the broker before asks for the
+    election when it has closed.
+    """
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        calls: Calls,
+        owned: Owned,
+        identity: Identity,
+        image: Callable[[], Image],
+        newer: Callable[[], Awaitable[None]],
+        ready: Gate[None],
+        halt: Callable[[str], None],
+        *,
+        elects: bool,
+    ) -> None:
+        self.hosted: dict[Key, Hosted] = {}
+        self._tasks, self._calls, self._owned, self._identity = tasks, calls, owned, identity
+        self._image, self._newer, self._ready, self._halt, self._elects = image, newer, ready, halt, elects
+        self._known: dict[Key, Partition] = {}
+        """The partitions as they were when this process looked last."""
+        self._opens, self._closes = Executor(tasks, THREADS), Executor(tasks, THREADS)
+        if not rule("RA-12"):
+            self._closes = self._opens
+
+    def log(self, key: Key) -> PartitionLog:
+        """The log of a partition that this process leads. Raises RefusedError."""
+        hosted = self.hosted.get(key)
+        found = None if hosted is None or hosted.row is None else hosted.log
+        leads = found is not None and self._image().partitions[key].leader == self._identity.node
+        require(leads and found is not None, "RA-16.leads", E.NOT_LEADER_OR_FOLLOWER)
+        assert found is not None, "a log is there, or the line before has raised"
+        return found
+
+    # Changes of the metadata (step 2) ---------------------------------------------------------------------------
+
+    def learn(self, batches: Sequence[metadata_log.Batch]) -> None:
+        """The metadata have changed by these batches, which are in the image."""
+        records = (record for batch in batches for record in batch.records)
+        keys = {(each.topic, each.partition) for each in records if isinstance(each, Partition | PartitionChange)}
+        after = {key: self._image().partitions[key] for key in keys}
+        before = {key: self._known[key] for key in keys if key in self._known}
+        self._known |= after
+        asked = changes(before, after, self._identity.node, follows=self._elects)
+        # The order of opens and closes does not matter, as they have threads of their own.
+        for row in asked.opens:
+            hosted = self.hosted.setdefault((row.topic, row.partition), Hosted())
+            hosted.row = row
+            self._enqueue(hosted, self._opens, partial(self._open, row, hosted))
+        for key in asked.closes:
+            hosted = self.hosted.setdefault(key, Hosted())
+            hosted.row = None
+            self._enqueue(hosted, self._closes, partial(self._close, key, hosted))
+
+    def _enqueue(self, hosted: Hosted, executor: Executor, job: Callable[[], Awaitable[None]]) -> None:
+        """Start an operation of a partition after those that came before it (RA-11)."""
+        before, hosted.last = hosted.last, Gate(self._tasks)
+        self._tasks.start(self._in_turn(before, hosted.last, executor, job))
+
+    async def _in_turn(
+        self, before: Gate[None] | None, ended: Gate[None], executor: Executor, job: Callable[[], Awaitable[None]]
+    ) -> None:
+        await self._ready.wait()
+        if before is not None and rule("RA-11", not before.happened):
+            await before.wait()
+        await executor.enter()
+        await job()
+        executor.leave()
+        ended.open(None)
+
+    # Open (step 6) ----------------------------------------------------------------------------------------------
+
+    async def _open(self, row: Partition, hosted: Hosted) -> None:
+        """Open a partition, however often that fails, until it is another broker's (RA-23)."""
+        while not self._is_outdated(row):
+            try:
+                await self._try_open(row, hosted)
+            except OutdatedError:
+                break
+            except (FailedError, RefusedError) as error:
+                self._check(error if isinstance(error, FailedError) else None)
+                await self._tasks.sleep(RETRY_MS)
+            else:
+                return
+        if hosted.streams is not None and hosted.log is None:
+            await self._close_streams(hosted)
+
+    async def _try_open(self, row: Partition, hosted: Hosted) -> None:
+        if hosted.log is not None:
+            # It has come back before this process saw it go, and its streams stay as they are (RA-13, RA-24).
+            await hosted.log.lead(row.leader_epoch)
+        else:
+            if hosted.streams is None:
+                hosted.streams = PartitionStreams(self._tasks, self._calls, self._owned, self._identity, row)
+            number = await self._meta_stream(row, hosted.streams)
+            await self._until_closed(row, number)
+            meta = await hosted.streams.open(number)
+            hosted.log = await open_log(self._tasks, meta, row.leader_epoch, hosted.streams)
+            values = {"topic": row.topic, "partition": row.partition, "leader_epoch": row.leader_epoch}
+            self._tasks.outputs.append(Step("serve", values))
+        if self._elects and row.leader < 0:
+            self._tasks.start(self._stand((row.topic, row.partition)))
+
+    async def _meta_stream(self, row: Partition, streams: PartitionStreams) -> int:
+        """Row 1. The meta stream of a partition; the first leader makes it."""
+        key = meta_key(row.topic, row.partition)
+        known = self._image().kv.get(key)
+        if known is None:
+            made = await streams.create()
+            answer = await self._calls.call(wire.PutIfAbsent(key, made.to_bytes(8)))
+            known = answer.values["value"]
+        return int.from_bytes(known)
+
+    async def _until_closed(self, row: Partition, stream: int) -> None:
+        """RA-22. Wait until the owner before has closed the meta stream. Raises OutdatedError."""
+        while True:
+            if self._is_outdated(row):
+                raise OutdatedError("the partition was assigned anew")
+            stored = self._image().streams.get(stream)
+            if stored is not None and rule("RA-22.epoch", stored.epoch > row.leader_epoch):
+                raise OutdatedError("a newer owner has the meta stream")
+            if stored is None or rule("RA-22", stored.state is StreamState.CLOSED or stored.epoch == row.leader_epoch):
+                return
+            await self._newer()
+
+    def _is_outdated(self, row: Partition) -> bool:
+        """PT-04. Whether the partition was given to another broker, or given anew, since that assignment."""
+        now = self._image().partitions.get((row.topic, row.partition))
+        if now is None or self._owned.stopping:
+            return True
+        return rule("PT-04", now.leader_epoch > row.leader_epoch and not self._is_elected(row, now))
+
+    def _is_elected(self, row: Partition, now: Partition) -> bool:
+        """Whether nothing has changed but that this broker was elected (RA-24)."""
+        return now.replicas == row.replicas and now.leader == self._identity.node
+
+    # Close (step 3) ---------------------------------------------------------------------------------------------
+
+    async def _close(self, key: Key, hosted: Hosted) -> None:
+        """Close a partition, and ask for the election of its next leader in G0."""
+        if hosted.log is not None:
+            # If this fails the flag stays false, and the next leader scans the log. The streams are closed anyway.
+            await _failure(self._tasks.start(hosted.log.close()))
+        if hosted.streams is not None:
+            await self._close_streams(hosted)
+        if not self._elects:
+            await self._ask_for_election(key)
+
+    async def _close_streams(self, hosted: Hosted) -> None:
+        assert hosted.streams is not None, "the partition has streams"
+        self._check(await _failure(self._tasks.start(hosted.streams.close())))
+        hosted.log = hosted.streams = None
+
+    def _check(self, error: FailedError | None) -> None:
+        """Halt if the controller listens to another process of the node, or to a failover worker."""
+        if isinstance(error, ControllerError) and error.error in NODE_ERRORS:
+            self._halt(f"the controller answers {error.error.name}")
+
+    # Election (step 5) ------------------------------------------------------------------------------------------
+
+    async def _stand(self, key: Key) -> None:
+        """Ask to lead a partition that is open, until somebody leads it or it is another broker's (PT-03)."""
+        while True:
+            await self._ask_for_election(key)
+            await self._tasks.sleep(STAND_MS)
+            now, hosted = self._image().partitions[key], self.hosted[key]
+            if now.leader >= 0 or hosted.log is None or hosted.row is None:
+                return
+
+    async def _ask_for_election(self, key: Key) -> None:
+        """Ask once; the controller may see no need, or no broker that is active."""
+        await _failure(self._tasks.start(self._calls.call(wire.ElectLeader(*key), thrown=FINAL)))
+
+    # Shutdown (PT-06) -------------------------------------------------------------------------------------------
+
+    async def leave(self, go_on: Callable[[], Awaitable[None]]) -> None:
+        """Close all partitions, and go on with the shutdown; also if nothing more is closed for a while."""
+        for key, hosted in sorted(self.hosted.items(), key=lambda pair: pair[0]):
+            hosted.row = None
+            self._enqueue(hosted, self._closes, partial(self._close, key, hosted))
+        left = [hosted.last for _, hosted in sorted(self.hosted.items()) if hosted.last is not None]
+        while left and not rule("PT-06", not await self._one_ends(left)):
+            left = [each for each in left if not each.happened]
+        await go_on()
+
+    async def _one_ends(self, ends: list[Gate[None]]) -> bool:
+        """Wait until one of these has happened; False if none has in time."""
+        for _ in range(LEAVE_MS // LEAVE_PERIOD_MS):
+            if any(each.happened for each in ends):
+                return True
+            await self._tasks.sleep(LEAVE_PERIOD_MS)
+        return False
+
+
+async def _failure(gate: Gate[Any]) -> FailedError | None:
+    """Wait for the end of something; the error if it has failed."""
+    try:
+        await gate.wait()
+    except FailedError as error:
+        return error
+    return None
+
+
+def meta_key(topic: str, partition: int) -> str:
+    """The key under which the metadata have the meta stream of a partition (reassignment.md 3)."""
+    return f"__partition/{topic}/{partition}"

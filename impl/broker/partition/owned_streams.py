@@ -1,0 +1,49 @@
+"""The streams of one partition, as the process owns them."""
+
+from __future__ import annotations
+
+from impl import wire
+from impl.broker.calls import Calls
+from impl.broker.messages import Close, Identity, Open
+from impl.broker.owned import Owned
+from impl.broker.partition.meta import Stream
+from impl.controller.streams import partition_tags
+from impl.items import CreateItem
+from impl.records import Partition
+from impl.rules import RefusedError
+from impl.tasks import FailedError, Tasks
+
+
+class RefusedStreamError(FailedError):
+    """The process does not open the stream under this epoch: it has closed it, or is about to end."""
+
+
+class PartitionStreams:
+    """The streams of one partition, under the epoch of one assignment."""
+
+    def __init__(self, tasks: Tasks, calls: Calls, owned: Owned, identity: Identity, row: Partition) -> None:
+        self.opened: list[int] = []
+        """The streams that were opened, in their order; the meta stream is the first."""
+        self._tasks, self._calls, self._owned, self._identity, self._row = tasks, calls, owned, identity, row
+
+    async def create(self) -> int:
+        item = CreateItem(partition_tags(self._row.topic, self._row.partition))
+        answer = await self._calls.call(wire.CreateStreams(self._identity.node, self._identity.epoch, (item,)))
+        stream: int = answer.values["stream"]
+        return stream
+
+    async def open(self, stream: int) -> Stream:
+        if stream not in self.opened:
+            self.opened.append(stream)
+        try:
+            await self._owned.order(Open(stream, self._row.leader_epoch))
+            return self._owned.handle(stream)
+        except RefusedError as error:
+            raise RefusedStreamError(str(error)) from error
+
+    async def close(self) -> None:
+        """Close all of them, the meta stream last (PT-02). Raises what the controller raises."""
+        meta, data = self.opened[:1], self.opened[1:]
+        closes = [self._tasks.start(self._owned.order(Close(stream))) for stream in (*data, *meta)]
+        for close in closes:
+            await close.wait()

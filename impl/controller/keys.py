@@ -1,0 +1,14 @@
+"""Keys that brokers put into the metadata: where the meta stream of a partition is (reassignment.md 3)."""
+
+from __future__ import annotations
+
+from impl.controller.view import Outcome, View
+from impl.records import KV, KeyValue
+
+
+def put_if_absent(view: View, key: str, value: bytes) -> Outcome:
+    """Put a key unless it is there. The answer has the ``value`` that it has then: that of the first who puts it."""
+    known = view.image.kv.get(key)
+    if known is not None:
+        return Outcome(values={"value": known})
+    return Outcome((KV((KeyValue(key, value),)),), values={"value": value})
