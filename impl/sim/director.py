@@ -83,14 +83,19 @@ class Director:
             del self.owners[key]
 
     def move(self, key: int, hop: int) -> None:
-        """Move a stream to the active node ``hop`` places behind its owner. Nothing happens if there is no other."""
+        """Move a stream to the active node ``hop`` places behind its owner. Nothing happens if there is no other.
+
+        With ``hop`` 0 it goes away and back, and the broker sees both as one change (RA-13): it is told to open what it
+        has open under an old epoch.
+        """
         owner = self.owners.get(key)
         nodes = self.active()
         others = [node for node in nodes if owner is not None and node != owner.node]
         if owner is None or not others:
             return
         behind = [node for node in others if node > owner.node] + [node for node in others if node < owner.node]
-        node = behind[(hop - 1) % len(behind)]
+        is_back = hop == 0 and owner.node in nodes
+        node = owner.node if is_back else behind[(hop - 1) % len(behind)]
         self._settle(owner, "info")
         self._processes += 1
         owner.moves = self._history.invoke(f"director.{self._processes}", "move", key, node, self._queue.now)

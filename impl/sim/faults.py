@@ -55,10 +55,13 @@ PARTITION = {"open_fails": 0.3}
 """By open of a stream that succeeds: another stream of its partition fails to open, so that it is closed, and opened
 again after a while (PT-04).
 """
+UNNAMED = {"image_unnamed": 0.2}
+"""By delivery of committed batches to a broker: they do not name the ranges of stream set objects (MD-03)."""
 
 TICK_MS = 500
 KINDS: dict[str, float] = {
-    **NETWORK, **PROCESS, **EPOCH, **CONTROLLER, **IMAGE, **STORE, **LISTING, **RACE, **HEAL, **PARTITION, **STALL
+    **NETWORK, **PROCESS, **EPOCH, **CONTROLLER, **IMAGE, **STORE, **LISTING, **RACE, **HEAL, **PARTITION, **STALL,
+    **UNNAMED,
 }  # fmt: skip
 """The usual rate of each kind."""
 DRAWN = 0.5

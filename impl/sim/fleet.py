@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from impl.broker import messages
 from impl.broker.messages import Command, Done, Halt, Identity, Step, StoreAnswer, StoreRequest
 from impl.errors import E
 from impl.metadata.log import Batch
+from impl.records import S3StreamSetObject
 from impl.sim.cluster import Cluster
 from impl.sim.event_log import Effect, EventLog
-from impl.sim.faults import EPOCH, IMAGE
+from impl.sim.faults import EPOCH, IMAGE, UNNAMED
 from impl.sim.network import Network
 from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
@@ -26,6 +29,15 @@ IMAGE_MS, HOLD_MS, COALESCE_MS = 20, 10_000, 1_500
 """The longest time until a broker learns a commit: usually, with ``image_delay``, and with ``image_coalesce``."""
 RESTART_MS = 2_000
 """The longest time until a process that has halted gets a successor; a second more is the shortest."""
+
+
+def without_ranges(batch: Batch) -> Batch:
+    """A batch whose stream set objects do not say what they hold; their indexes do (MD-03)."""
+    records = (
+        msgspec.structs.replace(each, ranges=b"") if isinstance(each, S3StreamSetObject) else each
+        for each in batch.records
+    )
+    return msgspec.structs.replace(batch, records=tuple(records))
 
 
 class Fleet:
@@ -214,7 +226,17 @@ class Fleet:
         batches = self.cluster.committed(process.seen)
         if batches and process.alive:
             begin, process.seen = process.seen, process.seen + len(batches)
-            self.deliver(process, Learned(begin, batches))
+            self.deliver(process, Learned(begin, self._unnamed(process, batches)))
+
+    def _unnamed(self, process: Process, batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
+        """The batches as the process gets them: a fault takes the ranges of stream set objects out."""
+        fault = self._tape.site(f"names/{process.node}", tuple(UNNAMED)).decide(self._queue.now)
+        if fault is None:
+            return batches
+        without = tuple(map(without_ranges, batches))
+        if without != batches:
+            self._tape.happened(fault)
+        return without
 
     def reply(self, process: Process, reply: Reply) -> None:
         """Send the answer of a controller."""

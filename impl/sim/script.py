@@ -20,6 +20,9 @@ MOVES = 8
 BURST = 0.5
 """The share of the operations that begin as soon as the one before has ended."""
 
+HOPS = (0, 1, 1, 1, 2, 2, 2)
+"""How far moves go: one in seven goes away and back."""
+
 F = Literal["append", "fetch", "trim", "move", "create", "destroy"]
 
 
@@ -28,7 +31,7 @@ class Operation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     ``value``: what an append writes, unique in the script; ``count``: its records. ``part``: the share of the known
     offsets at which a fetch begins, or which a trim drops. ``hop``: a move goes to the active broker that many places
-    behind the owner. Moves have no client, which is -1.
+    behind the owner, and with 0 away and back. Moves have no client, which is -1.
     """
 
     client: int
@@ -50,7 +53,7 @@ def make(seed: int, *, clients: int, streams: int, operations: int, span_ms: int
     found = [_operation(draw, lives, clients, at, number) for number, at in enumerate(times)]
     for number in range(moves):
         at = int((number + draw()) * span_ms / moves)
-        found.append(Operation(-1, at, "move", int(draw() * streams), hop=1 + int(draw() * 2)))
+        found.append(Operation(-1, at, "move", int(draw() * streams), hop=HOPS[int(draw() * len(HOPS))]))
     return tuple(sorted(found, key=lambda each: (each.at, each.client)))
 
 

@@ -8,6 +8,7 @@ from impl import wire
 from impl.broker import messages as m
 from impl.controller.failover import Context, contexts
 from impl.errors import E
+from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata.image import Image
 from impl.metadata.log import replay
 from impl.store.bucket import Bucket, StoreError, TakenError
@@ -116,13 +117,13 @@ class FakeBroker:
             if current is None or stream in self._next:
                 continue
             if last is None or last.happened or current.epoch < self._opening.get(stream, 0):
-                await self._call(wire.CloseStreams(node, epoch, (wire.CloseItem(stream, current.epoch),)))
+                await self._call(wire.CloseStreams(node, epoch, (CloseItem(stream, current.epoch),)))
 
     async def _recover(self, node: int, epoch: int, *, failover: bool = False) -> None:
         """Close all streams of a process; nothing else is to be done, since all that was acknowledged is in objects."""
         answer = await self._call(wire.GetOpeningStreams(node, epoch, failover), may_expire=failover)
         for each in answer.values["streams"]:
-            item = wire.CloseItem(each["stream"], each["epoch"])
+            item = CloseItem(each["stream"], each["epoch"])
             await self._call(wire.CloseStreams(node, epoch, (item,)), may_expire=failover)
 
     async def _serve(self, command: m.Command) -> None:
@@ -139,7 +140,7 @@ class FakeBroker:
         self._tasks.outputs.append(done)
 
     async def _create(self, command: m.Command) -> m.Done:
-        answer = await self._call(wire.CreateStreams(self._identity.node, self._identity.epoch, (wire.CreateItem(),)))
+        answer = await self._call(wire.CreateStreams(self._identity.node, self._identity.epoch, (CreateItem(),)))
         return m.Done(command.to, command.id, answer.error, answer.values)
 
     async def _in_turn(self, command: m.Command, serve: Callable[[m.Command, int], Awaitable[m.Done]]) -> m.Done:
@@ -159,8 +160,10 @@ class FakeBroker:
 
     async def _open_now(self, command: m.Command, number: int) -> m.Done:
         stream, epoch = command.body.stream, command.body.epoch
+        if stream in self._next:
+            await self._close_now(command, number)
         self._opening[stream] = epoch
-        body = wire.OpenStreams(self._identity.node, self._identity.epoch, (wire.OpenItem(stream, epoch),))
+        body = wire.OpenStreams(self._identity.node, self._identity.epoch, (OpenItem(stream, epoch),))
         answer = wire.Answer(E.STREAM_NOT_CLOSED)
         while answer.error is E.STREAM_NOT_CLOSED and self._orders[stream] == number:
             answer = await self._call(body)
@@ -187,7 +190,7 @@ class FakeBroker:
         stream = command.body.stream
         if self._next.pop(stream, None) is None:
             return m.Done(command.to, command.id)
-        item = wire.CloseItem(stream, self._epochs[stream])
+        item = CloseItem(stream, self._epochs[stream])
         answer = await self._call(wire.CloseStreams(self._identity.node, self._identity.epoch, (item,)))
         return m.Done(command.to, command.id, answer.error)
 
@@ -252,7 +255,7 @@ class FakeBroker:
         stream, to = command.body.stream, command.body.to
         if stream not in self._next:
             return m.Done(command.to, command.id, E.STREAM_NOT_OPENED)
-        item = wire.TrimItem(stream, self._epochs[stream], to)
+        item = TrimItem(stream, self._epochs[stream], to)
         answer = await self._call(wire.TrimStreams(self._identity.node, self._identity.epoch, (item,)))
         if answer.error is E.NONE:
             self._start[stream] = max(self._start[stream], to)

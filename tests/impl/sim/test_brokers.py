@@ -14,6 +14,7 @@ from impl.sim.awaits import awaits
 from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.options import Options
 from impl.sim.run import Run
+from impl.sim.script import Operation
 from impl.sim.storage import contents
 
 SHORT = Options(operations=150, span_ms=60_000)
@@ -112,6 +113,33 @@ def test_a_removed_rule_shows_in_the_history() -> None:
         if op.kind == "ok" and op.f == "send":
             seen.setdefault((op.key, op.offset or 0), set()).add(written[op.index])
     assert any(len(values) > 1 for values in seen.values())
+
+
+def test_ranges_are_found_in_the_index_of_an_object() -> None:
+    """MD-03. Metadata that do not name them cost operations of the store, and nothing is lost."""
+    named = simulate_brokers(4, replace(SHORT, faults="none"))
+    unnamed = simulate_brokers(4, replace(SHORT, faults="image_unnamed"))
+    assert unnamed.happened["image_unnamed"] > 0
+    assert unnamed.counts["store operations"] > named.counts["store operations"]
+    acked, read = _acked(unnamed), _read(unnamed.history)
+    assert sum(map(len, acked.values())) > 10
+    assert {key: acked[key] - read[key] for key in acked if acked[key] - read[key]} == {}
+
+
+def test_a_stream_goes_away_and_back() -> None:
+    """RA-13. The broker has it open under an old epoch when it is told to open it: it closes it first."""
+    before, after = (Operation(0, at, "append", 0, value=at + 1) for at in (0, 3_000))
+    script = (before, Operation(-1, 1_000, "move", 0, hop=0), after)
+    run = simulate_brokers(1, replace(SHORT, faults="none", operations_of=script))
+    stream = run.world.catalog.entry(0).stream
+    steps = [(name, each.action, each.values) for _, name, kind, each in run.log.events if kind == "step"]
+    found = [
+        (name, action, values["epoch"])
+        for name, action, values in steps
+        if action in ("hear", "send_close") and values["stream"] == stream
+    ]
+    first, *_ = found
+    assert found[:3] == [(first[0], "hear", 1), (first[0], "send_close", 1), (first[0], "hear", 2)]
 
 
 def test_settings_reach_the_broker() -> None:

@@ -15,7 +15,7 @@ import pytest
 from impl.broker import messages
 from impl.client.history import FINAL
 from impl.errors import E
-from impl.sim.faults import KINDS
+from impl.sim.faults import KINDS, UNNAMED
 from impl.sim.heal import HANDOVERS
 from impl.sim.options import Options
 from impl.sim.run import Run, StoppedError, simulate
@@ -101,11 +101,13 @@ def test_a_script_may_be_shortened() -> None:
 
 def test_every_kind_of_fault_happens() -> None:
     """Within few seeds each kind happens, and in at least 30 % of the runs that have it."""
+    # These brokers have no stream set objects, whose ranges the metadata would name.
+    kinds = set(KINDS) - set(UNNAMED)
     runs = [_run(seed) for seed in range(40)]
     drawn = Counter(kind for run in runs for kind in run.drawn)
     happened = Counter(kind for run in runs for kind in run.happened)
-    assert set(happened) == set(KINDS)
-    assert {kind: (happened[kind], drawn[kind]) for kind in KINDS if happened[kind] < 0.3 * drawn[kind]} == {}
+    assert set(happened) == kinds
+    assert {kind: (happened[kind], drawn[kind]) for kind in kinds if happened[kind] < 0.3 * drawn[kind]} == {}
 
 
 def test_only_what_was_drawn_happens() -> None:
