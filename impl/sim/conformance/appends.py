@@ -3,8 +3,9 @@
 Some of them are known only when the run is over:
 
 - A batch has its line when its object and all before it are stored, which may be after its sender has crashed.
-- Batches that were never acknowledged, and that a process finds which takes the WAL over, are one batch. It stands
-  right before the storage fails, or before the next process takes the WAL over.
+- Batches that were never acknowledged, and that a process finds which takes the WAL over, are one batch, as the models
+  have one append under way at a time. It stands right before the storage fails, or before the next process takes over.
+  If a recovery commits it in parts, the last one has the line.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import pairwise
 from impl.broker import wal_format
 from impl.broker.messages import Step, StoreRequest
 from impl.broker.wal_format import Place, Record, folder_of
-from impl.sim.conformance.lines import AT, BEFORE, Lines, Processes, Who
+from impl.sim.conformance.lines import AT, BEFORE, Lines, Processes, Who, identity
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import NEVER, Takeover, Takeovers
 from impl.sim.event_log import Effect, Event
@@ -84,6 +85,7 @@ class Appends:
                 writer = self._writers[name]
                 if writer.failed == NEVER:
                     writer.failed = index
+                    self._requests.failed[name] = index
                     self._lines.add(index, "storage.failed", self._processes.own(name))
 
     def finish(self, takeovers: dict[int, list[Takeover]]) -> None:
@@ -93,21 +95,17 @@ class Appends:
             begun = min((each.reserved for each in takeovers[own["node"]] if each.who == own), default=NEVER)
             later = [each for each in takeovers[own["node"]] if each.reserved > begun and each.who != own]
             ends = min((writer.failed, *(each.reserved for each in later[:1])))
-            is_left = [
-                self._add_batches(name, writer, batches, _found_until(later), ends)
-                for _, batches in writer.batches().items()
-            ]
-            closes = [index for index in self._requests.closes[name] if index > ends]
-            if any(is_left) and writer.failed == NEVER and closes:
-                # The process ends in order, and does not say that its storage has failed.
-                self._lines.add(closes[0], "storage.failed", own, place=BEFORE)
+            found = self._found_until(later)
+            for batches in writer.batches().values():
+                self._add_batches(name, writer, batches, found, ends)
             for index, stream, end in writer.trims(ends):
                 self._add_trim(index, name, stream, end)
 
-    def _add_batches(self, name: str, writer: Writer, batches: list[tuple[int, Record]], found: int, ends: int) -> bool:
-        """Add the lines of a stream; returns whether a process that takes the WAL over finds more than was acked.
+    def _add_batches(self, name: str, writer: Writer, batches: list[tuple[int, Record]], found: int, ends: int) -> None:
+        """Add the lines of a stream.
 
-        ``found``: the event until which such a process finds what is stored. ``ends``: the event of the storage's end.
+        ``found``: the event until which a process that takes the WAL over finds what is stored. ``ends``: the event of
+        the storage's end.
         """
         who, acked = self._processes.own(name), 0
         left: list[Record] = []
@@ -124,8 +122,9 @@ class Appends:
                 self._add(at, "append.acked", AT, who, record, base, end, reserved=reserved)
                 acked = at
         if left:
-            self._put(ends, BEFORE, who, left[0], left[0].base, left[-1].base + left[-1].count)
-        return bool(left)
+            base, end = left[0].base, left[-1].base + left[-1].count
+            self._put(ends, BEFORE, who, left[0], base, end)
+            self._requests.join_commits(left[0].stream, ends, base, end)
 
     def _pieces(self, record: Record) -> list[tuple[int, int]]:
         """A batch, cut where a trim will cut it (AM-08): the models trim between batches."""
@@ -155,15 +154,23 @@ class Appends:
                 at, place = closed, BEFORE
         self._lines.add(at, "wal.trimmed", self._processes.own(name), place=place, stream=stream, end=end)
 
+    def _found_until(self, later: list[Takeover]) -> int:
+        """Until when an append that is stored is found by a process that takes the WAL over.
+
+        No later one looks for it once one of them has emptied the WAL, or has closed the streams that it recovered; and
+        what is stored late does not count beside what one of them has put in its place. Two processes that stand for a
+        failed one, under one identity, are one to the models.
+        """
+        found, ended = -1, None
+        closed = {who for who, _, _ in self._requests.recovered}
+        for number, each in enumerate(later):
+            others = [other for other in later[:number] if other.who != each.who]
+            if ended not in (None, identity(each.who)) or any(other.stored < each.listed for other in others):
+                break
+            found = max(found, each.listed)
+            if each.reset < NEVER or identity(each.who) in closed:
+                ended = identity(each.who)
+        return found
+
     def _folder(self, name: str) -> str:
         return folder_of(self._processes.of[name][0])
-
-
-def _found_until(later: list[Takeover]) -> int:
-    """Until when an append that is stored is found by a process that takes the WAL over: one of them empties it."""
-    found = -1
-    for each in later:
-        found = max(found, each.listed)
-        if each.reset < NEVER:
-            break
-    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from impl import wire
 from impl.broker.messages import Step
-from impl.sim.conformance.lines import Lines, Processes, Who, identity
+from impl.items import CloseItem
+from impl.sim.conformance.lines import BEFORE, Lines, Processes, Who, identity
 from impl.sim.conformance.requests import Requests
 from impl.sim.event_log import Event
 
@@ -16,7 +17,7 @@ class Closes:
         self._lines, self._processes, self._requests = lines, processes, requests
         self._heard: set[tuple[str, int, int]] = set()
         self._sent: set[tuple[str, int, int, int]] = set()
-        self._recoveries: list[tuple[int, Who, wire.CloseItem]] = []
+        self._recoveries: list[tuple[int, Who, CloseItem]] = []
         self._serving: set[str] = set()
         """The processes that have recovered what the one before them has left."""
 
@@ -46,14 +47,14 @@ class Closes:
         for index, who, item in self._recoveries:
             closing = identity(who), item.stream, item.epoch
             suffix = ""
-            if closing in self._requests.again:
-                suffix = ":again"
+            if closing in self._requests.unused_ends:
+                suffix = ":unused"
             elif closing not in self._requests.recovered:
                 suffix = ":refused"
             self._requests.recovered.discard(closing)
             self._lines.add(index, f"recovery.closing{suffix}", who, stream=item.stream, streamEpoch=item.epoch)
 
-    def _close(self, index: int, name: str, who: Who, item: wire.CloseItem) -> None:
+    def _close(self, index: int, name: str, who: Who, item: CloseItem) -> None:
         """A close is sent for the first time, and not by a handle."""
         if who["failover"] or name not in self._serving:
             self._requests.recoveries.add((identity(who), item.stream, item.epoch))
@@ -66,13 +67,26 @@ class Closes:
             self._send(index, name, item.stream, item.epoch)
 
     def _hear(self, index: int, name: str, stream: int, epoch: int, offset: int) -> None:
+        """A process hears that an open was taken. The models have nobody hear who has halted (PL-04): he hears before.
+
+        He has no append in flight under that open, so he would fail the same ones.
+        """
         self._heard.add((name, stream, epoch))
         who = self._processes.own(name)
-        self._lines.add(index, "stream.opened", who, stream=stream, streamEpoch=epoch, next=offset)
+        halted = self._requests.failed.get(name)
+        if (name, stream, epoch) in self._requests.unused:
+            self._lines.add(index, "stream.opened:unused", who, stream=stream, streamEpoch=epoch, next=offset)
+        elif halted is not None:
+            self._lines.add(halted, "stream.opened", who, place=BEFORE, stream=stream, streamEpoch=epoch, next=offset)
+        else:
+            self._lines.add(index, "stream.opened", who, stream=stream, streamEpoch=epoch, next=offset)
 
     def _send(self, index: int, name: str, stream: int, epoch: int) -> None:
         who = self._processes.own(name)
-        self._requests.closes[name].append(index)
         self._requests.closing.add((identity(who), stream, epoch))
-        event = "stream.closing.gone" if stream in self._requests.deleted else "stream.closing"
+        event = "stream.closing"
+        if stream in self._requests.deleted:
+            event = "stream.closing.gone"
+        elif (name, stream, epoch) in self._requests.unused:
+            event = "stream.closing:unused"
         self._lines.add(index, event, who, stream=stream, streamEpoch=epoch)

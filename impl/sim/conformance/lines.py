@@ -26,14 +26,16 @@ class Lines:
         self._events = events
         self._found: list[tuple[tuple[int, int], int, dict[str, Any]]] = []
 
-    def add(self, index: int, kind: str, who: Who, *, place: int = AT, **fields: Any) -> None:
-        """Add a line. ``index``: the event of the run. Lines of one place keep the order in which they were added.
+    def add(self, index: int, kind: str, who: Who, *, place: int = AT, **fields: Any) -> dict[str, Any]:
+        """Add a line, and return it. Lines of one place keep the order in which they were added.
 
-        ``kind``: the name of the event, and behind a colon why a model may read it in another way.
+        ``index``: the event of the run. ``kind``: the name of the event, and behind a colon why a model may read it in
+        another way.
         """
         event, _, _ = kind.partition(":")
         line = {"event": event, "kind": kind, **who, **fields}
         self._found.append(((index, place), len(self._found), line))
+        return line
 
     def render(self) -> bytes:
         """The lines as text, in the order of their effects and numbered from 1."""
@@ -84,6 +86,11 @@ class Processes:
         if (name, node, epoch) not in self._stands_for:
             self.begin(name, node, epoch)
         return {"node": node, "nodeEpoch": self._stands_for[name, node, epoch], "failover": True}
+
+    def refused(self, who: Who, epoch: int) -> Who:
+        """Whose request the controller has refused: of processes with one epoch, it takes it for the newest one's."""
+        registered = [each for _, each in self._lives.get((who["node"], epoch), ()) if each in self._registered]
+        return {**who, "nodeEpoch": self._epochs[registered[-1]]} if registered else who
 
     def begin(self, name: str, node: int, epoch: int) -> None:
         """A process begins to stand for the newest one of that node and epoch that the controller knows (FO-01)."""

@@ -29,6 +29,6 @@ def conform_log(log: EventLog) -> bytes:
             takeovers.see(index, event)
             appends.see(index, event)
             closes.see(index, event)
-    appends.finish(takeovers.finish())
+    appends.finish(takeovers.finish(requests.effective))
     closes.finish()
     return lines.render()

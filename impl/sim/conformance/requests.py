@@ -4,10 +4,12 @@ A line has the name of its request. Behind a colon stands why a model may read i
 
     :refused      it was answered with an error
     :repeated     it was taken, and changed nothing
-    :again        a late repetition renewed a lease that was closed (ST-24), or ends such a lease
+    :unused       nobody appends under this lease: a late repetition renewed one that was closed (ST-24), or the storage
+                  of the process has failed (PL-04); or the line ends such a lease
     :recovery     a recovery closes a stream, for the first time
     :superseded   so it does, and a newer owner has the stream (RC-06)
     :missing      the range of a commit belongs to a stream that is deleted (CS-20)
+    :part         a recovery commits the rest of the same batches later, and the line of that commit has both
     :trimmed      a recovery commits a range that trims have removed whole (AM-08, CS-21)
 
 Left out is what had no effect on the cluster: what a failover has lost, and what a controller did that led no more.
@@ -18,12 +20,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-import msgspec
-
 from impl import wire
 from impl.controller.commits import SetCommit
 from impl.errors import E
-from impl.records import StreamState
+from impl.items import CloseItem, OpenItem, TrimItem
+from impl.sim.conformance.item import Item, Post, stored_node, stored_stream
 from impl.sim.conformance.lines import BEFORE, Lines, Processes, Who, identity
 from impl.sim.conformance.takeovers import NEVER, Takeovers
 from impl.sim.event_log import Event, Executed, Written
@@ -36,36 +37,6 @@ RANGE_ERRORS = (E.STREAM_NOT_OPENED, E.STREAM_INNER_ERROR, E.STREAM_FENCED, E.OF
 Closing = tuple[tuple[int, int, bool], int, int]
 """A close: the process, the stream and the epoch."""
 Streams = wire.OpenStreams | wire.CloseStreams | wire.TrimStreams | wire.DeleteStreams
-Post = tuple[int, Any, Any, Any]
-"""What a request leaves behind of a stream, as in ``Executed.post``."""
-
-
-class Item(msgspec.Struct, frozen=True):
-    """One item of a request that was executed at the event ``index``. ``name``: the process that has sent it.
-
-    ``changed``: whether the request has written a batch.
-    """
-
-    index: int
-    name: str
-    who: Who
-    error: E
-    changed: bool
-
-    @property
-    def taken(self) -> bool:
-        """Whether it was not refused."""
-        return self.error is E.NONE
-
-    @property
-    def effective(self) -> bool:
-        """Whether it was taken, and has changed something."""
-        return self.taken and self.changed
-
-    @property
-    def suffix(self) -> str:
-        """Why a model may not read its line."""
-        return ":refused" if not self.taken else "" if self.changed else ":repeated"
 
 
 class Requests:
@@ -75,9 +46,12 @@ class Requests:
     the events and ends of its commits. ``trims``: by stream, where trims have begun it. ``opened``: the opens that were
     taken, by name, stream and epoch, each with the end of the stream.
 
-    Others say what brokers send. ``closes``: by name, the events at which a process sends closes of its handles;
-    ``closing``: those closes. ``recoveries``: the closes of recoveries; ``recovered``: those of them that ended it;
-    ``again``: those of them that ended a lease that a late repetition had renewed.
+    Others say what brokers do. ``closing``: the closes of handles. ``recoveries``: the closes of recoveries.
+    ``failed``: by name, the event at which the storage of a process has failed.
+
+    ``effective``: the processes of which a commit or a close was taken. ``recovered``: the closes that ended a
+    recovery. ``unused``: the opens, by name, stream and epoch, that were taken when the storage of the process had
+    failed. ``unused_ends``: the closes that ended a lease which nobody used.
     """
 
     def __init__(self, lines: Lines, processes: Processes, takeovers: Takeovers, events: list[Event]) -> None:
@@ -86,18 +60,22 @@ class Requests:
         self.trims: dict[int, set[int]] = defaultdict(set)
         self.deleted: set[int] = set()
         self.opened: dict[tuple[str, int, int], int] = {}
-        self.closes: dict[str, list[int]] = defaultdict(list)
         self.closing: set[Closing] = set()
         self.recoveries: set[Closing] = set()
         self.recovered: set[Closing] = set()
-        self.again: set[Closing] = set()
+        self.failed: dict[str, int] = {}
+        self.effective: set[tuple[int, int, bool]] = set()
+        self._committed: dict[int, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+        """By stream: the events and lines of its commits."""
+        self.unused: set[tuple[str, int, int]] = set()
+        self.unused_ends: set[Closing] = set()
         self._lines, self._processes, self._takeovers, self._events = lines, processes, takeovers, events
         self._newest: dict[int, Who] = {}
         """By node: who has registered last."""
         self._epochs: dict[int, int] = {}
         self._starts: dict[int, int] = {}
-        self._again: set[int] = set()
-        """The streams that a late repetition has opened again."""
+        self._unused: set[int] = set()
+        """The streams that are open, and nobody uses the lease."""
         self._entries: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
         """By stream and node: the entries that are not drained."""
 
@@ -112,12 +90,13 @@ class Requests:
 
         def items(node: int, epoch: int, failover: bool | None = None) -> list[Item]:
             who = self._processes.sender(executed.sender, node, epoch, failover=failover)
-            return [Item(index, executed.sender, who, each, changed) for each in errors]
+            refused = self._processes.refused(who, epoch)
+            return [Item(index, executed.sender, who if each is E.NONE else refused, each, changed) for each in errors]
 
         match executed.request.body:
             case wire.GetOpeningStreams(node, epoch, failover):
                 item = items(node, epoch, failover)[0]
-                self._register(item, _stored(executed, item.who, epoch))
+                self._register(item, stored_node(executed, item.who, epoch))
             case wire.CommitStreamSetObject(commit) if not commit.compacted:
                 item = items(commit.node, commit.node_epoch, commit.failover)[0]
                 self._commit(item, commit, {post[0]: post for post in executed.post})
@@ -159,20 +138,22 @@ class Requests:
             self._processes.register(item.name)
         self._takeovers.register(item.index, item.name, item.who, stored)
 
-    def _open(self, item: Item, opened: wire.OpenItem, post: Post) -> None:
+    def _open(self, item: Item, opened: OpenItem, post: Post) -> None:
         stream, epoch = opened.stream, opened.epoch
         kind = f"OPEN_STREAM{item.suffix}"
         if item.taken and post[1] is not None:
             self.opened[item.name, stream, epoch] = post[1].end
         if item.effective:
-            if self._epochs.get(stream) == epoch:
-                self._again.add(stream)
-                kind = "OPEN_STREAM:again"
+            if item.name in self.failed:
+                self.unused.add((item.name, stream, epoch))
+            if self._epochs.get(stream) == epoch or item.name in self.failed:
+                self._unused.add(stream)
+                kind = "OPEN_STREAM:unused"
             self._epochs[stream] = epoch
             self.leases.setdefault((item.name, stream), []).append([item.index, NEVER])
         self._add(item, kind, post, stream=stream, streamEpoch=epoch)
 
-    def _close(self, item: Item, closed: wire.CloseItem, post: Post) -> None:
+    def _close(self, item: Item, closed: CloseItem, post: Post) -> None:
         stream, epoch = closed.stream, closed.epoch
         kind = f"CLOSE_STREAM{item.suffix}"
         closing = identity(item.who), stream, epoch
@@ -185,17 +166,18 @@ class Requests:
         elif closing not in self.closing and item.error in NODE_ERRORS:
             kind = "CLOSE_STREAM.barred"
         if item.effective:
-            if stream in self._again:
-                self._again.discard(stream)
-                kind = "CLOSE_STREAM:again"
-                self.again.add(closing)
+            self.effective.add(identity(item.who))
+            if stream in self._unused:
+                self._unused.discard(stream)
+                kind = "CLOSE_STREAM:unused"
+                self.unused_ends.add(closing)
             for (_, leased), leases in self.leases.items():
                 if leased == stream and leases[-1][1] == NEVER:
                     leases[-1][1] = item.index
             self._see_entry(item.who["node"], post)
         self._add(item, kind, post, stream=stream, streamEpoch=epoch, end=closed.end)
 
-    def _trim(self, item: Item, trimmed: wire.TrimItem, post: Post) -> None:
+    def _trim(self, item: Item, trimmed: TrimItem, post: Post) -> None:
         stream, to = trimmed.stream, trimmed.to
         if item.effective:
             self.trims[stream].add(to)
@@ -231,10 +213,30 @@ class Requests:
                 if first == end:
                     suffix = suffix or ":trimmed"
             if item.taken:
+                self.effective.add(identity(item.who))
                 self.commits[stream].append((item.index, end))
                 self._see_entry(item.who["node"], posts[stream])
             kind = f"COMMIT_STREAM_SET_OBJECT{suffix}"
-            self._add(item, kind, posts[stream], stream=stream, base=start, first=first, end=end)
+            line = self._add(item, kind, posts[stream], stream=stream, base=start, first=first, end=end)
+            if item.taken:
+                self._committed[stream].append((item.index, line))
+
+    def join_commits(self, stream: int, after: int, base: int, end: int) -> None:
+        """The batches [base, end) of a stream, which a process has left at the event ``after``, are one for the models.
+
+        Commits that end inside are parts of the one that comes last. They come before the next open of the stream.
+        """
+        opens = (begin for (_, each), leases in self.leases.items() if each == stream for begin, _ in leases)
+        until = min((begin for begin in opens if begin > after), default=NEVER)
+        first: int | None = None
+        for index, line in self._committed[stream]:
+            if not after < index < until:
+                continue
+            if base < line["end"] < end:
+                first = line["first"] if first is None else first
+                line["kind"] = f"{line['event']}:part"
+            elif first is not None:
+                line["first"], first = first, None
 
     def _see_entry(self, node: int, post: Post) -> None:
         stream, _, _, entry = post
@@ -243,31 +245,11 @@ class Requests:
         else:
             self._entries[stream][node] = entry.start, entry.to
 
-    def _add(self, item: Item, kind: str, post: Post, **fields: int) -> None:
+    def _add(self, item: Item, kind: str, post: Post, **fields: int) -> dict[str, Any]:
         more: dict[str, Any] = {**fields, "error": item.error.name}
         if post[1] is not None:
-            more["state"] = _state(post)
-        self._lines.add(item.index, kind, item.who, **more)
-
-
-def _stored(executed: Executed, who: Who, epoch: int) -> dict[str, Any]:
-    """What the controller has of a node after a registration under the epoch, which the log may call another."""
-    assert executed.stored is not None, "the node has registered"
-    found, failover = executed.stored
-    return {"nodeEpoch": who["nodeEpoch"] if found == epoch else found, "failover": failover}
-
-
-def _state(post: Post) -> dict[str, Any]:
-    """What the controller has of a stream that exists."""
-    _, row, newest, entry = post
-    state = {
-        "opened": row.state is StreamState.OPENED,
-        "epoch": row.epoch,
-        "start": row.start,
-        "end": row.end,
-        "entryFrom": 0 if entry is None else entry.start,
-        "entryTo": 0 if entry is None else entry.to,
-    }
-    if newest is not None:
-        state |= {"node": newest.node, "rangeStart": newest.start, "rangeEnd": newest.end}
-    return state
+            more["state"] = stored_stream(post)
+            if kind == "CLOSE_STREAM:superseded" and fields["stream"] in self._unused:
+                # The models do not have the lease by which the stream is open.
+                del more["state"]["opened"], more["state"]["epoch"]
+        return self._lines.add(item.index, kind, item.who, **more)

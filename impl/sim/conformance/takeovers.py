@@ -7,12 +7,13 @@ only when the run is over:
     wal.reserved:unregistered    it has not
     wal.reserved:repeated        it tries again, or a second process stands for the same failed one
     wal.reserved.unused          an older process and a newer one overwrite each other's reservation, and this one of
-                                 them gives way
+                                 them gives way; or it has not registered, and the one before it still recovers
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Set
 from typing import Any
 
 from impl.broker import reservation
@@ -29,18 +30,23 @@ class Takeover:
     """A process overwrites the reservation of a WAL with ``data``, at the event ``reserved``.
 
     ``registered``, ``listed``, ``reset``: the events at which the controller has taken its registration, at which it
-    has listed the WAL, and at which that is empty again. ``goes_on``: whether it has found its reservation once more
-    after its registration, and so replays the WAL.
+    has listed the WAL, and at which that is empty again. ``stored``: the event at which the first object is stored that
+    it puts into the WAL; what older processes put beside it counts no more (WL-07). ``goes_on``: whether it has found
+    its reservation once more after its registration, and so replays the WAL.
     """
 
     def __init__(self, reserved: int, data: bytes, who: Who) -> None:
         self.reserved, self.data, self.who = reserved, data, who
-        self.registered, self.listed, self.reset = NEVER, NEVER, NEVER
+        self.registered, self.listed, self.reset, self.stored = NEVER, NEVER, NEVER, NEVER
         self.goes_on = False
 
     def is_older(self, other: Takeover) -> bool:
         """Whether it overwrites the reservation of a process that started after its own."""
         return self.reserved > other.reserved and identity(self.who)[1:] < identity(other.who)[1:]
+
+    def is_barred_by(self, other: Takeover) -> bool:
+        """Whether the controller has registered a newer process after this one."""
+        return self.is_older(other) and self.registered < other.registered < NEVER
 
     def is_unused(self, others: list[Takeover]) -> bool:
         """Whether an older process overwrites the reservation of a newer one, and this is the one that gives way.
@@ -122,6 +128,10 @@ class Takeovers:
                 self._reservations[node].append((data, index))
                 who = self._processes.sender(name, node, epoch, failover=failover)
                 self._by_process[name, node].append(Takeover(index, data, who))
+            case Put(key, _) if isinstance(effect.answer, Stored) and key.startswith("wal/"):
+                taken = self._by_process[name, int(key.split("/")[1])]
+                if taken:
+                    taken[-1].stored = min(taken[-1].stored, index)
             case List(folder) if folder.startswith("wal/"):
                 taken = self._by_process[name, int(folder.split("/")[1])]
                 if taken and taken[-1].registered == NEVER:
@@ -139,13 +149,21 @@ class Takeovers:
 
     # After the run --------------------------------------------------------------------------------------------------
 
-    def finish(self) -> dict[int, list[Takeover]]:
-        """Add the lines; returns the takeovers that the models have, by node and in their order."""
+    def finish(self, effective: Set[tuple[int, int, bool]]) -> dict[int, list[Takeover]]:
+        """Add the lines; returns the takeovers that the models have, by node and in their order.
+
+        ``effective``: the processes of which the controller has taken a commit or a close.
+        """
         for index, name, who in self._barriers:
             self._go_on(index, name, who)
         by_node: dict[int, list[Takeover]] = defaultdict(list)
         for (_, node), attempts in self._by_process.items():
             by_node[node] += attempts
+        for attempts in by_node.values():
+            for each in attempts:
+                # A newer one that registers after an older one bars it (CK-01.expired), whatever it has found.
+                if identity(each.who) not in effective and any(each.is_barred_by(other) for other in attempts):
+                    each.goes_on = False
         return defaultdict(list, {node: self._add(by_node[node]) for node in sorted(by_node)})
 
     def _go_on(self, index: int, name: str, who: Who) -> None:
@@ -160,7 +178,10 @@ class Takeovers:
         read = next((read for told, read in self._reads[name, node] if told > index), NEVER)
         overwritten = (at for data, at in self._reservations[node] if data != taken.data and at > taken.reserved)
         taken.goes_on = read < min(overwritten, default=NEVER)
-        resets = (at for told, at, by, of in self._resets if (by, of) == (name, node) and told > index)
+        following = min(
+            (each.reserved for each in self._by_process[name, node] if each.reserved > index), default=NEVER
+        )
+        resets = (at for told, at, by, of in self._resets if (by, of) == (name, node) and index < told < following)
         taken.reset = next(resets, NEVER)
 
     def _add(self, attempts: list[Takeover]) -> list[Takeover]:
@@ -174,7 +195,8 @@ class Takeovers:
                     stored = self._stored[each.registered]
                     self._lines.add(each.registered, "GET_OPENING_STREAMS:unused", each.who, stored=stored)
             elif each.registered == NEVER:
-                self._lines.add(each.reserved, "wal.reserved:unregistered", each.who)
+                suffix = ".unused" if _interrupts(each, attempts) else ":unregistered"
+                self._lines.add(each.reserved, f"wal.reserved{suffix}", each.who)
             else:
                 found.append(each)
         self._add_steps("wal.reserved", [(_place_of(each, attempts), each.who) for each in found])
@@ -200,11 +222,15 @@ class Takeovers:
 
 
 def _place_of(taken: Takeover, attempts: list[Takeover]) -> int:
-    """Where a reservation has its line: at its put, unless the process before still recovers.
+    """Where a reservation has its line: at its put, unless a process before it still recovers.
 
     That one closes its streams all the same (RC-05), and to the models a recovery has the reservation. It acks nothing,
     so it makes no difference until the next one has registered.
     """
-    before = [each for each in attempts if each.reserved < taken.reserved]
-    still_recovers = bool(before) and before[-1].goes_on and before[-1].reset > taken.reserved
-    return taken.registered if still_recovers else taken.reserved
+    return taken.registered if _interrupts(taken, attempts) else taken.reserved
+
+
+def _interrupts(taken: Takeover, attempts: list[Takeover]) -> bool:
+    """Whether a process takes the reservation from one that recovers."""
+    before = [each for each in attempts if each.reserved < taken.reserved and each.goes_on]
+    return bool(before) and before[-1].reset > taken.reserved

@@ -1,0 +1,66 @@
+"""One item of a request that was executed, and what the controller has after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from impl.errors import E
+from impl.records import StreamState
+from impl.sim.conformance.lines import Who
+from impl.sim.event_log import Executed
+
+Post = tuple[int, Any, Any, Any]
+"""What a request leaves behind of a stream, as in ``Executed.post``."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One item of a request that was executed at the event ``index``. ``name``: the process that has sent it.
+
+    ``changed``: whether the request has written a batch.
+    """
+
+    index: int
+    name: str
+    who: Who
+    error: E
+    changed: bool
+
+    @property
+    def taken(self) -> bool:
+        """Whether it was not refused."""
+        return self.error is E.NONE
+
+    @property
+    def effective(self) -> bool:
+        """Whether it was taken, and has changed something."""
+        return self.taken and self.changed
+
+    @property
+    def suffix(self) -> str:
+        """Why a model may not read its line."""
+        return ":refused" if not self.taken else "" if self.changed else ":repeated"
+
+
+def stored_node(executed: Executed, who: Who, epoch: int) -> dict[str, Any]:
+    """What the controller has of a node after a registration under the epoch, which the log may call another."""
+    assert executed.stored is not None, "the node has registered"
+    found, failover = executed.stored
+    return {"nodeEpoch": who["nodeEpoch"] if found == epoch else found, "failover": failover}
+
+
+def stored_stream(post: Post) -> dict[str, Any]:
+    """What the controller has of a stream that exists."""
+    _, row, newest, entry = post
+    state = {
+        "opened": row.state is StreamState.OPENED,
+        "epoch": row.epoch,
+        "start": row.start,
+        "end": row.end,
+        "entryFrom": 0 if entry is None else entry.start,
+        "entryTo": 0 if entry is None else entry.to,
+    }
+    if newest is not None:
+        state |= {"node": newest.node, "rangeStart": newest.start, "rangeEnd": newest.end}
+    return state
