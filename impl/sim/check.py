@@ -64,7 +64,7 @@ def judged(run: Run) -> Verdict:
 def _stored(run: Run) -> Stored:
     """The bucket at the end, with streams by the keys of the history."""
     found = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
-    keys = {entry.stream: key for key, entry in run.world.catalog.entries.items() if entry.stream >= 0}
+    keys = run.world.load.keys()
     batches: dict[int, set[tuple[int, int, int]]] = {}
     for stream, base, count, value in (*found.objects, *found.wal):
         if stream in keys:

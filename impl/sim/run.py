@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,30 +13,28 @@ from impl.broker.messages import Done
 from impl.client.history import History
 from impl.metadata.log import Batch
 from impl.rules import decided
-from impl.sim import faults, script
-from impl.sim.catalog import Catalog
+from impl.sim import faults
 from impl.sim.chaos import Chaos
-from impl.sim.clients import Client
 from impl.sim.cluster import Cluster
-from impl.sim.director import Director
 from impl.sim.event_log import EventLog
 from impl.sim.fleet import Fleet
-from impl.sim.heal import Heal
+from impl.sim.load import Load, Parts
 from impl.sim.network import Network
 from impl.sim.options import Options
 from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.script import Operation
 from impl.sim.store_faults import FaultyStore
+from impl.sim.stream_load import StreamLoad
 from impl.sim.tape import Fault, Tape, stream
 from impl.tasks import Place
+from impl.wire import Reply
 
 BEGIN_MS = 100_000
 """The virtual time at which a run begins. The first processes are older than a minute, so that FO-01 takes them."""
 FIRST_EPOCH = 10_000
 GRACE_MS = 20_000
 """How long after the time of the last operation the faults end, if clients have not ended by then."""
-SETUP_MS = 60_000
 PERIOD_MS = 500
 """How often it is asked whether the clients have ended."""
 COMMIT_MS = 30
@@ -108,7 +106,7 @@ def simulate(
 
 
 class World:
-    """All parts of a run."""
+    """All parts of a run. ``load``: what the clients do."""
 
     def __init__(
         self, seed: int, make: Make, object_key: Callable[[int], str], options: Options, go_on: Callable[[], bool]
@@ -117,23 +115,17 @@ class World:
         self.queue = Queue(BEGIN_MS)
         self.log = EventLog()
         self.history = History()
-        self.catalog = Catalog()
+        self.begin = 0
+        self.faults_end = 0
         self.rates = faults.without_kinds(faults.swarm(seed, options.faults), *options.without)
         self.tape = Tape(seed, self.rates, options.recorded)
         self.network = Network(self.queue, self.tape, seed)
         self.store = FaultyStore(self.queue, self.tape, seed)
-        self.clients: dict[int, Client] = {}
-        """By number. The director answers to 0."""
-        self.begin = 0
-        self.faults_end = 0
         self.fleet = Fleet(
             *(self.queue, self.tape, seed, self.log, self.store, self.network, make),
             done=self._done,
             started=self._started,
             ended=self._ended,
-        )
-        self.director = Director(
-            self.queue, self.tape, self.fleet, self.catalog, self.history, options.profile.as_built
         )
         self.cluster = Cluster(
             *(self.queue, self.tape, seed, self.log, self.store),
@@ -141,19 +133,16 @@ class World:
             controllers=options.controllers,
             delay=1 + int(stream(seed, "commits")() ** 2 * COMMIT_MS),
             object_key=object_key,
-            reply=self.fleet.reply,
+            reply=self._reply,
             learn=self._learn,
         )
         self.fleet.cluster = self.cluster
         self.chaos = Chaos(self.queue, self.tape, self.fleet, self.cluster, self.network)
-        made = script.make(
-            seed,
-            clients=options.clients,
-            streams=options.streams,
-            operations=options.operations,
-            span_ms=options.span_ms,
+        parts = Parts(
+            *(seed, options, self.queue, self.tape, self.network, self.fleet, self.cluster, self.history),
+            advance=self._advance,
         )
-        self.script: Sequence[Operation] = made if options.operations_of is None else options.operations_of
+        self.load: Load = StreamLoad(parts)
 
     def run(self, before: Counter[str]) -> Run:
         """Set the cluster up, run the script under faults, and heal.
@@ -171,7 +160,7 @@ class World:
             seed=self.seed,
             history=self.history,
             log=self.log,
-            script=tuple(self.script),
+            script=tuple(self.load.script),
             faults=self.tape.faults,
             drawn=self.rates,
             happened=self.tape.counts(),
@@ -185,13 +174,12 @@ class World:
         )
 
     def _counts(self) -> dict[str, int]:
-        kinds = Counter(each.f for each in self.script)
+        kinds = Counter(each.f for each in self.load.script)
         return {
             "steps": self.fleet.steps + self.cluster.steps,
-            "operations": len(self.script),
+            "operations": len(self.load.script),
             **{f"operations {name}": kinds[name] for name in sorted(kinds)},
-            "acks": sum(entry.acks for _, entry in sorted(self.catalog.entries.items())),
-            "handovers": self.director.handovers,
+            **self.load.counts(),
             "processes": len(self.fleet.processes),
             "elections": self.cluster.elections,
             "lost batches": self.cluster.lost_batches,
@@ -200,22 +188,21 @@ class World:
             "healing ms": self.queue.now - self.faults_end if self.faults_end else 0,
         }
 
-    # Phases -----------------------------------------------------------------------------------------------------
-
     def _phases(self) -> str:
         """All phases; returns what does not hold at the end."""
-        self._set_up()
-        clients = self._begin_script()
+        for node in range(1, self.options.brokers + 1):
+            self.fleet.start(node, FIRST_EPOCH + node)
+        self.load.set_up()
+        self.begin = self.queue.now
+        self.load.begin()
         self.tape.arm()
         self.chaos.begin()
-        last = self.begin + max((each.at for each in self.script), default=0) + GRACE_MS
-        while self.queue.now < last and not all(each.ended for each in clients):
+        last = self.begin + max((each.at for each in self.load.script), default=0) + GRACE_MS
+        while self.queue.now < last and not self.load.has_ended():
             self._advance(min(last, self.queue.now + PERIOD_MS))
         self.chaos.end()
         self.faults_end = self.queue.now
-        heal = Heal(self.queue, self.cluster, self.director, self.catalog, clients, self._spawn, self._advance)
-        heal.run()
-        return heal.missing
+        return self.load.heal()
 
     def _advance(self, until: int) -> None:
         """Run all events up to a time, unless the run is not to go on."""
@@ -223,62 +210,20 @@ class World:
             raise StoppedError
         self.queue.run(until)
 
-    def _set_up(self) -> None:
-        """Start the brokers, and create the streams that exist before the script. No fault happens meanwhile."""
-        for node in range(1, self.options.brokers + 1):
-            self.fleet.start(node, FIRST_EPOCH + node)
-        bound = self.queue.now + SETUP_MS
-        keys = range(self.options.streams)
-        self._wait(lambda: len(self.director.active()) == self.options.brokers, bound)
-        self._spawn([Operation(0, 0, "create", key) for key in keys], "setup")
-        self._wait(lambda: all(self.director.is_open(key) for key in keys), bound)
-
-    def _wait(self, holds: Callable[[], bool], bound: int) -> None:
-        while not holds():
-            if self.queue.now >= bound:
-                raise RuntimeError("the cluster does not start, although no fault has happened")
-            self._advance(self.queue.now + 50)
-
-    def _begin_script(self) -> list[Client]:
-        """Begin with the script: operations of clients one after the other, moves at their times."""
-        self.begin = self.queue.now
-        by_client: dict[int, list[Operation]] = {}
-        for operation in self.script:
-            if operation.f == "move":
-                self.queue.at(self.begin + operation.at, self.director.move, operation.key, operation.hop)
-            else:
-                by_client.setdefault(operation.client, []).append(operation)
-        return [self._client(by_client[number], self.begin) for number in sorted(by_client)]
-
-    def _spawn(self, operations: list[Operation], phase: str) -> Client:
-        return self._client(operations, self.queue.now, phase)
-
-    def _client(self, operations: list[Operation], begin: int, phase: str | None = None) -> Client:
-        number = len(self.clients) + 1
-        client = self.clients[number] = Client(
-            *(number, operations, self.queue, self.fleet, self.catalog, self.director, self.history),
-            begin=begin,
-            phase=phase,
-        )
-        client.begin()
-        return client
-
-    # What parts tell each other -----------------------------------------------------------------------------------
+    # What parts tell the load -------------------------------------------------------------------------------------
 
     def _learn(self, batches: tuple[Batch, ...]) -> None:
-        self.director.learn(batches)
+        self.load.learn(batches)
         self.fleet.learn(batches)
 
     def _done(self, process: Process, done: Done) -> None:
-        if done.to:
-            self.clients[done.to].receive(done)
-        else:
-            self.director.answered(process, done)
+        self.load.done(process, done)
+
+    def _reply(self, sender: Any, reply: Reply) -> None:
+        self.load.reply(sender, reply)
 
     def _started(self, process: Process) -> None:
-        self.director.started(process)
+        self.load.started(process)
 
     def _ended(self, process: Process, noticed: bool) -> None:
-        if noticed:
-            for client in self.clients.values():
-                client.reset(process)
+        self.load.ended(process, noticed=noticed)

@@ -113,10 +113,10 @@ class _View:
 
     def __init__(self, run: Run, key: int) -> None:
         self._run = run
-        entries = run.world.catalog.entries
-        self._keys: dict[int, int] = {entry.stream: each for each, entry in entries.items() if entry.stream >= 0}
+        self._keys: dict[int, int] = run.world.load.keys()
         """By stream: its key, which is what clients call it."""
-        self._stream: int | None = None if key == -1 else entries[key].stream
+        shown = [stream for stream, each in self._keys.items() if each == key]
+        self._stream: int | None = shown[0] if shown else None
         self._serving: dict[int, dict[str, int]] = {}
         """By stream: the processes that serve it, each with its epoch."""
         self._known: dict[int, str] = {}

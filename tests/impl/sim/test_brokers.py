@@ -27,7 +27,7 @@ def _run(seed: int, v6: bool) -> Run:
 
 def _acked(run: Run) -> dict[int, set[tuple[int, int]]]:
     """By stream that exists: the offsets and values of acknowledged sends above all trims."""
-    catalog = run.world.catalog
+    catalog = run.world.load.catalog
     written = {op.index: op.value for op in run.history.ops if op.kind == "invoke"}
     found: dict[int, set[tuple[int, int]]] = {key: set() for key in catalog.living()}
     for op in run.history.ops:
@@ -55,7 +55,7 @@ def test_nothing_acknowledged_is_lost(seed: int, v6: bool) -> None:
     stored = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
     assert stored.missing == ()
     there = {(stream, base, value) for stream, base, _, value in (*stored.objects, *stored.wal)}
-    wanted = {(run.world.catalog.entry(key).stream, *each) for key in acked for each in acked[key]}
+    wanted = {(run.world.load.catalog.entry(key).stream, *each) for key in acked for each in acked[key]}
     assert wanted <= there
 
 
@@ -131,7 +131,7 @@ def test_a_stream_goes_away_and_back() -> None:
     before, after = (Operation(0, at, "append", 0, value=at + 1) for at in (0, 3_000))
     script = (before, Operation(-1, 1_000, "move", 0, hop=0), after)
     run = simulate_brokers(1, replace(SHORT, faults="none", operations_of=script))
-    stream = run.world.catalog.entry(0).stream
+    stream = run.world.load.catalog.entry(0).stream
     steps = [(name, each.action, each.values) for _, name, kind, each in run.log.events if kind == "step"]
     found = [
         (name, action, values["epoch"])

@@ -233,7 +233,7 @@ class _Forgetful(FakeBroker):
 
 def _acked_and_read(run: Run) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """The acknowledged values, and those that the final reads have found; both with the keys of their streams."""
-    living = run.world.catalog.living()
+    living = run.world.load.catalog.living()
     written = {op.index: op.value for op in run.history.ops if op.kind == "invoke" and op.f == "send"}
     ended = [op for op in run.history.ops if op.kind == "ok" and op.key in living]
     acked = {(op.key, written[op.index]) for op in ended if op.f == "send"}

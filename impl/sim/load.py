@@ -1,0 +1,87 @@
+"""What the clients of a run do: the part of a run that differs between streams and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from impl.broker.messages import Done
+from impl.client.history import History
+from impl.metadata.log import Batch
+from impl.sim.cluster import Cluster
+from impl.sim.fleet import Fleet
+from impl.sim.network import Network
+from impl.sim.options import Options
+from impl.sim.process import Process
+from impl.sim.queue import Queue
+from impl.sim.script import Operation
+from impl.sim.tape import Tape
+from impl.wire import Reply
+
+SETUP_MS = 60_000
+"""The longest time until a cluster without faults is ready for the script."""
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """The parts of a run that clients use. ``advance`` runs all events up to a time."""
+
+    seed: int
+    options: Options
+    queue: Queue
+    tape: Tape
+    network: Network
+    fleet: Fleet
+    cluster: Cluster
+    history: History
+    advance: Callable[[int], None]
+
+    def wait(self, holds: Callable[[], bool]) -> None:
+        """Run events until a condition of the set-up holds. Raises RuntimeError if it does not in time."""
+        bound = self.queue.now + SETUP_MS
+        while not holds():
+            if self.queue.now >= bound:
+                raise RuntimeError("the cluster does not start, although no fault has happened")
+            self.advance(self.queue.now + 50)
+
+
+class Load(Protocol):
+    """``script``: the operations, in the order of their times."""
+
+    script: Sequence[Operation]
+
+    def set_up(self) -> None:
+        """Make what exists before the script. No fault happens meanwhile."""
+
+    def begin(self) -> None:
+        """Begin with the script, whose times count from now."""
+
+    def has_ended(self) -> bool:
+        """Whether all clients have done their operations."""
+
+    def heal(self) -> str:
+        """Wait, without faults, until everything works again; returns what does not, "" if everything does."""
+
+    def counts(self) -> dict[str, int]:
+        """What has happened to the clients and to what they use."""
+
+    def keys(self) -> dict[int, int]:
+        """By stream: its key in the history, as far as clients know of it."""
+
+    # What other parts tell the load ------------------------------------------------------------------------------
+
+    def learn(self, batches: tuple[Batch, ...]) -> None:
+        """The quorum has committed batches."""
+
+    def done(self, process: Process, done: Done) -> None:
+        """The answer of a broker has arrived."""
+
+    def reply(self, sender: Any, reply: Reply) -> None:
+        """A controller answers a request; the answer has not left it."""
+
+    def started(self, process: Process) -> None:
+        """A process has started."""
+
+    def ended(self, process: Process, *, noticed: bool) -> None:
+        """A process has ended; ``noticed``: its connections break at once."""

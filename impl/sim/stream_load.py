@@ -1,0 +1,122 @@
+"""Clients of streams, and the director that hands streams over between brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from impl.broker.messages import Done
+from impl.metadata.log import Batch
+from impl.sim import script
+from impl.sim.catalog import Catalog
+from impl.sim.clients import Client
+from impl.sim.director import Director
+from impl.sim.heal import Heal
+from impl.sim.load import Parts
+from impl.sim.process import Process
+from impl.sim.script import Operation
+from impl.wire import Reply
+
+
+class StreamLoad:
+    """The clients do the operations of the script one after the other; moves happen at their times."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.catalog = Catalog()
+        self.clients: dict[int, Client] = {}
+        """By number. The director answers to 0."""
+        self._parts = parts
+        options = parts.options
+        self.director = Director(
+            *(parts.queue, parts.tape, parts.fleet, self.catalog, parts.history), options.profile.as_built
+        )
+        made = script.make(
+            parts.seed,
+            clients=options.clients,
+            streams=options.streams,
+            operations=options.operations,
+            span_ms=options.span_ms,
+        )
+        self.script: Sequence[Operation] = made if options.operations_of is None else options.operations_of
+        self._in_script: list[Client] = []
+
+    def set_up(self) -> None:
+        """Create the streams that exist before the script."""
+        options = self._parts.options
+        keys = range(options.streams)
+        self._parts.wait(lambda: len(self.director.active()) == options.brokers)
+        self._spawn([Operation(0, 0, "create", key) for key in keys], "setup")
+        self._parts.wait(lambda: all(self.director.is_open(key) for key in keys))
+
+    def begin(self) -> None:
+        """Begin with the script: operations of clients one after the other, moves at their times."""
+        begin = self._parts.queue.now
+        by_client: dict[int, list[Operation]] = {}
+        for operation in self.script:
+            if operation.f == "move":
+                self._parts.queue.at(begin + operation.at, self.director.move, operation.key, operation.hop)
+            else:
+                by_client.setdefault(operation.client, []).append(operation)
+        self._in_script = [self._client(by_client[number], begin) for number in sorted(by_client)]
+
+    def has_ended(self) -> bool:
+        """Whether all clients of the script have done their operations."""
+        return all(each.ended for each in self._in_script)
+
+    def heal(self) -> str:
+        """Heal, and say what does not hold."""
+        parts = self._parts
+        heal = Heal(
+            *(parts.queue, parts.cluster, self.director, self.catalog, self._in_script, self._spawn, parts.advance)
+        )
+        heal.run()
+        return heal.missing
+
+    def counts(self) -> dict[str, int]:
+        """Acknowledged appends, and hand-overs."""
+        return {
+            "acks": sum(entry.acks for _, entry in sorted(self.catalog.entries.items())),
+            "handovers": self.director.handovers,
+        }
+
+    def keys(self) -> dict[int, int]:
+        """The keys of the streams that were created."""
+        return {entry.stream: key for key, entry in self.catalog.entries.items() if entry.stream >= 0}
+
+    def learn(self, batches: tuple[Batch, ...]) -> None:
+        """The director reads the states of brokers."""
+        self.director.learn(batches)
+
+    def done(self, process: Process, done: Done) -> None:
+        """An answer goes to the client, or to the director."""
+        if done.to:
+            self.clients[done.to].receive(done)
+        else:
+            self.director.answered(process, done)
+
+    def reply(self, sender: Any, reply: Reply) -> None:
+        """Only brokers ask controllers."""
+        self._parts.fleet.reply(sender, reply)
+
+    def started(self, process: Process) -> None:
+        """The director gives the process the streams of its node."""
+        self.director.started(process)
+
+    def ended(self, process: Process, *, noticed: bool) -> None:
+        """The clients of the process notice its end, or do not."""
+        if noticed:
+            for client in self.clients.values():
+                client.reset(process)
+
+    def _spawn(self, operations: list[Operation], phase: str) -> Client:
+        return self._client(operations, self._parts.queue.now, phase)
+
+    def _client(self, operations: list[Operation], begin: int, phase: str | None = None) -> Client:
+        parts, number = self._parts, len(self.clients) + 1
+        client = self.clients[number] = Client(
+            *(number, operations, parts.queue, parts.fleet, self.catalog, self.director, parts.history),
+            begin=begin,
+            phase=phase,
+        )
+        client.begin()
+        return client
