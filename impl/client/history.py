@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-F = Literal["send", "poll", "fetch", "move", "elect", "create", "trim", "destroy"]
+F = Literal["send", "poll", "fetch", "move", "cancel", "elect", "create", "trim", "destroy"]
 Ending = Literal["ok", "fail", "info"]
 FINAL = "final"
 """The phase of the reads that come after everything else: each reads a stream from its start to its end."""

@@ -147,5 +147,5 @@ def _add(stream: Stream, op: Op, end: Op | None) -> None:
             stream.gone = True
         case "move":
             stream.open_moves += end is None
-        case "create" | "elect":
+        case "cancel" | "create" | "elect":
             pass
