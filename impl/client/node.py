@@ -1,0 +1,117 @@
+"""A client node: its tasks send requests to brokers and to the controller, and wait for answers.
+
+A node does not know the network. Its driver carries requests, and says if the receiver is gone or if the connection
+broke. A request has one result: the first answer or failure that comes in time. Whatever comes later is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from impl import wire
+from impl.broker.messages import Asked, Command, Done
+from impl.client.history import History
+from impl.client.leaders import Leaders
+from impl.client.messages import Input, Lost, Output, TimedOut, ToBroker, Unreachable
+from impl.client.recorder import Recorder
+from impl.tasks import Gate, Job, Place, T, Tasks, TimedOutError
+
+
+class ClientNode:
+    """``name`` and ``number``: of this node, in the history and in requests. ``brokers``: nodes to ask for leaders.
+
+    ``timeout_ms``: how long the node waits for an answer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        history: History,
+        brokers: Sequence[int],
+        now: int = 0,
+        timeout_ms: int = 30_000,
+        *,
+        number: int = 0,
+    ) -> None:
+        self.name, self.number, self.brokers, self.timeout_ms = name, number, tuple(brokers), timeout_ms
+        self.leaders = Leaders()
+        self.tasks = Tasks(now)
+        self.recorder = Recorder(name, history, self.tasks)
+        self._requests = 0
+        self._waiting: dict[int, Gate[Any]] = {}
+        """The requests by id that have no result."""
+        self._turn = 0
+        self._wake = -1
+        """The time of the ``Wake`` that the driver has; -1 if it has none."""
+
+    # For drivers ------------------------------------------------------------------------------------------------
+
+    def handle(self, event: Input, now: int) -> list[Output]:
+        """The outputs that an input leads to, in order."""
+        if isinstance(event, wire.Woken):
+            self._wake = -1
+        else:
+            gate = self._waiting.pop(event.id, None)
+            if gate is not None:
+                gate.open(event)
+        outputs: list[Output] = self.tasks.run(now)
+        due = self.tasks.due
+        if due is not None and due != self._wake:
+            self._wake = due
+            outputs.append(wire.Wake(due))
+        return outputs
+
+    def start(self, job: Job[T]) -> Gate[T]:
+        """Start a task, which runs when the node handles its next input. The gate opens with its result."""
+        return self.tasks.start(job)
+
+    def places(self) -> list[list[Place]]:
+        """Where each task waits, the innermost await last."""
+        return self.tasks.places()
+
+    def crash(self) -> None:
+        """End here."""
+        self.tasks.crash()
+
+    # For tasks --------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        """The time of the last input, in milliseconds."""
+        return self.tasks.now
+
+    async def sleep(self, ms: int) -> None:
+        """Wait for a number of milliseconds."""
+        await self.tasks.sleep(ms)
+
+    async def ask(self, node: int, body: Asked, ms: int | None = None) -> Done | Unreachable | Lost | TimedOut:
+        """Send a command to the broker of a node. ``ms``: how long to wait, if it is not ``timeout_ms``."""
+        number = self._next()
+        self.tasks.outputs.append(ToBroker(node, Command(self.number, number, body)))
+        result: Done | Unreachable | Lost | TimedOut = await self._result(number, ms)
+        return result
+
+    async def request(self, body: wire.Body) -> wire.Reply | Unreachable | Lost | TimedOut:
+        """Send a request to the controller that leads."""
+        number = self._next()
+        self.tasks.outputs.append(wire.Request(self.number, number, body))
+        result: wire.Reply | Unreachable | Lost | TimedOut = await self._result(number)
+        return result
+
+    def next_broker(self) -> int:
+        """The broker to ask for leaders: each in turn."""
+        self._turn += 1
+        return self.brokers[(self._turn - 1) % len(self.brokers)]
+
+    async def _result(self, number: int, ms: int | None = None) -> Any:
+        gate = self._waiting[number] = Gate[Any](self.tasks)
+        try:
+            return await gate.wait(self.timeout_ms if ms is None else ms)
+        except TimedOutError:
+            del self._waiting[number]
+            return TimedOut(number)
+
+    def _next(self) -> int:
+        self._requests += 1
+        return self._requests

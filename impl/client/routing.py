@@ -1,0 +1,89 @@
+"""Requests to the leader of a partition: find it, ask it, and ask again until the outcome is final."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from impl.broker.messages import Consume, Done, FindLeaders, Produce
+from impl.client.history import Ending
+from impl.client.leaders import Key
+from impl.client.messages import NoLeader, Result, is_unknown, name
+from impl.client.node import ClientNode
+from impl.errors import E
+
+FIND_MS = 5_000
+"""How long a client waits for a broker to say who leads, before it asks the next one."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How an operation ended. ``node``: the broker that was asked last, None if none was. ``error``: its error.
+
+    ``values``: of the answer, if the operation succeeded.
+    """
+
+    kind: Ending
+    node: int | None
+    error: str
+    values: dict[str, Any]
+
+
+async def ask_until(
+    client: ClientNode,
+    body: Produce | Consume,
+    *,
+    until: int,
+    retry_ms: int,
+    repeats_unknown: bool,
+    final: frozenset[E],
+) -> Outcome:
+    """Send a request to the leader of its partition, again after each failure that another attempt may mend.
+
+    ``until``: no attempt begins after this time, the first one excepted. ``retry_ms``: the time before the next
+    attempt; there is none if a refusal names a newer leader. ``repeats_unknown``: whether an attempt follows one that
+    may have had an effect. ``final``: refusals that end the operation.
+
+    The outcome is ``info`` if any of the attempts may have had an effect: a later refusal says nothing about it.
+    """
+    unknown = False
+    while True:
+        node, result = await _ask_leader(client, body)
+        if isinstance(result, Done) and result.error is E.NONE:
+            return Outcome("ok", node, result.error.name, result.values)
+        unknown |= is_unknown(result)
+        ends = isinstance(result, Done) and result.error in final
+        if ends or (unknown and not repeats_unknown) or client.now >= until:
+            return Outcome("info" if unknown else "fail", node, name(result), {})
+        if client.leaders.leader((body.topic, body.partition)) is None:
+            await client.sleep(retry_ms)
+
+
+async def _ask_leader(client: ClientNode, body: Produce | Consume) -> tuple[int | None, Result]:
+    """One attempt: the broker that was asked, if any, and its result."""
+    key = body.topic, body.partition
+    node = client.leaders.leader(key)
+    if node is None:
+        node = await _find_leader(client, key)
+    if node is None:
+        return None, NoLeader()
+    result = await client.ask(node, body)
+    if not isinstance(result, Done):
+        client.leaders.forget(key, node)
+    elif result.error is not E.NONE:
+        client.leaders.refused(key, node, result.values)
+    return node, result
+
+
+async def _find_leader(client: ClientNode, key: Key) -> int | None:
+    """Ask the brokers, one after the other, until a leader is known. None if none of them names one."""
+    topic, _ = key
+    for _ in client.brokers:
+        result = await client.ask(client.next_broker(), FindLeaders(topic), min(FIND_MS, client.timeout_ms))
+        if isinstance(result, Done) and result.error is E.NONE:
+            for partition, (leader, epoch) in sorted(result.values["leaders"].items()):
+                client.leaders.learn((topic, partition), leader, epoch)
+        found = client.leaders.leader(key)
+        if found is not None:
+            return found
+    return None

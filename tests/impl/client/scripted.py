@@ -1,0 +1,86 @@
+"""A client node whose requests a test answers by hand."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from impl import wire
+from impl.broker.messages import Done, FindLeaders
+from impl.client.history import History, Op
+from impl.client.messages import Input, Lost, ToBroker, Unreachable
+from impl.client.node import ClientNode
+from impl.errors import E
+from impl.tasks import Gate
+
+TOPIC = "t"
+
+
+class Script:
+    """A node with the brokers 1, 2 and 3. ``sent``: its requests that the test has not looked at."""
+
+    def __init__(self, *, timeout_ms: int = 1_000) -> None:
+        self.history = History()
+        self.node = ClientNode("c", self.history, (1, 2, 3), timeout_ms=timeout_ms, number=7)
+        self.now = 0
+        self.sent: deque[ToBroker | wire.Request] = deque()
+        self._wake: int | None = None
+
+    def start(self, job: Any) -> Gate[Any]:
+        """Start a task, and let it run."""
+        gate = self.node.start(job)
+        self.take(wire.Woken())
+        return gate
+
+    def take(self, event: Input) -> None:
+        """The node handles an input."""
+        for output in self.node.handle(event, self.now):
+            if isinstance(output, wire.Wake):
+                self._wake = output.at
+            else:
+                self.sent.append(output)
+
+    def pass_time(self) -> int:
+        """Let time pass until the node sends something or has nothing to wait for. Returns how long that took."""
+        begun = self.now
+        while not self.sent and self._wake is not None:
+            self.now, self._wake = max(self.now, self._wake), None
+            self.take(wire.Woken())
+        return self.now - begun
+
+    def next(self) -> Any:
+        """The next request that the node has sent."""
+        assert self.sent, "the node has sent nothing"
+        return self.sent.popleft()
+
+    def answer(self, request: Any, error: E = E.NONE, **values: Any) -> None:
+        """A broker or the controller answers a request."""
+        if isinstance(request, ToBroker):
+            self.take(Done(request.command.to, request.command.id, error, values))
+        else:
+            self.take(wire.Reply(request.to, request.id, (wire.Answer(error, values),)))
+
+    def lose(self, request: Any) -> None:
+        """The connection breaks."""
+        self.take(Lost(number(request)))
+
+    def refuse(self, request: Any) -> None:
+        """The receiver is gone."""
+        self.take(Unreachable(number(request)))
+
+    def lead(self, leader: int, epoch: int, partition: int = 0) -> None:
+        """The node has to ask who leads a partition, and is told."""
+        asked = self.next()
+        assert asked.command.body == FindLeaders(TOPIC)
+        self.answer(asked, leaders={partition: (leader, epoch)})
+
+    @property
+    def ends(self) -> list[Op]:
+        """The ends of operations in the history."""
+        return [op for op in self.history.ops if op.kind != "invoke"]
+
+
+def number(request: Any) -> int:
+    """The id of a request."""
+    found: int = request.command.id if isinstance(request, ToBroker) else request.id
+    return found

@@ -1,0 +1,46 @@
+"""A client node and its driver."""
+
+from __future__ import annotations
+
+from impl import wire
+from impl.broker.messages import Done, FindLeaders
+from impl.client.messages import TimedOut
+from tests.impl.client.scripted import Script
+
+
+def test_a_delay_of_nothing_ends() -> None:
+    """The node asks to be woken again, also at the time at which it was woken."""
+    script = Script()
+
+    async def rest() -> None:
+        await script.node.sleep(20)
+        await script.node.sleep(0)
+
+    gate = script.start(rest())
+    script.pass_time()
+    assert gate.happened
+    assert script.now == 20
+
+
+def test_a_request_has_one_result() -> None:
+    """It times out; the answer that comes then is nobody's."""
+    script = Script()
+    gate = script.start(script.node.ask(1, FindLeaders("t"), 50))
+    asked = script.next()
+    script.pass_time()
+    assert gate.result() == TimedOut(asked.command.id)
+    script.take(Done(7, asked.command.id))
+    assert gate.result() == TimedOut(asked.command.id)
+
+
+def test_answers_find_their_requests() -> None:
+    """In any order, and requests to brokers and to the controller do not share a number."""
+    script = Script()
+    first = script.start(script.node.ask(1, FindLeaders("t")))
+    second = script.start(script.node.request(wire.Heartbeat(1)))
+    asked, requested = script.next(), script.next()
+    script.answer(requested, state="active")
+    assert not first.happened
+    script.answer(asked)
+    assert first.result() == Done(7, 1)
+    assert second.result().answers[0].values == {"state": "active"}
