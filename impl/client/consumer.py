@@ -1,0 +1,74 @@
+"""A consumer: polls that go on where the one before ended."""
+
+from __future__ import annotations
+
+import msgspec
+
+from impl.broker.messages import Consume
+from impl.client.contents import Run, runs
+from impl.client.leaders import Key
+from impl.client.node import ClientNode
+from impl.client.routing import ask_until
+from impl.errors import E
+
+FINAL_ERRORS = frozenset({E.OFFSET_OUT_OF_RANGE_BOUNDS, E.INVALID_REQUEST})
+"""The refusals that another attempt would get as well."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What a poll read: the sends in [begin, end), as far as they are there. ``confirmed``: the high watermark."""
+
+    runs: tuple[Run, ...]
+    end: int
+    confirmed: int
+
+
+class Consumer:
+    """``positions``: where the next poll of a partition begins; 0 if it is not there.
+
+    ``retry_ms``: the time between attempts. ``patience_ms``: how long attempts are repeated after a poll began.
+    """
+
+    def __init__(self, node: ClientNode, *, retry_ms: int = 150, patience_ms: int = 60_000) -> None:
+        self.positions: dict[Key, int] = {}
+        self._node, self._retry_ms, self._patience_ms = node, retry_ms, patience_ms
+
+    async def poll(
+        self,
+        process: str,
+        topic: str,
+        partition: int,
+        key: int,
+        begin: int | None = None,
+        most: int = 1_000,
+        phase: str | None = None,
+    ) -> Page | None:
+        """Read about ``most`` records, from ``begin`` or from the position on. ``key``: the partition in the history.
+
+        Returns None if the poll failed. A read has no effect, so any attempt is repeated, and no outcome is unknown.
+
+        The history has the end of the range that the broker had to answer as the offset: the high watermark, or less if
+        ``most`` has cut the range.
+        """
+        place = self.positions.get((topic, partition), 0) if begin is None else begin
+        recorder = self._node.recorder
+        index = recorder.begin(process, "poll", key, offset=place, phase=phase)
+        outcome = await ask_until(
+            self._node,
+            Consume(topic, partition, place, most),
+            until=self._node.now + self._patience_ms,
+            retry_ms=self._retry_ms,
+            repeats_unknown=True,
+            final=FINAL_ERRORS,
+        )
+        if outcome.kind != "ok":
+            recorder.end(index, "fail", error=outcome.error)
+            return None
+        found = runs(outcome.values["batches"], place)
+        confirmed: int = outcome.values["confirmed"]
+        # Batches are whole, so the last one may end beyond ``most``.
+        last = max((base + count for base, count, _ in found), default=place)
+        end = min(confirmed, max(place + most, last))
+        recorder.end(index, "ok", value=found, offset=end, broker=str(outcome.node))
+        self.positions[topic, partition] = max(place, end)
+        return Page(tuple(found), end, confirmed)

@@ -1,0 +1,20 @@
+"""The bytes of a record: which send it belongs to, and its place among the records of that send."""
+
+from __future__ import annotations
+
+LONGEST = 200
+"""The bytes of padding of the longest records, and one more."""
+
+
+def payload(value: int, place: int) -> bytes:
+    """The bytes of a record: the value of its send, its place, and spaces, so that records differ in size."""
+    return (b"%d.%d" % (value, place)).ljust(8 + (abs(value) * 37 + place * 11) % LONGEST)
+
+
+def decode(data: bytes) -> tuple[int, int]:
+    """The value and the place of a record. Raises ValueError if ``payload`` does not make these bytes."""
+    value, _, place = data.rstrip(b" ").partition(b".")
+    found = int(value), int(place)
+    if payload(*found) != data:
+        raise ValueError(f"{data!r} is not the record {found[1]} of value {found[0]}")
+    return found
