@@ -172,6 +172,16 @@ class AlterPartition(Message, frozen=True, gc=False):
     version: int = 3
 
 
+class RenewEpoch(Message, frozen=True, gc=False):
+    """Give a partition of this node the next leader epoch, if it still has ``leader_epoch`` (CA-47)."""
+
+    node: int
+    node_epoch: int
+    topic: str
+    partition: int
+    leader_epoch: int
+
+
 class ElectLeader(Message, frozen=True, gc=False):
     """Elect the leader of a partition; ``kind`` is preferred or unclean."""
 
@@ -183,7 +193,7 @@ class ElectLeader(Message, frozen=True, gc=False):
 OfStreams = CreateStreams | OpenStreams | CloseStreams | TrimStreams | DeleteStreams | DescribeStreams
 OfObjects = PrepareObjects | CommitStreamSetObject | CommitStreamObject
 OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | Heartbeat | DrainBroker | PutIfAbsent
-OfPartitions = CreateTopic | AlterReassignments | ListReassignments | AlterPartition | ElectLeader
+OfPartitions = CreateTopic | AlterReassignments | ListReassignments | AlterPartition | ElectLeader | RenewEpoch
 Body = OfStreams | OfObjects | OfNodes | OfPartitions
 
 

@@ -128,7 +128,9 @@ class Broker:
         """FO-08, then WL-10 and ND-10, and at last the request to be unfenced."""
         identity = self.identity
         try:
-            await self._recovery(identity, self._wal).run()
+            recovery = self._recovery(identity, self._wal)
+            await recovery.run()
+            self._owned.bar(recovery.closed)
             await self._calls.call(wire.RegisterNode(identity.node, identity.epoch))
             await self._calls.call(wire.SetBroker(identity.node, "active"))
         except FailedError as error:

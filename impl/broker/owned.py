@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from impl import wire
 from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
@@ -41,6 +41,11 @@ class Owned:
         """By stream: the epoch of the open that is under way."""
         self._closed: dict[int, int] = {}
         """By stream: the newest epoch that this process has closed."""
+
+    def bar(self, closed: Mapping[int, int]) -> None:
+        """By stream: epochs that the recovery of this process has closed. A late copy of its close may still come."""
+        for stream, epoch in closed.items():
+            self._closed[stream] = max(self._closed.get(stream, -1), epoch)
 
     def handle(self, stream: int) -> StreamHandle:
         """The handle of a stream. Raises RefusedError if there is none."""

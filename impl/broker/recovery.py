@@ -67,6 +67,8 @@ class Recovery:
         self._image, self._newer = image, newer
         self._left: dict[int, Left] = {}
         self._block = Block()
+        self.closed: dict[int, int] = {}
+        """By stream: the epoch under which the recovery has sent a close."""
         self.gaps = 0
         """How many records were dropped because there is a gap before them (RC-02)."""
 
@@ -159,6 +161,7 @@ class Recovery:
 
     async def _close(self, stream: int, left: Left) -> None:
         identity = self._identity
+        self.closed[stream] = left.epoch
         item = CloseItem(stream, left.epoch)
         try:
             await self._calls.call(wire.CloseStreams(identity.node, identity.epoch, (item,)))

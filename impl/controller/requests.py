@@ -18,6 +18,7 @@ from impl.controller.partitions import (
     list_reassignments,
     set_broker,
 )
+from impl.controller.renewals import renew
 from impl.controller.streams import (
     close_stream,
     create_stream,
@@ -107,6 +108,8 @@ def _of_partitions(body: wire.Body) -> Operation:
             )
         case wire.ElectLeader(topic, partition, kind):
             return lambda view: elect(view, topic, partition, kind)
+        case wire.RenewEpoch(node, node_epoch, topic, partition, leader_epoch):
+            return lambda view: renew(view, node, node_epoch, topic, partition, leader_epoch)
         case _:
             raise TypeError(f"no operation answers {type(body).__name__}")
 

@@ -18,7 +18,7 @@ from impl.broker.partition.assignments import Key, changes
 from impl.broker.partition.executors import Executor
 from impl.broker.partition.log import PartitionLog
 from impl.broker.partition.opening import open_log
-from impl.broker.partition.owned_streams import PartitionStreams
+from impl.broker.partition.owned_streams import PartitionStreams, SpentEpochError
 from impl.errors import E
 from impl.metadata import log as metadata_log
 from impl.metadata.image import Image
@@ -138,6 +138,9 @@ class Host:
                 await self._try_open(row, hosted)
             except OutdatedError:
                 break
+            except SpentEpochError:
+                await self._renew(row)
+                break
             except (FailedError, RefusedError) as error:
                 self._check(error if isinstance(error, FailedError) else None)
                 await self._tasks.sleep(RETRY_MS)
@@ -161,6 +164,12 @@ class Host:
             self._tasks.outputs.append(Step("serve", values))
         if self._elects and row.leader < 0:
             self._tasks.start(self._stand((row.topic, row.partition)))
+
+    async def _renew(self, row: Partition) -> None:
+        """Ask for a new leader epoch, under which the streams can be opened. The metadata bring it (PT-04)."""
+        identity = self._identity
+        renewal = wire.RenewEpoch(identity.node, identity.epoch, row.topic, row.partition, row.leader_epoch)
+        self._check(await _failure(self._tasks.start(self._calls.call(renewal))))
 
     async def _meta_stream(self, row: Partition, streams: PartitionStreams) -> int:
         """Row 1. The meta stream of a partition; the first leader makes it."""

@@ -14,8 +14,8 @@ from impl.rules import RefusedError
 from impl.tasks import FailedError, Tasks
 
 
-class RefusedStreamError(FailedError):
-    """The process does not open the stream under this epoch: it has closed it, or is about to end."""
+class SpentEpochError(FailedError):
+    """The process has closed a stream under the epoch of the partition: it may not open it again (CA-47)."""
 
 
 class PartitionStreams:
@@ -39,7 +39,7 @@ class PartitionStreams:
             await self._owned.order(Open(stream, self._row.leader_epoch))
             return self._owned.handle(stream)
         except RefusedError as error:
-            raise RefusedStreamError(str(error)) from error
+            raise SpentEpochError(str(error)) from error
 
     async def close(self) -> None:
         """Close all of them, the meta stream last (PT-02). Raises what the controller raises."""

@@ -119,7 +119,7 @@ def test_another_broker_takes_over() -> None:
         clients.brokers[1].crash()
         clients.world.control(wire.Request(0, 1_000_000, wire.SetBroker(1, "fenced")))
 
-    producer = Producer(clients.client("a"), idempotent=True, producer_id=1)
+    producer = Producer(clients.client("a"), idempotent=True, producer_id=1, delivery_ms=120_000)
     verdict = run(clients, [producer], moves=(), disturb=crash)
     assert verdict.error is None
     assert verdict.violations == ()

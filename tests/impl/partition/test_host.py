@@ -199,6 +199,27 @@ def test_a_new_process_recovers_first() -> None:
     assert moves.read(moves.brokers[1]) == [(0, "a")]
 
 
+@pytest.mark.parametrize(("elects", "v6"), GENERATIONS)
+def test_a_late_copy_of_a_close_closes_nothing(elects: bool, v6: bool) -> None:
+    """CA-47. A recovery closes the streams, and the same process opens them under a new leader epoch. Otherwise a copy
+    of the close that comes late ends the lease of a live writer, whose records the next owner does not find (AM-20).
+    """
+    moves = Moves(elects=elects, v6=v6)
+    assert moves.send(moves.brokers[1], "a") == 0
+    moves.brokers[1].crash()
+    moves.sent.clear()
+    again = moves.brokers[1] = moves.world.begin(1)
+    moves.until_led(1)
+    copies = [body for _, body in moves.sent if isinstance(body, wire.CloseStreams)]
+    assert len(copies) == 3
+    for number, body in enumerate(copies):
+        moves.world.control(wire.Request(again.place, 1_000_000 + number, body))
+    assert moves.send(again, "b") == 1
+    moves.move(2)
+    moves.until_led(2)
+    assert moves.read(moves.brokers[2]) == [(0, "a"), (1, "b")]
+
+
 @pytest.mark.parametrize("elects", [True, False])
 def test_nobody_waits_for_the_timer(elects: bool) -> None:
     """G1: the target asks to lead when it can serve. G0: the source asks when it has closed, and not before."""

@@ -1,0 +1,26 @@
+"""New leader epochs for partitions whose broker cannot use the present one."""
+
+from __future__ import annotations
+
+from impl.controller.nodes import check_node_epoch
+from impl.controller.registration import exists, find
+from impl.controller.view import Outcome, View
+from impl.errors import E
+from impl.records import PartitionChange
+from impl.rules import require
+
+
+def renew(view: View, node: int, node_epoch: int, topic: str, partition: int, leader_epoch: int) -> Outcome:
+    """Give a partition of a broker the next leader epoch; its leader, or that it has none, stays.
+
+    A process may not open a stream under an epoch that it has closed (CA-47), since a copy of the close may come late
+    (AM-20). A process that starts anew has closed all streams of its node, so it needs new epochs. A request that comes
+    twice, or after the epoch has changed, changes nothing. The facts leave open who asks for the new epoch; this is our
+    reading.
+    """
+    check_node_epoch(view.image, node, node_epoch, failover_barred=True)
+    require(exists(view.image, topic, partition), "RA-01.renewed", E.UNKNOWN_TOPIC_OR_PARTITION)
+    row = find(view.image, topic, partition)
+    if row.replicas != (node,) or row.leader_epoch != leader_epoch:
+        return Outcome()
+    return Outcome((PartitionChange(topic, partition, leader=row.leader),))
