@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from impl import wire
+from impl.broker.calls import NODE_ERRORS, ControllerError
 from impl.broker.messages import Identity
 from impl.broker.object_copy import Caller, Copier, Source
 from impl.broker.object_index import Index, decode_index, runs_of
@@ -57,7 +58,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Compactor:
-    """Compacts the objects of a node. ``image``: the newest image of the node."""
+    """Compacts the objects of a node. ``image``: the newest image of the node.
+
+    ``halt`` is called with the reason if the controller listens to another process of the node.
+    """
 
     def __init__(
         self,
@@ -66,11 +70,12 @@ class Compactor:
         calls: Caller,
         identity: Identity,
         image: Callable[[], Image],
+        halt: Callable[[str], None],
         *,
         limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> None:
         self._tasks, self._calls, self._identity = tasks, calls, identity
-        self._image, self._limits = image, limits
+        self._image, self._limits, self._halt = image, limits, halt
         self._copier = Copier(bucket, calls)
 
     async def run(self, epochs: Callable[[], dict[int, int]]) -> None:
@@ -101,7 +106,8 @@ class Compactor:
                 done = await self._compact([each], 0) or done
             if young:
                 done = await self._compact(young, self._limits.split) or done
-        except FailedError:
+        except FailedError as error:
+            self._check(error)
             return False
         return done
 
@@ -114,8 +120,13 @@ class Compactor:
             return await compact_stream(
                 self._image(), self._copier, self._calls, self._identity, stream, epoch, self._limits.merged
             )
-        except FailedError:
+        except FailedError as error:
+            self._check(error)
             return False
+
+    def _check(self, error: FailedError) -> None:
+        if isinstance(error, ControllerError) and error.error in NODE_ERRORS:
+            self._halt(f"a compaction failed: {error.error.name}")
 
     async def _compact(self, inputs: list[int], split: int) -> bool:
         """Replace objects by what their streams still need. A stream with ``split`` bytes gets stream objects."""

@@ -72,13 +72,12 @@ class Broker:
         self._storage = Storage(tasks, self._wal, self._cache, self._uploader, settings.cache, self._storage_failed)
         self._reader = Reader(tasks, self._bucket, lambda: self._image, index_bytes=settings.index_bytes)
         self._compactor = Compactor(
-            *(tasks, self._bucket, self._calls, identity), lambda: self._image, limits=settings.compaction
+            *(tasks, self._bucket, self._calls, identity, lambda: self._image, self._halt), limits=settings.compaction
         )
         self._owned = Owned(tasks, self._calls, identity, settings, self._uploader, self._make)
         self._host = Host(
             *(tasks, self._calls, self._owned, identity, lambda: self._image, self._wait_newer),
-            *(self._ready, self._halt),
-            elects=settings.elects,
+            *(self._ready, self._halt, settings),
         )
         self._api = Api(tasks, self._host, lambda: self._image)
         tasks.start(self._main())
@@ -140,7 +139,7 @@ class Broker:
         self._tasks.start(self._heartbeats())
         self._tasks.start(self._uploader.run(self.settings.upload_interval_ms))
         self._tasks.start(self._compactor.run(self._owned.epochs))
-        self._tasks.start(self._owned.run(lambda: self._image))
+        self._tasks.start(self._owned.run(lambda: self._image, self._halt))
         self._tasks.start(fail_over(self._tasks, identity.node, lambda: self._image, self._wait_newer, self._stand_for))
 
     def _recovery(self, identity: m.Identity, wal: Wal) -> Recovery:

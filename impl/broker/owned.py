@@ -88,11 +88,17 @@ class Owned:
         """The epochs of the handles, in the order of their streams."""
         return {stream: handle.epoch for stream, handle in sorted(self.handles.items())}
 
-    async def run(self, image: Callable[[], Image]) -> None:
-        """Close, again and again, what is open although this process has no handle of it."""
+    async def run(self, image: Callable[[], Image], halt: Callable[[str], None]) -> None:
+        """Close, again and again, what is open although this process has no handle of it.
+
+        ``halt`` is called with the reason if the controller listens to another process of the node.
+        """
         while True:
             await self._tasks.sleep(STRAYS_MS)
-            await self.close_strays(image())
+            try:
+                await self.close_strays(image())
+            except ControllerError as error:
+                halt(f"the controller answers {error.error.name}")
 
     async def close_strays(self, image: Image) -> None:
         """Close the streams that are open at this node, and of which this process has no handle.
@@ -100,6 +106,8 @@ class Owned:
         An open takes effect without one if its answer is not waited for any more, or if it comes twice, the second time
         after the close (EX-07, ST-24). Nobody else may close such a stream while this process lives (FO-09). An open
         under a newer epoch would wait for that close for ever.
+
+        Raises the errors that make the process halt.
         """
         for stream in tuple(image.opened_on.get(self._identity.node, ())):
             if stream in self.handles or self.stopping or stream not in image.opened_on[self._identity.node]:
@@ -111,8 +119,9 @@ class Owned:
             request = wire.CloseStreams(self._identity.node, self._identity.epoch, (CloseItem(stream, epoch),))
             try:
                 await self._calls.call(request)
-            except ControllerError:
-                continue
+            except ControllerError as error:
+                if error.error in NODE_ERRORS:
+                    raise
 
     async def _open(self, body: Open, number: int) -> dict[str, object]:
         """CL-01."""

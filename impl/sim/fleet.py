@@ -192,11 +192,9 @@ class Fleet:
 
     def tell(self, process: Process, command: Command) -> None:
         """Send a command that follows from the metadata: it arrives as surely, and after those before, as they do."""
-        process.told = max(process.told, self._queue.now + int(self._weather() * IMAGE_MS))
-        delay = process.told - self._queue.now
-        self._network.send_surely(
-            self._network.link(process.node, "<controller"), delay, self.deliver, process, command
-        )
+        link = self._network.link(process.node, "<controller")
+        process.told = max(process.told, link.cut, self._queue.now + 1 + int(self._weather() * IMAGE_MS))
+        self._queue.at(process.told, self.deliver, process, command)
 
     def _command(self, process: Process, command: Command, refused: Callable[[], None]) -> None:
         if process.alive:

@@ -48,31 +48,31 @@ def test_logs_conform(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "seed", "kind", "times"),
+    ("version", "seed", "kind"),
     [
         # A recovery closes a stream that a late repetition of an open has opened once more.
-        ("V6", 94, "recovery.closing:unused", 1),
+        ("V6", 94, "recovery.closing:unused"),
         # Three processes overwrite each other's reservation: two older ones that of the newest, and one goes on.
-        ("legacy", 64, "wal.reserved.unused", 4),
+        ("legacy", 64, "wal.reserved.unused"),
         # A recovery commits what the next owner has trimmed meanwhile.
-        ("V6", 22, "COMMIT_STREAM_SET_OBJECT:trimmed", 1),
+        ("V6", 22, "COMMIT_STREAM_SET_OBJECT:trimmed"),
         # An open is taken after the storage of its sender has failed.
-        ("legacy", 302, "OPEN_STREAM:unused", 1),
+        ("legacy", 302, "OPEN_STREAM:unused"),
         # The storage fails while the process shuts down, and closes its streams.
-        ("V6", 209, "storage.failed", 1),
+        ("V6", 209, "storage.failed"),
         # The answer to an open is heard after the storage has failed.
-        ("V6", 95, "storage.failed", 3),
+        ("V6", 95, "storage.failed"),
         # A late request comes from a dead process whose node epoch the living one has, too.
-        ("legacy", 225, "OPEN_STREAM:refused", 16),
-        ("legacy", 388, "COMMIT_STREAM_SET_OBJECT:refused", 1),
+        ("legacy", 225, "OPEN_STREAM:refused"),
+        ("legacy", 388, "COMMIT_STREAM_SET_OBJECT:refused"),
         # An old process puts an object where a newer one has put its own.
-        ("V6", 516, "wal.reserved.unused", 3),
+        ("V6", 516, "wal.reserved.unused"),
     ],
 )
-def test_rare_ways_conform(version: str, seed: int, kind: str, times: int, tmp_path: Path) -> None:
+def test_rare_ways_conform(version: str, seed: int, kind: str, tmp_path: Path) -> None:
     """What about one log in two hundred has."""
     _, lines = simulated(seed, version)
-    assert [line["kind"] for line in lines].count(kind) == times
+    assert kind in {line["kind"] for line in lines}
     all_conform(version, range(seed, seed + 1), tmp_path)
 
 

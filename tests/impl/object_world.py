@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from impl import wire
+from impl.broker.calls import ControllerError
 from impl.broker.compaction import Compactor, Limits
 from impl.broker.messages import Identity
 from impl.broker.object_format import encode, object_key
@@ -30,10 +31,6 @@ from impl.tasks import FailedError, Gate, Job, T, Tasks
 
 NODES = (0, 1)
 HOUR_MS = 3_600_000
-
-
-class RefusedCallError(FailedError):
-    """The controller has refused a call."""
 
 
 class LostError(AssertionError):
@@ -201,17 +198,19 @@ class Process:
         self.tasks = Tasks(world.controller.now)
         self.outputs = 0
         self.sent: list[Operation | wire.Body] = []
+        self.halted: list[str] = []
         bucket = Bucket(self.tasks, lambda number, operation: (number, operation))
         self.reader = Reader(self.tasks, bucket, lambda: world.image, indexes=indexes)
         self.compactor = Compactor(
-            self.tasks, bucket, self, Identity(node, epoch), lambda: world.image, limits=Limits(**limits)
+            *(self.tasks, bucket, self, Identity(node, epoch), lambda: world.image, self.halted.append),
+            limits=Limits(**limits),
         )
 
     async def call(self, body: wire.Body) -> wire.Answer:
         """Call the controller, once."""
         answer: wire.Answer = await self.tasks.ask(lambda number: (number, body))
         if answer.error is not E.NONE:
-            raise RefusedCallError(answer.error.name)
+            raise ControllerError(answer.error)
         return answer
 
     def run(self, job: Job[T], **faults: Any) -> T:

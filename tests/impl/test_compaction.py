@@ -52,6 +52,15 @@ def test_sets_become_one() -> None:
     assert len(world.store.objects) == 1
 
 
+def test_a_process_that_was_replaced_ends() -> None:
+    """Else it would try for ever: the controller listens to a failover worker of its node."""
+    world = filled()
+    world.ask(wire.GetOpeningStreams(0, 1, failover=True))
+    process = Process(world)
+    assert not process.run(process.compactor.compact_sets())
+    assert process.halted == ["a compaction failed: NODE_FENCED"]
+
+
 def test_a_set_that_is_all_needed_is_left_alone() -> None:
     """There is nothing to win."""
     world = filled(uploads=1)
