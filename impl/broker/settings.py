@@ -14,8 +14,12 @@ HEARTBEAT_MS = 2_000
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """``fast_close``: the behaviour of V6. ``elects``: that of G1 in moves, else that of G0. ``as_built``: AM-01, AM-03
-    and AM-20.
+    """``fast_close``: the behaviour of V6. ``elects``: that of G1 in moves, else that of G0.
+
+    ``as_built``: AM-01, AM-03, AM-20, LP-05 (an open of a partition that waits is not ended by newer metadata, CA-49),
+    and LP-06 (opens and closes of partitions share their threads, RA-12).
+
+    ``threads``: how many partitions are opened, and how many are closed, side by side.
 
     ``recovery``: the limits of the blocks of a recovery (RC-04). ``split_bytes``: a stream with so many bytes in a
     block gets an object of its own (PL-21). ``index_bytes``: how much of the end of an object a read asks for first.
@@ -24,6 +28,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     fast_close: bool = False
     elects: bool = True
+    threads: int = 512
     as_built: frozenset[str] = frozenset()
     wal: wal.Limits = wal.Limits()
     cache: log_cache.Limits = log_cache.Limits()

@@ -44,6 +44,8 @@ def simulate(
     faults: str | None = None,
     brokers: Nodes = None,
     streams: Streams = None,
+    partitions: Streams = None,
+    generation: Annotated[Literal["G0", "G1"] | None, Parameter(show_choices=False)] = None,
     clients: Nodes = None,
     steps: Steps = None,
     version: Annotated[Literal["legacy", "V6"] | None, Parameter(show_choices=False)] = None,
@@ -82,6 +84,11 @@ def simulate(
         The brokers of the cluster (3).
     streams
         The streams that exist at the beginning (4).
+    partitions
+        How many partitions there are, which clients produce to and read, and operators move. Without it, clients use
+        streams.
+    generation
+        Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source.
     clients
         The clients (4).
     steps
@@ -123,6 +130,8 @@ def simulate(
             "--faults": faults,
             "--brokers": brokers,
             "--streams": streams,
+            "--partitions": partitions,
+            "--generation": generation,
             "--clients": clients,
             "--steps": steps,
             "--version": version,
@@ -143,7 +152,12 @@ def simulate(
             _refuse({"--jobs": jobs, "--keep-going": keep_going or None}, "there is one run without --seeds")
         else:
             _refuse(single, "it shows one run; give --seed instead of --seeds")
+        if partitions is None:
+            _refuse({"--generation": generation}, "only partitions are elected; give --partitions")
+        else:
+            _refuse({"--streams": streams}, "each of the --partitions has streams of its own")
         options = Options(
+            partitions=partitions or 0,
             brokers=brokers or PLAIN.brokers,
             streams=streams or PLAIN.streams,
             clients=clients or PLAIN.clients,
@@ -154,6 +168,7 @@ def simulate(
             seed=numbers[0],
             options=options,
             version=version or "V6",
+            generation=generation or "G1",
             without=_checked("--without", "label", without, labels()),
             switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
         )

@@ -227,17 +227,21 @@ class Image:
 
     def _change(self, record: r.PartitionChange) -> None:
         key = (record.topic, record.partition)
-        before = self.partitions[key]
-        fields = ("isr", "leader", "replicas", "adding_replicas", "removing_replicas", "leader_recovery_state")
-        changed = {name: value for name in fields if (value := getattr(record, name)) is not None}
-        if record.original is not None:
-            changed["original"] = record.original or None
-        if record.marker is not None:
-            changed["marker"] = None if record.marker < 0 else record.marker
-        changed["partition_epoch"] = before.partition_epoch + 1
-        if record.leader is not None:
-            changed["leader_epoch"] = before.leader_epoch + 1
-        self._put(self.partitions, key, msgspec.structs.replace(before, **changed))
+        self._put(self.partitions, key, changed(self.partitions[key], record))
+
+
+def changed(before: r.Partition, record: r.PartitionChange) -> r.Partition:
+    """A partition after a change. Each counts in the partition epoch, one that writes the leader in both epochs."""
+    fields = ("isr", "leader", "replicas", "adding_replicas", "removing_replicas", "leader_recovery_state")
+    found = {name: value for name in fields if (value := getattr(record, name)) is not None}
+    if record.original is not None:
+        found["original"] = record.original or None
+    if record.marker is not None:
+        found["marker"] = None if record.marker < 0 else record.marker
+    found["partition_epoch"] = before.partition_epoch + 1
+    if record.leader is not None:
+        found["leader_epoch"] = before.leader_epoch + 1
+    return msgspec.structs.replace(before, **found)
 
 
 _APPLY: dict[type[Record], Callable[[Image, Any], None]] = {

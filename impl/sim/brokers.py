@@ -22,6 +22,7 @@ SMALL = Settings(
     compaction=compaction.Limits(split=500, split_age_ms=60_000, interval_ms=15_000),
     split_bytes=400,
     index_bytes=64,
+    threads=2,
     upload_interval_ms=10_000,
 )
 """Limits that a run of some hundred appends reaches."""
@@ -43,7 +44,8 @@ def simulate_brokers(
 
     ``Options.profile`` gives the as-built switches to the controllers, ``Settings.as_built`` to the brokers.
     """
-    settings = msgspec.structs.replace(settings, fast_close=v6)
+    elects = options.profile.handshake == "G1"
+    settings = msgspec.structs.replace(settings, fast_close=v6, elects=elects)
     profile: Profile = msgspec.structs.replace(options.profile, v6=v6, object_retention_ms=RETENTION_MS)
     options = msgspec.structs.replace(options, profile=profile)
     return simulate(seed, lambda identity, now: _make(identity, settings, now), object_key, options, go_on)

@@ -24,6 +24,10 @@ from impl.sim.tape import Fault
 PACKAGES = ("broker", "controller", "metadata")
 """The packages of ``impl`` that a simulation runs."""
 MOST_NODES, MOST_STREAMS = 50, 1_000
+OF_STREAMS = ("append", "fetch", "trim", "move", "create", "destroy")
+OF_PARTITIONS = ("append", "fetch", "move", "swap", "cancel", "elect")
+OF_OPERATORS = ("move", "swap", "cancel", "elect")
+"""The operations on streams, on partitions, and those that no client does."""
 
 
 class CaseError(Exception):
@@ -40,6 +44,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     brokers: int
     controllers: int
     streams: int
+    partitions: int = 0
+    generation: Literal["G0", "G1"] = "G1"
     without: tuple[str, ...]
     switches: tuple[str, ...]
     violation: Violation
@@ -52,6 +58,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             brokers=self.brokers,
             controllers=self.controllers,
             streams=self.streams,
+            partitions=self.partitions,
             faults="none",
             recorded=self.faults,
             operations_of=self.script,
@@ -60,6 +67,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             seed=self.seed,
             options=options,
             version=self.cluster,
+            generation=self.generation,
             without=() if mended else self.without,
             switches=() if mended else self.switches,
         )
@@ -76,6 +84,8 @@ def case_of(question: Question, violation: Violation) -> Case:
         brokers=options.brokers,
         controllers=options.controllers,
         streams=options.streams,
+        partitions=options.partitions,
+        generation=question.generation,
         without=question.without,
         switches=question.switches,
         violation=violation,
@@ -85,8 +95,10 @@ def case_of(question: Question, violation: Violation) -> Case:
 
 
 def text(case: Case) -> str:
-    """The text of a file."""
+    """The text of a file. One about streams says nothing of partitions."""
     fields: dict[str, Any] = msgspec.to_builtins(case)
+    if not case.partitions:
+        del fields["partitions"], fields["generation"]
     return "{\n" + ",\n".join(f"  {_json(name)}: {_value(fields[name])}" for name in fields) + "\n}\n"
 
 
@@ -127,6 +139,8 @@ def _problems_of_cluster(case: Case) -> Iterator[str]:
     for field, (value, most) in ranges.items():
         if not 1 <= value <= most:
             yield f"{field} is {value}; give 1 to {most}"
+    if not 0 <= case.partitions <= MOST_STREAMS:
+        yield f"partitions is {case.partitions}; give 1 to {MOST_STREAMS}, or 0 for streams without partitions"
     for label in case.without:
         if label not in labels():
             yield f"without: {unknown_id('label', label, labels())}"
@@ -144,8 +158,14 @@ def _problems_of_run(case: Case) -> Iterator[str]:
     for number, operation in enumerate(case.script):
         if min(operation.at, operation.key) < 0 or operation.count < 1 or not 0 <= operation.part <= 1:
             yield f"script[{number}]: give at and key from 0 on, count from 1 on, and part from 0 to 1"
-        if (operation.f == "move") != (operation.client == -1) or operation.client < -1:
-            yield f"script[{number}].client is {operation.client}; give -1 for a move, and 0 or more for the others"
+        known = OF_PARTITIONS if case.partitions else OF_STREAMS
+        if operation.f not in known:
+            yield f"script[{number}].f is {operation.f!r}; give one of {', '.join(known)}"
+        if (operation.f in OF_OPERATORS) != (operation.client == -1) or operation.client < -1:
+            least = "-1 for moves, swaps, cancels and elections, and 0 or more for the others"
+            yield f"script[{number}].client is {operation.client}; give {least}"
+        if case.partitions and operation.key >= case.partitions:
+            yield f"script[{number}].key is {operation.key}; give a partition below {case.partitions}"
         if operation.f == "append" and operation.value < 1:
             yield f"script[{number}].value is {operation.value}; give 1 or more"
     if not unique_values(case.script):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
@@ -22,13 +23,15 @@ NODE_ERROR = "node error"
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A run to be made: its seed and options, and how the cluster is built.
 
-    ``version``: legacy, or V6 with fast closes. ``without``: rules that are switched off. ``switches``: known defects
+    ``version``: legacy, or V6 with fast closes. ``generation``: who asks for the elections of partitions, which is the
+    source of a move in G0, and the target in G1. ``without``: rules that are switched off. ``switches``: known defects
     of AutoMQ that are built in, such as AM-20.
     """
 
     seed: int
     options: Options = Options()
     version: str = "V6"
+    generation: Literal["G0", "G1"] = "G1"
     without: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
 
@@ -45,7 +48,7 @@ class Checked(msgspec.Struct, frozen=True):
 def check(question: Question, go_on: Callable[[], bool] = always) -> Checked:
     """Make a run, and ask all oracles. Raises StoppedError as ``simulate`` does."""
     as_built = frozenset(question.switches)
-    profile = msgspec.structs.replace(question.options.profile, as_built=as_built)
+    profile = msgspec.structs.replace(question.options.profile, as_built=as_built, handshake=question.generation)
     options = msgspec.structs.replace(question.options, profile=profile)
     settings = msgspec.structs.replace(SMALL, as_built=as_built)
     with without(*question.without):
@@ -66,7 +69,10 @@ def _stored(run: Run) -> Stored:
     found = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
     keys = run.world.load.keys()
     batches: dict[int, set[tuple[int, int, int]]] = {}
-    for stream, base, count, value in (*found.objects, *found.wal):
-        if stream in keys:
-            batches.setdefault(keys[stream], set()).add((base, base + count, value))
+    for record in (*found.objects, *found.wal):
+        if record.stream in keys:
+            sends = run.world.load.sends(record)
+            batches.setdefault(keys[record.stream], set()).update(
+                (base, base + count, value) for base, count, value in sends
+            )
     return Stored({key: frozenset(each) for key, each in batches.items()}, found.orphans, found.missing)

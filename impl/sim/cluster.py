@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from impl.controller.node import Controller
 from impl.controller.view import Profile
+from impl.errors import E
 from impl.metadata.log import Batch
 from impl.metadata.quorum import Quorum
 from impl.sim.event_log import EventLog, Executed, Written
@@ -54,7 +55,7 @@ class Sender(Protocol):
 
 class Cluster:
     """``steps``: the inputs of all controllers. ``elections``: how often a controller was elected. ``home``: the
-    controller that was elected last.
+    controller that was elected last. ``refused_at``: when a request was refused last.
 
     ``reply`` takes an answer to its process; ``learn`` is called with the batches that were just committed.
     """
@@ -77,6 +78,7 @@ class Cluster:
         self.steps = 0
         self.elections = 0
         self.lost_batches = 0
+        self.refused_at = 0
         self.home = 0
         self.quorum = Quorum(delay)
         self.controllers = [Controller(profile, queue.now, leads=False) for _ in range(controllers)]
@@ -139,6 +141,8 @@ class Cluster:
                 process, request, executed = self._waiting[index].pop(delivery)
                 executed.answers = answers
                 executed.unknown = self._resigns
+                if any(each.error is not E.NONE for each in answers):
+                    self.refused_at = self._queue.now
                 self._reply(process, Reply(request.to, number, answers))
             case Append(at, batch):
                 self._append(index, at, batch)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from impl.broker.messages import Done
+from impl.broker.wal_format import Record
 from impl.client.history import History
 from impl.metadata.log import Batch
 from impl.sim.cluster import Cluster
@@ -68,6 +69,9 @@ class Load(Protocol):
 
     def keys(self) -> dict[int, int]:
         """By stream: its key in the history, as far as clients know of it."""
+
+    def sends(self, record: Record) -> list[tuple[int, int, int]]:
+        """What a stored record holds of the sends of clients: base offset, number of records, value."""
 
     # What other parts tell the load ------------------------------------------------------------------------------
 

@@ -13,6 +13,9 @@ from impl.sim.tape import Fault
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes of a cluster, its clients and its faults.
 
+    ``partitions``: with none, clients use streams, and a director says who owns them. Otherwise there are no streams
+    but those of partitions, which the metadata assign.
+
     ``operations``: how many the clients do. ``faults``: as for ``faults.swarm``. ``recorded``: the faults to replay,
     instead of drawing them; ``operations_of``: the script to replay. ``without``: kinds of faults that are left out.
     """
@@ -20,6 +23,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     brokers: int = 3
     controllers: int = 3
     streams: int = 4
+    partitions: int = 0
     clients: int = 4
     operations: int = 300
     span_ms: int = script.SPAN_MS

@@ -21,6 +21,7 @@ from impl.sim.fleet import Fleet
 from impl.sim.load import Load, Parts
 from impl.sim.network import Network
 from impl.sim.options import Options
+from impl.sim.partitions.load import PartitionLoad
 from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.script import Operation
@@ -142,7 +143,7 @@ class World:
             *(seed, options, self.queue, self.tape, self.network, self.fleet, self.cluster, self.history),
             advance=self._advance,
         )
-        self.load: Load = StreamLoad(parts)
+        self.load: Load = PartitionLoad(parts) if options.partitions else StreamLoad(parts)
 
     def run(self, before: Counter[str]) -> Run:
         """Set the cluster up, run the script under faults, and heal.

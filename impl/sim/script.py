@@ -23,15 +23,15 @@ BURST = 0.5
 HOPS = (0, 1, 1, 1, 2, 2, 2)
 """How far moves go: one in seven goes away and back."""
 
-F = Literal["append", "fetch", "trim", "move", "create", "destroy"]
+F = Literal["append", "fetch", "trim", "move", "create", "destroy", "swap", "cancel", "elect"]
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """An operation of a client on the stream with the number ``key``, not before ``at`` milliseconds.
+    """An operation of a client on the stream or partition with the number ``key``, not before ``at`` milliseconds.
 
     ``value``: what an append writes, unique in the script; ``count``: its records. ``part``: the share of the known
     offsets at which a fetch begins, or which a trim drops. ``hop``: a move goes to the active broker that many places
-    behind the owner, and with 0 away and back. Moves have no client, which is -1.
+    behind the owner, and with 0 away and back. Operators do moves, swaps, cancels and elections; their client is -1.
     """
 
     client: int

@@ -64,11 +64,12 @@ def small_runs(
     """Small runs that ``oracle`` objects to, and that violate nothing with all rules and without built-in defects."""
     if not question.without and not question.switches:
         return
-    streams = (question.options.streams, 1)
-    for (operations, span_ms), seed, many in product(SIZES, range(SEEDS), streams):
+    name = "partitions" if question.options.partitions else "streams"
+    for (operations, span_ms), seed, many in product(SIZES, range(SEEDS), (getattr(question.options, name), 1)):
         if not go_on():
             return
-        options = msgspec.structs.replace(question.options, operations=operations, span_ms=span_ms, streams=many)
+        changed = {"operations": operations, "span_ms": span_ms, name: many}
+        options = msgspec.structs.replace(question.options, **changed)
         candidate = msgspec.structs.replace(question, seed=seed, options=options)
         checked = ask(candidate)
         if any(violation.oracle == oracle for violation in checked.violations):

@@ -13,9 +13,6 @@ from impl.broker.wal_format import Record
 from impl.metadata.image import Image
 from impl.records import ObjectState
 
-Stored = tuple[int, int, int, int]
-"""A batch that is stored: its stream's id, base offset, count, and value."""
-
 WAL_FOLDER, OBJECT_FOLDER = "wal/", "object/"
 
 
@@ -25,8 +22,8 @@ class Contents(msgspec.Struct, frozen=True):
     ``orphans``: the keys of objects that no metadata names. ``missing``: committed objects that the bucket lacks.
     """
 
-    objects: tuple[Stored, ...]
-    wal: tuple[Stored, ...]
+    objects: tuple[Record, ...]
+    wal: tuple[Record, ...]
     orphans: tuple[str, ...]
     missing: tuple[int, ...]
 
@@ -39,7 +36,7 @@ def contents(objects: dict[str, bytes], image: Image) -> Contents:
     named = {object_key(each) for each in image.objects}
     missing = sorted(each for each in live if object_key(each) not in objects)
     stored = [
-        _stored(record)
+        record
         for each in sorted(live.difference(missing))
         for record in _records(objects[object_key(each)])
         if record.stream in image.streams
@@ -60,7 +57,7 @@ def _records(data: bytes) -> Iterator[Record]:
             yield from decode_block(block, data[block.position : block.position + block.size])
 
 
-def _wal(objects: dict[str, bytes]) -> Iterator[Stored]:
+def _wal(objects: dict[str, bytes]) -> Iterator[Record]:
     """The records of all WALs above their trims."""
     by_node: dict[int, list[wal_format.Place]] = {}
     for key in sorted(objects):
@@ -73,8 +70,4 @@ def _wal(objects: dict[str, bytes]) -> Iterator[Stored]:
         for place in sorted(places):
             for offset, record in wal_format.decode(objects[place.key(folder)]):
                 if offset > trim and record.stream != wal_format.MARKER:
-                    yield _stored(record)
-
-
-def _stored(record: Record) -> Stored:
-    return record.stream, record.base, record.count, int(record.payload)
+                    yield record

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from impl.broker.messages import Done
+from impl.broker.wal_format import Record
 from impl.metadata.log import Batch
 from impl.sim import script
 from impl.sim.catalog import Catalog
@@ -82,6 +83,10 @@ class StreamLoad:
     def keys(self) -> dict[int, int]:
         """The keys of the streams that were created."""
         return {entry.stream: key for key, entry in self.catalog.entries.items() if entry.stream >= 0}
+
+    def sends(self, record: Record) -> list[tuple[int, int, int]]:
+        """Each record is what one send has appended."""
+        return [(record.base, record.count, int(record.payload))]
 
     def learn(self, batches: tuple[Batch, ...]) -> None:
         """The director reads the states of brokers."""

@@ -18,30 +18,43 @@ INDENT = 16
 def title(question: Question, seeds: str) -> str:
     """What was simulated."""
     changes = [*(f"without {each}" for each in question.without), *(f"with {each}" for each in question.switches)]
-    return ", ".join([f"cluster {question.version}", seeds, *changes])
+    generation = [question.generation] if question.options.partitions else []
+    return ", ".join([f"cluster {question.version}", *generation, seeds, *changes])
 
 
 def summary(question: Question, totals: Totals) -> list[str]:
     """The figures of some runs; of one run, or of many together."""
     options, counts, many = question.options, totals.counts, totals.runs > 1
-    made = [f"{options.brokers} brokers", f"{options.controllers} controllers", f"{options.streams} streams"]
+    used = f"{options.partitions} partitions" if options.partitions else f"{options.streams} streams"
+    made = [f"{options.brokers} brokers", f"{options.controllers} controllers", used]
     names = {name.partition(" ")[2]: count for name, count in counts.items() if name.startswith("operations ")}
     lines = [
         *_field("cluster", [*made, f"{options.clients} clients"] if options.operations_of is None else made),
         *_field("operations", [f"{counts['operations']:,}", *_each(names)]),
-        *_field("happened", _happened(totals, many)),
+        *_field("happened", _happened(totals, many, partitions=options.partitions > 0)),
         *_field("looked at", _each(totals.looked)),
     ]
     lines += _kinds(totals) if many else _field("faults", _drawn(totals))
     return lines + _crashes(totals.crashed, all_awaits=many)
 
 
-def _happened(totals: Totals, many: bool) -> list[str]:
+def _happened(totals: Totals, many: bool, *, partitions: bool) -> list[str]:
     counts = totals.counts
-    least = f" (at least {totals.least['handovers']} in each run)" if many else ""
+
+    def at_least(name: str) -> str:
+        return f" (at least {totals.least[name]} in each run)" if many else ""
+
+    moves = [f"{counts['handovers']:,} hand-overs{at_least('handovers')}"]
+    if partitions:
+        moves = [
+            f"{counts['handovers']:,} changes of a leader{at_least('handovers')}",
+            f"{counts['moves']:,} moves accepted{at_least('moves')}",
+            f"{counts['cancels']:,} cancels accepted{at_least('cancels')}",
+            f"{counts['elections asked for']:,} elections accepted",
+        ]
     return [
         f"{counts['acks']:,} appends acknowledged",
-        f"{counts['handovers']:,} hand-overs{least}",
+        *moves,
         f"{counts['processes']:,} processes",
         f"{counts['elections']:,} elections of a controller",
         f"{counts['lost batches']:,} batches of the metadata lost",

@@ -1,7 +1,7 @@
 """A run as a person reads it: who did what, in the order of time, and who served the stream then.
 
-Of a violation, only what concerns its stream is shown. A line that begins with ``=`` says what the metadata hold of the
-stream, and which processes serve it, whatever the metadata say.
+Of a violation, only what concerns its stream, or its partition, is shown. A line that begins with ``=`` says what the
+metadata hold of it, and which processes serve it, whatever the metadata say.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 from impl.broker import wal_format
 from impl.broker.messages import Step, StoreRequest
-from impl.client.history import Op
+from impl.metadata.image import changed
 from impl.oracles.verdict import Violation
-from impl.sim.event_log import Executed
+from impl.records import Partition, PartitionChange, Record
+from impl.sim.event_log import Executed, Written
 from impl.sim.run import Run
-from impl.sim.tape import Fault
+from impl.sim.timeline_rows import Row, faults, operations
 from impl.store.interface import Delete, Operation, Put
 from impl.wire import (
     Answer,
@@ -33,8 +34,6 @@ from impl.wire import (
 )
 
 _ZEROS = re.compile(r"\b0+(?=\d)")
-Row = tuple[int, str, str]
-"""The time in milliseconds, who does something, and what."""
 WIDTH = 12
 """The columns of a process's name."""
 _HAPPENS = {
@@ -53,7 +52,7 @@ def timeline(run: Run, violation: Violation | None = None) -> list[str]:
     """The lines of a run. Times are in seconds from the beginning of the script; what came before has negative ones."""
     key = -1 if violation is None else violation.key
     view = _View(run, key)
-    rows = sorted([*view.events(), *_operations(run, key), *_faults(run.faults)], key=lambda row: row[0])
+    rows = sorted([*view.events(), *operations(run, key), *faults(run.faults)], key=lambda row: row[0])
     lines = [_line(time - run.begin, who, text) for time, who, text in rows]
     if violation is not None:
         lines.append(f"{'':10}  {'VIOLATED':{WIDTH}}  {violation.oracle}: {violation.message}")
@@ -64,47 +63,6 @@ def _line(time: int, who: str, text: str) -> str:
     return f"{time / 1000:10.3f}  {who:{WIDTH}}  {text}"
 
 
-# Operations and faults ----------------------------------------------------------------------------------------------
-
-
-def _operations(run: Run, key: int) -> Iterator[Row]:
-    begun: dict[int, Op] = {}
-    for op in run.history.ops:
-        if op.kind == "invoke":
-            begun[op.index] = op
-        if key in (-1, op.key):
-            yield op.at, op.process, _operation(op, begun[op.index])
-
-
-def _operation(op: Op, begun: Op) -> str:
-    """The begin or the end of an operation."""
-    begins = op.kind == "invoke"
-    match op.f:
-        case "send":
-            what = f"append of value {begun.value} to stream {op.key}"
-            result = f"acknowledged at offset {op.offset} by {op.broker}"
-        case "poll" | "fetch":
-            what = f"read of stream {op.key} from offset {begun.offset}"
-            read = ", ".join(f"{value} at {base}" for base, _, value in op.value or ()) if not begins else ""
-            result = f"{op.broker} gives {read or 'nothing'}; it ends at {op.offset}"
-        case "move":
-            what, result = f"move of stream {op.key} to node {begun.value}", "it serves there"
-        case "trim":
-            what, result = f"trim of stream {op.key} to offset {begun.value}", "done"
-        case _:
-            what, result = f"{op.f} of stream {op.key}", "done"
-    if begins:
-        return f"begins: {what}"
-    if op.kind == "ok":
-        return f"ends: {what}: {result}"
-    return f"{'fails' if op.kind == 'fail' else 'does not know the end'}: {what}: {op.error or 'given up'}"
-
-
-def _faults(faults: Sequence[Fault]) -> Iterator[Row]:
-    for fault in faults:
-        yield fault.at, "fault", f"{fault.kind} at {fault.site}"
-
-
 # Events -------------------------------------------------------------------------------------------------------------
 
 
@@ -112,11 +70,13 @@ class _View:
     """The events that concern a stream, or all of them; and after each who serves a stream."""
 
     def __init__(self, run: Run, key: int) -> None:
-        self._run = run
+        self._run, self._key = run, key
+        self._has_partitions = run.world.options.partitions > 0
         self._keys: dict[int, int] = run.world.load.keys()
-        """By stream: its key, which is what clients call it."""
-        shown = [stream for stream, each in self._keys.items() if each == key]
-        self._stream: int | None = shown[0] if shown else None
+        """By stream: its key, which is what clients call it, or the partition that it belongs to."""
+        self._streams = {stream for stream, each in self._keys.items() if each == key}
+        self._partitions: dict[int, Partition] = {}
+        """By number: the partitions as the metadata have them."""
         self._serving: dict[int, dict[str, int]] = {}
         """By stream: the processes that serve it, each with its epoch."""
         self._known: dict[int, str] = {}
@@ -145,6 +105,9 @@ class _View:
                 yield from self._step(source, action, values)
             case StoreRequest(_, operation):
                 yield from self._stored(operation)
+            case Written(batch=batch, lost=False):
+                for record in batch.records:
+                    yield from self._record(record)
             case {"rule": label}:
                 yield f"rule {label} is missing: it would have decided here"
             case dict() if kind in _HAPPENS:
@@ -198,9 +161,27 @@ class _View:
                 return [f"sets node {node} to {state}"]
         return [text.format(self._name(each)) for each, text in found if each is not None and self._concerns(each)]
 
+    def _record(self, record: Record) -> Iterator[str]:
+        """A change of a partition that the leader of the controllers has written."""
+        if not isinstance(record, Partition | PartitionChange) or self._key not in (-1, record.partition):
+            return
+        before = self._partitions.get(record.partition)
+        after = record if isinstance(record, Partition) else changed(before, record) if before is not None else None
+        if after is not None:
+            self._partitions[record.partition] = after
+            leader = "nobody" if after.leader < 0 else f"node {after.leader}"
+            yield (
+                f"writes that partition {after.partition} belongs to node {after.replicas[0]} and is led by {leader}, "
+                f"leader epoch {after.leader_epoch}"
+            )
+
     def _step(self, source: str, action: str, values: dict[str, Any]) -> Iterator[str]:
         """A step inside a process."""
         stream = values.get("stream")
+        if action == "serve":
+            if self._key in (-1, values["partition"]):
+                yield f"serves partition {values['partition']}, opened under leader epoch {values['leader_epoch']}"
+            return
         if stream is None:
             yield action.replace("_", " ")
             return
@@ -231,7 +212,7 @@ class _View:
                     for _, record in wal_format.decode(data)
                     if record.stream != wal_format.MARKER and self._concerns(record.stream)
                 ]
-                if batches or self._stream is None:
+                if batches or self._key == -1:
                     yield f"puts {_short(key)}: {', '.join(batches) or 'no batch'}"
             case Put(key, _):
                 yield f"puts {_short(key)}"
@@ -241,10 +222,11 @@ class _View:
     # Who serves a stream ----------------------------------------------------------------------------------------
 
     def _concerns(self, stream: int) -> bool:
-        return self._stream is None or stream == self._stream
+        return self._key == -1 or stream in self._streams
 
-    def _name(self, stream: int) -> int:
-        return self._keys.get(stream, stream)
+    def _name(self, stream: int) -> str:
+        key = self._keys.get(stream, stream)
+        return f"{stream} of partition {key}" if self._has_partitions and stream in self._keys else str(key)
 
     def _learn(self, stream: int, state: str) -> None:
         if self._known.get(stream) != state:

@@ -11,6 +11,11 @@ from bisect import bisect_right
 
 from impl.broker.partition.meta_values import EpochEntry, LeaderEpochCheckpoint
 from impl.broker.wal_format import DamagedError
+from impl.tasks import FailedError
+
+
+class OldEpochError(FailedError):
+    """The log has records of a newer leader epoch: this leader is out of date."""
 
 
 class Epochs:
@@ -27,14 +32,16 @@ class Epochs:
     def assign(self, epoch: int, start: int) -> bool:
         """Records from ``start`` on belong to an epoch. Returns whether that is news, which has to be stored.
 
-        An epoch without a record is forgotten when the next one begins at the same offset. Raises ValueError if epoch
-        or start go back: leader epochs do not decrease (SP-03), and a log is truncated first.
+        An epoch without a record is forgotten when the next one begins at the same offset. Raises OldEpochError if a
+        newer leader has written already, and ValueError if the start goes back: a log is truncated first.
         """
         if epoch < 0 or start < 0:
             raise ValueError(f"leader epoch {epoch} from offset {start}: neither may be below 0")
         if self.entries:
             last = self.entries[-1]
-            if epoch < last.epoch or start < last.start:
+            if epoch < last.epoch:
+                raise OldEpochError(f"leader epoch {epoch} comes after epoch {last.epoch} (SP-03)")
+            if start < last.start:
                 raise ValueError(
                     f"leader epoch {epoch} from offset {start} comes after epoch {last.epoch} from {last.start}"
                 )

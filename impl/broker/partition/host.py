@@ -19,6 +19,7 @@ from impl.broker.partition.executors import Executor
 from impl.broker.partition.log import PartitionLog
 from impl.broker.partition.opening import open_log
 from impl.broker.partition.owned_streams import PartitionStreams, SpentEpochError
+from impl.broker.settings import Settings
 from impl.errors import E
 from impl.metadata import log as metadata_log
 from impl.metadata.image import Image
@@ -26,8 +27,6 @@ from impl.records import Partition, PartitionChange, StreamState
 from impl.rules import RefusedError, require, rule
 from impl.tasks import FailedError, Gate, Tasks
 
-THREADS = 4
-"""How many partitions are opened, and how many are closed, side by side."""
 RETRY_MS = 1_000
 """How long after a failure a partition is opened again (RA-23)."""
 LEAVE_MS, LEAVE_PERIOD_MS = 30_000, 1_000
@@ -58,8 +57,8 @@ class Host:
     """``image``: the metadata of this process. ``newer``: waits for the next change of it. ``ready`` opens when
     the process has recovered its WAL. ``halt`` ends it.
 
-    ``elects``: G1, where a replica opens the partition and then asks to lead it; in G0 the broker before asks for the
-    election when it has closed.
+    In G1 a replica opens the partition and then asks to lead it; in G0 the broker before asks for the election when it
+    has closed.
     """
 
     def __init__(
@@ -72,16 +71,16 @@ class Host:
         newer: Callable[[], Awaitable[None]],
         ready: Gate[None],
         halt: Callable[[str], None],
-        *,
-        elects: bool,
+        settings: Settings,
     ) -> None:
         self.hosted: dict[Key, Hosted] = {}
         self._tasks, self._calls, self._owned, self._identity = tasks, calls, owned, identity
-        self._image, self._newer, self._ready, self._halt, self._elects = image, newer, ready, halt, elects
+        self._image, self._newer, self._ready, self._halt = image, newer, ready, halt
+        self._elects, self._as_built = settings.elects, settings.as_built
         self._known: dict[Key, Partition] = {}
         """The partitions as they were when this process looked last."""
-        self._opens, self._closes = Executor(tasks, THREADS), Executor(tasks, THREADS)
-        if not rule("RA-12"):
+        self._opens, self._closes = Executor(tasks, settings.threads), Executor(tasks, settings.threads)
+        if not rule("RA-12", "LP-06" not in self._as_built):
             self._closes = self._opens
 
     def log(self, key: Key) -> PartitionLog:
@@ -189,7 +188,8 @@ class Host:
             stored = self._image().streams.get(stream)
             if stored is not None and rule("RA-22.epoch", stored.epoch > row.leader_epoch):
                 raise OutdatedError("a newer owner has the meta stream")
-            if stored is None or rule("RA-22", stored.state is StreamState.CLOSED or stored.epoch == row.leader_epoch):
+            is_open = stored is not None and stored.state is StreamState.OPENED and stored.epoch < row.leader_epoch
+            if not rule("RA-22", is_open):
                 return
             await self._newer()
 
@@ -198,7 +198,8 @@ class Host:
         now = self._image().partitions.get((row.topic, row.partition))
         if now is None or self._owned.stopping:
             return True
-        return rule("PT-04", now.leader_epoch > row.leader_epoch and not self._is_elected(row, now))
+        is_newer = now.leader_epoch > row.leader_epoch and not self._is_elected(row, now)
+        return rule("PT-04", is_newer and "LP-05" not in self._as_built)
 
     def _is_elected(self, row: Partition, now: Partition) -> bool:
         """Whether nothing has changed but that this broker was elected (RA-24)."""

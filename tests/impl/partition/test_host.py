@@ -22,7 +22,7 @@ class Moves:
     """Brokers 1, 2 and 3, and one partition that begins on broker 1."""
 
     def __init__(self, *, elects: bool = True, v6: bool = True, partitions: int = 1) -> None:
-        self.world = World(v6=v6, elects=elects)
+        self.world = World(v6=v6, elects=elects, threads=4)
         self.brokers = dict(zip((1, 2, 3), self.world.serving(1, 2, 3), strict=True))
         self.sent: list[tuple[int, wire.Body]] = []
         """The requests of the brokers, each with its node."""

@@ -54,7 +54,7 @@ def test_nothing_acknowledged_is_lost(seed: int, v6: bool) -> None:
     assert {key: acked[key] - read[key] for key in acked if acked[key] - read[key]} == {}
     stored = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
     assert stored.missing == ()
-    there = {(stream, base, value) for stream, base, _, value in (*stored.objects, *stored.wal)}
+    there = {(each.stream, each.base, int(each.payload)) for each in (*stored.objects, *stored.wal)}
     wanted = {(run.world.load.catalog.entry(key).stream, *each) for key in acked for each in acked[key]}
     assert wanted <= there
 

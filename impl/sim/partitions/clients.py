@@ -1,0 +1,71 @@
+"""The clients of a run: each produces to partitions and reads them, one operation of its script after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from impl.client.consumer import Consumer
+from impl.client.node import ClientNode
+from impl.client.producer import Producer
+from impl.sim.partitions.metadata import TOPIC
+from impl.sim.script import Operation
+
+PATIENCE_MS = 40_000
+"""How long a client repeats what a broker refuses, or does not answer: longer than most moves and failovers take."""
+TIMEOUT_MS = 15_000
+"""How long a client waits for an answer. Longer than most pauses, so that paused processes may still answer."""
+
+
+class Client:
+    """A client with its operations. ``ended``: whether it has done all of them; ``failed``: how many did not succeed.
+
+    Every second client is an idempotent producer, and repeats what has an unknown outcome. The others do not, since the
+    log would have the records twice.
+    """
+
+    def __init__(self, node: ClientNode, operations: Sequence[Operation], begin: int, phase: str | None = None) -> None:
+        self.ended = False
+        self.failed = self.acks = 0
+        self._node, self._operations, self._begin, self._phase = node, operations, begin, phase
+        is_idempotent = node.number % 2 == 0
+        self._producer = Producer(
+            *(node,),
+            idempotent=is_idempotent,
+            producer_id=node.number if is_idempotent else -1,
+            delivery_ms=PATIENCE_MS,
+        )
+        self._consumer = Consumer(node, patience_ms=PATIENCE_MS)
+        self._ends: dict[int, int] = {}
+        """By partition: the highest end of its log that the client has seen."""
+        node.start(self._run())
+
+    async def _run(self) -> None:
+        for operation in self._operations:
+            wait = self._begin + operation.at - self._node.now
+            if wait > 0:
+                await self._node.sleep(wait)
+            self.failed += not await self._do(operation)
+        self.ended = True
+
+    async def _do(self, operation: Operation) -> bool:
+        """Whether an operation has succeeded."""
+        if operation.f == "append":
+            value, count = operation.value, operation.count
+            offset = await self._producer.send(
+                *("client", TOPIC, operation.key, operation.key, value, count), phase=self._phase
+            )
+            if offset is None:
+                return False
+            self.acks += 1
+            self._see(operation.key, offset + operation.count)
+            return True
+        begin = int(operation.part * self._ends.get(operation.key, 0))
+        page = await self._consumer.poll(
+            *("client", TOPIC, operation.key, operation.key), begin=begin, phase=self._phase
+        )
+        if page is not None:
+            self._see(operation.key, page.confirmed)
+        return page is not None
+
+    def _see(self, partition: int, end: int) -> None:
+        self._ends[partition] = max(end, self._ends.get(partition, 0))

@@ -1,0 +1,96 @@
+"""What a client node is linked with: the processes of brokers, and the controllers.
+
+A client keeps its connection to a process of a node until that ends, refuses it, or leaves a command unanswered. So it
+may go on with a process that is paused and has a successor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from impl.broker.messages import Done
+from impl.client.messages import Input, Lost, Output, ToBroker, Unreachable
+from impl.client.node import ClientNode
+from impl.sim.cluster import Cluster
+from impl.sim.fleet import Fleet
+from impl.sim.network import Network
+from impl.sim.process import Process
+from impl.sim.queue import Queue
+from impl.wire import Reply, Request, Wake, Woken
+
+
+class Connections:
+    """The links of one client node. ``name``: of the node in the event log."""
+
+    def __init__(self, node: ClientNode, queue: Queue, network: Network, fleet: Fleet, cluster: Cluster) -> None:
+        self.node, self.name = node, node.name
+        self._queue, self._network, self._fleet, self._cluster = queue, network, fleet, cluster
+        self._home = cluster.home
+        """The controller that the client takes for the leader."""
+        self._known: dict[int, Process] = {}
+        """By node: the process that the client is connected with."""
+        self._asked: dict[int, Process] = {}
+        """By the number of a command without an answer: the process that got it."""
+        self._wake = -1
+
+    def deliver(self, event: Input) -> None:
+        """Give an input to the node, and carry its outputs."""
+        self._route(self.node.handle(event, self._queue.now))
+
+    def _route(self, outputs: Sequence[Output]) -> None:
+        for output in outputs:
+            match output:
+                case ToBroker(node, command):
+                    process = self._connect(node)
+                    self._asked[command.id] = process
+                    refused = self._refusal(command.id, process)
+                    self._fleet.command(process, command, refused)
+                case Request():
+                    # The number of the client stands for its machine, which is no broker.
+                    link = self._network.link(-self.node.number, ">controller")
+                    self._network.send(link, self._cluster.arrive, self, self._home, output)
+                case Wake(at):
+                    self._wake = at
+                    self._queue.at(at, self._woken, at)
+
+    def _connect(self, node: int) -> Process:
+        process = self._known.get(node)
+        if process is None or process in self._asked.values():
+            process = self._known[node] = self._fleet.current[node]
+        return process
+
+    def _refusal(self, number: int, process: Process) -> Callable[[], None]:
+        def refused() -> None:
+            self._close(process)
+            if self._asked.pop(number, None) is not None:
+                self.deliver(Unreachable(number))
+
+        return refused
+
+    def _close(self, process: Process) -> None:
+        if self._known.get(process.node) is process:
+            del self._known[process.node]
+
+    def _woken(self, at: int) -> None:
+        if self._wake == at:
+            self.deliver(Woken())
+
+    def done(self, done: Done) -> None:
+        """The answer of a broker arrives."""
+        self._asked.pop(done.id, None)
+        self.deliver(done)
+
+    def replied(self, reply: Reply) -> None:
+        """A controller sends an answer."""
+        self._network.send(self._network.link(-self.node.number, "<controller"), self._reply, reply)
+
+    def _reply(self, reply: Reply) -> None:
+        self._home = self._cluster.home
+        self.deliver(reply)
+
+    def reset(self, process: Process) -> None:
+        """A process has ended, and its connections break."""
+        self._close(process)
+        for number in [number for number, asked in self._asked.items() if asked is process]:
+            del self._asked[number]
+            self._queue.at(self._queue.now + 1, self.deliver, Lost(number))

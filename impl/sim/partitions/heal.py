@@ -1,0 +1,127 @@
+"""The end of a run with partitions: without further faults, everything has to work again (LP-01 to LP-07).
+
+As for streams, the phase ends when its conditions hold; a bound on the virtual time says when to stop waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from impl.sim.heal import HANDOVERS, POLL_MS
+from impl.sim.load import Parts
+from impl.sim.partitions.clients import Client
+from impl.sim.partitions.metadata import Metadata
+from impl.sim.partitions.operators import Operators
+from impl.sim.partitions.script import OPERATOR
+from impl.sim.script import Operation
+
+BOUND_MS = 180_000
+"""How long a run waits for its end: twice as long as it takes, and too short for the balancing every 300 s (EL-10),
+which elects whoever should have been elected long before.
+"""
+QUIET_MS = 15_000
+"""Longer than any wait between two repetitions of a request, so that whoever repeats one in vain is heard (LP-07)."""
+CANCELS = 1
+"""A run cancels at least this many moves; what the script has not done is done here."""
+FIRST_VALUE = 1_000_000
+"""What probes append begins here, beyond what any script appends."""
+
+Spawn = Callable[[Sequence[Operation], str], Client]
+"""Begins a further client with operations, in a phase of the history."""
+Ask = Callable[[Operation], None]
+"""Lets an operator begin with an operation."""
+
+
+class Heal:
+    """The conditions, one after the other."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        metadata: Metadata,
+        operators: Operators,
+        clients: Sequence[Client],
+        spawn: Spawn,
+        ask: Ask,
+    ) -> None:
+        self._parts, self._metadata, self._operators = parts, metadata, operators
+        self._clients, self._spawn, self._ask = clients, spawn, ask
+        self._value = FIRST_VALUE
+        self._probe: Client | None = None
+        self._quiet_from = 0
+
+    def run(self) -> str:
+        """Run events until all conditions hold; the one that does not in time, "" if all do."""
+        stages: list[tuple[str, Callable[[], bool]]] = [
+            ("clients have not ended", self._have_ended),
+            ("partitions have no leader that serves", self._is_settled),
+            ("partitions were not moved", self._has_moved),
+            ("no move was cancelled", self._has_cancelled),
+            ("partitions take no append", lambda: self._probed(self._appends, "heal")),
+            ("sealed entries are not committed", self._is_drained),
+            ("somebody repeats a request that is refused", self._is_quiet),
+            ("partitions cannot be read", lambda: self._probed(self._reads, "final")),
+        ]
+        queue = self._parts.queue
+        bound = queue.now + BOUND_MS
+        for name, holds in stages:
+            while not holds():
+                if queue.now >= bound:
+                    return name
+                self._parts.advance(queue.now + POLL_MS)
+        return ""
+
+    def _have_ended(self) -> bool:
+        return not self._operators.busy and all(each.ended for each in self._clients)
+
+    def _keys(self) -> range:
+        return range(self._parts.options.partitions)
+
+    def _is_settled(self) -> bool:
+        return not self._operators.busy and all(map(self._metadata.is_settled, self._keys()))
+
+    def _has_moved(self) -> bool:
+        """Move partitions, one at a time, until enough have changed their leader. A single broker can move none."""
+        if self._metadata.handovers >= HANDOVERS or len(self._metadata.image.brokers) < 2:
+            return self._is_settled()
+        if self._is_settled():
+            self._ask(Operation(OPERATOR, 0, "move", self._metadata.handovers % len(self._keys())))
+        return False
+
+    def _has_cancelled(self) -> bool:
+        """Begin a move, and cancel it at once, until a cancel comes before the target serves."""
+        if self._operators.accepted["cancels"] >= CANCELS or len(self._metadata.image.brokers) < 2:
+            return self._is_settled()
+        if self._is_settled():
+            self._ask(Operation(OPERATOR, 0, "move", 0))
+            self._parts.queue.at(self._parts.queue.now + POLL_MS // 2, self._ask, Operation(OPERATOR, 0, "cancel", 0))
+            self._parts.advance(self._parts.queue.now + POLL_MS)
+        return False
+
+    def _is_drained(self) -> bool:
+        """No node has a sealed entry that it still has to commit (CK-03)."""
+        image = self._metadata.image
+        entries = ((node, stream) for node, streams in image.entries.items() for stream in streams)
+        return all(image.active_entry(node, stream) is None for node, stream in entries)
+
+    def _is_quiet(self) -> bool:
+        """Nothing that a broker asks of a controller was refused for a while."""
+        now = self._parts.queue.now
+        self._quiet_from = max(self._quiet_from or now, self._parts.cluster.refused_at)
+        return now - self._quiet_from >= QUIET_MS
+
+    def _probed(self, make: Callable[[], list[Operation]], phase: str) -> bool:
+        """Whether a client could do all of some operations; tries with a new client after a failure."""
+        if self._probe is None:
+            self._probe = self._spawn(make(), phase)
+        if not self._probe.ended:
+            return False
+        failed, self._probe = self._probe.failed, None
+        return not failed and self._is_settled()
+
+    def _appends(self) -> list[Operation]:
+        begin, self._value = self._value, self._value + len(self._keys())
+        return [Operation(0, 0, "append", key, value=begin + key) for key in self._keys()]
+
+    def _reads(self) -> list[Operation]:
+        return [Operation(0, 0, "fetch", key) for key in self._keys()]

@@ -1,0 +1,154 @@
+"""Partitions in a run: producers and consumers with a script, and operators who move partitions meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from impl.broker.messages import Done
+from impl.broker.partition.batches import decode
+from impl.broker.wal_format import DamagedError, Record
+from impl.client.admin import Admin
+from impl.client.contents import runs
+from impl.client.node import ClientNode
+from impl.metadata.log import Batch
+from impl.sim.load import Parts
+from impl.sim.partitions import script
+from impl.sim.partitions.clients import TIMEOUT_MS, Client
+from impl.sim.partitions.connections import Connections
+from impl.sim.partitions.heal import Heal
+from impl.sim.partitions.metadata import TOPIC, Metadata
+from impl.sim.partitions.operators import Operators
+from impl.sim.process import Process
+from impl.sim.script import Operation
+from impl.wire import Reply, Woken
+
+
+class PartitionLoad:
+    """``connections``: those of all client nodes, by number; the first one is the operators'."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.metadata = Metadata()
+        self.connections: dict[int, Connections] = {}
+        self._parts = parts
+        options = parts.options
+        made = script.make(
+            parts.seed,
+            clients=options.clients,
+            partitions=options.partitions,
+            operations=options.operations,
+            span_ms=options.span_ms,
+        )
+        self.script: Sequence[Operation] = made if options.operations_of is None else options.operations_of
+        self._clients: list[Client] = []
+        self._in_script: list[Client] = []
+        self._operators: Operators
+        self._later = 0
+        """How many operations of operators have not begun."""
+
+    # Phases -------------------------------------------------------------------------------------------------------
+
+    def set_up(self) -> None:
+        """Create the topic, its partitions on one broker after the other."""
+        options = self._parts.options
+        nodes = range(1, options.brokers + 1)
+        self._parts.wait(lambda: len(self.metadata.active()) == options.brokers)
+        operator = self._connect("operators")
+        self._operators = Operators(operator.node, self.metadata)
+        homes = [nodes[number % len(nodes)] for number in range(options.partitions)]
+        operator.node.start(Admin(operator.node, lambda _, key: key).create_topic("setup", TOPIC, homes))
+        operator.deliver(Woken())
+        self._parts.wait(lambda: all(map(self.metadata.is_settled, range(options.partitions))))
+
+    def begin(self) -> None:
+        """Begin with the script: operations of clients one after the other, those of operators at their times."""
+        begin = self._parts.queue.now
+        by_client: dict[int, list[Operation]] = {}
+        for operation in self.script:
+            if operation.client == script.OPERATOR:
+                self._later += 1
+                self._parts.queue.at(begin + operation.at, self._begin_later, operation)
+            else:
+                by_client.setdefault(operation.client, []).append(operation)
+        self._in_script = [self._spawn(by_client[number], begin=begin) for number in sorted(by_client)]
+
+    def has_ended(self) -> bool:
+        """Whether all clients and operators of the script have done their operations."""
+        return not self._later and not self._operators.busy and all(each.ended for each in self._in_script)
+
+    def heal(self) -> str:
+        """Heal, and say what does not hold."""
+        return Heal(self._parts, self.metadata, self._operators, self._in_script, self._spawn, self._ask).run()
+
+    def counts(self) -> dict[str, int]:
+        """Acknowledged appends, changes of leaders, and what operators asked for."""
+        accepted = self._operators.accepted
+        return {
+            "acks": sum(each.acks for each in self._clients),
+            "handovers": self.metadata.handovers,
+            **{name: accepted[name] for name in ("moves", "cancels", "elections asked for")},
+        }
+
+    # Clients ------------------------------------------------------------------------------------------------------
+
+    def _begin_later(self, operation: Operation) -> None:
+        self._later -= 1
+        self._ask(operation)
+
+    def _ask(self, operation: Operation) -> None:
+        self._operators.begin(operation)
+        self.connections[1].deliver(Woken())
+
+    def _spawn(self, operations: Sequence[Operation], phase: str | None = None, *, begin: int | None = None) -> Client:
+        connections = self._connect(f"c{len(self.connections)}")
+        client = Client(connections.node, operations, self._parts.queue.now if begin is None else begin, phase)
+        self._clients.append(client)
+        connections.deliver(Woken())
+        return client
+
+    def _connect(self, name: str) -> Connections:
+        parts, number = self._parts, len(self.connections) + 1
+        brokers = range(1, parts.options.brokers + 1)
+        node = ClientNode(name, parts.history, brokers, parts.queue.now, TIMEOUT_MS, number=number)
+        connections = Connections(node, parts.queue, parts.network, parts.fleet, parts.cluster)
+        self.connections[number] = connections
+        return connections
+
+    # What other parts tell the load ---------------------------------------------------------------------------------
+
+    def keys(self) -> dict[int, int]:
+        """The streams of each partition that the metadata have."""
+        partitions = range(self._parts.options.partitions)
+        return {stream: number for number in partitions for stream in self.metadata.streams(number)}
+
+    def sends(self, record: Record) -> list[tuple[int, int, int]]:
+        """The sends that a batch holds; none in a record of the meta stream or of an index."""
+        try:
+            batch = decode(record.payload)
+        except DamagedError:
+            return []
+        return runs([(batch.base, batch.values)], batch.base)
+
+    def learn(self, batches: tuple[Batch, ...]) -> None:
+        """Operators read the metadata."""
+        self.metadata.learn(batches)
+
+    def done(self, process: Process, done: Done) -> None:  # noqa: ARG002 - the shape of a Load
+        """An answer goes to its client."""
+        self.connections[done.to].done(done)
+
+    def reply(self, sender: Any, reply: Reply) -> None:
+        """Brokers and client nodes ask controllers."""
+        if isinstance(sender, Connections):
+            sender.replied(reply)
+        else:
+            self._parts.fleet.reply(sender, reply)
+
+    def started(self, process: Process) -> None:
+        """The metadata say what a new process serves."""
+
+    def ended(self, process: Process, *, noticed: bool) -> None:
+        """The clients of the process notice its end, or do not."""
+        if noticed:
+            for each in self.connections.values():
+                each.reset(process)

@@ -1,0 +1,73 @@
+"""What the committed metadata say, as an operator sees them: brokers, partitions and their streams."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from impl.metadata.image import Image
+from impl.metadata.log import Batch, replay
+from impl.records import PARTITION_TAG, Partition, PartitionChange, StreamState
+
+TOPIC = "t"
+"""The topic of a run; the key of a partition in the history is its number."""
+
+
+class Metadata:
+    """``handovers``: how often a partition got another leader than the last time. ``image``: the newest one."""
+
+    def __init__(self) -> None:
+        self.image = Image()
+        self.handovers = 0
+        self._last: dict[int, int] = {}
+        """By partition: the broker that led it last."""
+
+    def learn(self, batches: tuple[Batch, ...]) -> None:
+        """Batches are committed."""
+        for batch in batches:
+            replay((batch,), self.image)
+            for record in batch.records:
+                if isinstance(record, Partition | PartitionChange):
+                    self._led(record.partition, self.image.partitions[TOPIC, record.partition].leader)
+
+    def _led(self, partition: int, leader: int) -> None:
+        if leader >= 0:
+            self.handovers += self._last.get(partition, leader) != leader
+            self._last[partition] = leader
+
+    def active(self) -> list[int]:
+        """The nodes whose brokers are active, ascending."""
+        return sorted(node for node, state in self.image.brokers.items() if state == "active")
+
+    def home(self, partition: int) -> int:
+        """The broker that a partition is assigned to."""
+        return self.image.partitions[TOPIC, partition].replicas[0]
+
+    def is_settled(self, partition: int) -> bool:
+        """Whether the broker of a partition is active, leads it, and has all of its streams open (LP-01, LP-05).
+
+        A stream that was never opened is one whose creation was repeated, as its answer was lost.
+        """
+        row = self.image.partitions.get((TOPIC, partition))
+        if row is None or row.marker is not None or row.leader != row.replicas[0] or row.leader not in self.active():
+            return False
+        used = [stream for stream in self.streams(partition) if self.image.streams[stream].epoch >= 0]
+        return all(self._opener(stream) == row.leader for stream in used)
+
+    def streams(self, partition: int) -> list[int]:
+        """The streams of a partition that the metadata have."""
+        tag = str(partition)
+        return [
+            stream
+            for stream, row in self.image.streams.items()
+            if any((each.key, each.value) == (PARTITION_TAG, tag) for each in row.tags)
+        ]
+
+    def loads(self) -> Counter[int]:
+        """By node: how many partitions are assigned to it."""
+        return Counter(row.replicas[0] for row in self.image.partitions.values())
+
+    def _opener(self, stream: int) -> int | None:
+        """The node that has a stream open."""
+        current = self.image.current_range(stream)
+        is_open = self.image.streams[stream].state is StreamState.OPENED
+        return current.node if is_open and current is not None else None

@@ -1,0 +1,58 @@
+"""The lines of a timeline that tell of clients and of faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from impl.client.history import Op
+from impl.sim.run import Run
+from impl.sim.tape import Fault
+
+Row = tuple[int, str, str]
+"""The time in milliseconds, who does something, and what."""
+
+
+def operations(run: Run, key: int) -> Iterator[Row]:
+    """The begins and the ends of the operations on a key, or of all if it is -1."""
+    begun: dict[int, Op] = {}
+    for op in run.history.ops:
+        if op.kind == "invoke":
+            begun[op.index] = op
+        if key in (-1, op.key):
+            yield op.at, op.process, _operation(op, begun[op.index], _noun(run))
+
+
+def _noun(run: Run) -> str:
+    """What clients use in a run."""
+    return "partition" if run.world.options.partitions else "stream"
+
+
+def _operation(op: Op, begun: Op, noun: str) -> str:
+    """The begin or the end of an operation."""
+    begins = op.kind == "invoke"
+    match op.f:
+        case "send":
+            what = f"append of value {begun.value} to {noun} {op.key}"
+            result = f"acknowledged at offset {op.offset} by {op.broker}"
+        case "poll" | "fetch":
+            what = f"read of {noun} {op.key} from offset {begun.offset}"
+            read = ", ".join(f"{value} at {base}" for base, _, value in op.value or ()) if not begins else ""
+            result = f"{op.broker} gives {read or 'nothing'}; it ends at {op.offset}"
+        case "move":
+            what = f"move of {noun} {op.key} to node {begun.value}"
+            result = "accepted" if noun == "partition" else "it serves there"
+        case "trim":
+            what, result = f"trim of {noun} {op.key} to offset {begun.value}", "done"
+        case _:
+            what, result = f"{op.f} of {noun} {op.key}", "done"
+    if begins:
+        return f"begins: {what}"
+    if op.kind == "ok":
+        return f"ends: {what}: {result}"
+    return f"{'fails' if op.kind == 'fail' else 'does not know the end'}: {what}: {op.error or 'given up'}"
+
+
+def faults(happened: Sequence[Fault]) -> Iterator[Row]:
+    """The faults that have happened."""
+    for fault in happened:
+        yield fault.at, "fault", f"{fault.kind} at {fault.site}"
