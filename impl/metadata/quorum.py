@@ -7,6 +7,7 @@ leader commits a prefix of the pending batches and loses the others; which of th
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 import msgspec
 
@@ -21,14 +22,14 @@ class Leader(msgspec.Struct, frozen=True, gc=False):
 
 
 class Quorum:
-    """The log of a cluster. ``committed`` batches are never lost."""
+    """The log of a cluster. ``committed`` batches are never lost; ``begin`` are committed already."""
 
-    def __init__(self, delay: int = 0) -> None:
+    def __init__(self, delay: int = 0, begin: Iterable[Batch] = ()) -> None:
         self.delay = delay
         self.leader: Leader | None = None
         self.term = 0
-        self.batches: list[Batch] = []
-        self.committed = 0
+        self.batches: list[Batch] = list(begin)
+        self.committed = len(self.batches)
         self._due: deque[int] = deque()
         """For each pending batch: when it is committed."""
 

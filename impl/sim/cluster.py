@@ -57,7 +57,8 @@ class Cluster:
     """``steps``: the inputs of all controllers. ``elections``: how often a controller was elected. ``home``: the
     controller that was elected last. ``refused_at``: when a request was refused last.
 
-    ``reply`` takes an answer to its process; ``learn`` is called with the batches that were just committed.
+    ``reply`` takes an answer to its process; ``learn`` is called with the batches that were just committed. ``begin``:
+    the committed batches with which the metadata log begins.
     """
 
     def __init__(
@@ -74,19 +75,20 @@ class Cluster:
         object_key: Callable[[int], str],
         reply: Callable[[Any, Reply], None],
         learn: Callable[[tuple[Batch, ...]], None],
+        begin: tuple[Batch, ...] = (),
     ) -> None:
         self.steps = 0
         self.elections = 0
         self.lost_batches = 0
         self.refused_at = 0
         self.home = 0
-        self.quorum = Quorum(delay)
+        self.quorum = Quorum(delay, begin)
         self.controllers = [Controller(profile, queue.now, leads=False) for _ in range(controllers)]
         self._queue, self._tape, self._log, self._store = queue, tape, log, store
         self._weather = stream(seed, "weather of the controllers")
         self._site = tape.site("controller", tuple(CONTROLLER))
         self._reply, self._learn, self._object_key = reply, learn, object_key
-        self._announced = 0
+        self._announced = len(begin)
         self._wakes = [-1] * controllers
         self._deliveries = 0
         self._resigns = False

@@ -34,6 +34,16 @@ def test_a_commit_takes_its_time() -> None:
     assert [quorum.commit_due(now) for now in (9, 10, 13, 14)] == [0, 1, 1, 2]
 
 
+def test_a_log_may_begin_with_batches() -> None:
+    """They are committed, and no change of leader loses them."""
+    quorum = Quorum(5, (ONE,))
+    leader = quorum.elect(0)
+    assert (quorum.committed, quorum.learned(0)) == (1, (ONE,))
+    assert quorum.append(leader.term, 1, TWO, now=0)
+    assert quorum.resign() == (TWO,)
+    assert quorum.learned(0) == (ONE,)
+
+
 def test_a_change_of_leader_loses_the_tail() -> None:
     """What the majority had is committed; the rest is lost."""
     quorum = _led(delay=10)
