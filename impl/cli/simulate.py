@@ -13,7 +13,9 @@ from holdfast.check.budget import Budget
 from holdfast.cli.output import check_writable, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
+from impl.cli import move as move_command
 from impl.cli.campaign import Campaign
+from impl.cli.move import NO_MOVE, MoveOptions
 from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, labels, read_case
@@ -52,7 +54,7 @@ def simulate(
     without: Names = (),
     switch: Names = (),
     log: Path | None = None,
-    history: Path | None = None,
+    history: str | None = None,
     timeline: Flag = False,
     mended: Flag = False,
     keep: Path | None = None,
@@ -60,6 +62,7 @@ def simulate(
     keep_going: Flag = False,
     budget: str | None = None,
     json: Flag = False,
+    move: MoveOptions = NO_MOVE,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Simulate a cluster of brokers on an object store under faults, and let oracles judge what its clients saw.
@@ -88,7 +91,8 @@ def simulate(
         How many partitions there are, which clients produce to and read, and operators move. Without it, clients use
         streams.
     generation
-        Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source.
+        Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source. With
+        --scenario: both.
     clients
         The clients (4).
     steps
@@ -102,7 +106,8 @@ def simulate(
     log
         Write the event log of the run to this file, in the form that `holdfast conform` reads with --map.
     history
-        Write the operations of the clients to this file, one line of JSON for each begin and end.
+        Write the operations of the clients to this file, one line of JSON for each begin and end. With --scenario: the
+        sizes of the histories that are moved (1GB,1TB,10TB).
     timeline
         Print who did what in the run, and when.
     mended
@@ -117,31 +122,38 @@ def simulate(
         Stop at a limit of time or memory: 30s,2GB.
     json
         Print the result as JSON and nothing else.
+    move
+        A move of one partition.
     reports
         Reports for other tools.
     """
+    drawn: dict[str, object] = {
+        "--seed": seed,
+        "--seeds": seeds,
+        "--jobs": jobs,
+        "--faults": faults,
+        "--brokers": brokers,
+        "--streams": streams,
+        "--partitions": partitions,
+        "--clients": clients,
+        "--steps": steps,
+        "--without": without or None,
+        "--switch": switch or None,
+        "--keep": keep,
+        "--keep-going": keep_going or None,
+        "--no-shrink": None if shrink else True,
+    }
+    if move.scenario is not None:
+        shown_of_run = {"--log": log, "--timeline": timeline or None, "--mended": mended or None, "--budget": budget}
+        given = {"FILE": file, **drawn, **shown_of_run}
+        _refuse(given, "it belongs to runs under faults, and --scenario has none")
+        reports.refuse("a move has no verdict")
+        return move_command.run(move, history, version, generation, json=json)
+    _refuse(move.given, "it belongs to --scenario migrate")
     limits = _limits(budget)
     question, numbers = Question(seed=0), range(1)
     if file is not None:
-        drawn: dict[str, object] = {
-            "--seed": seed,
-            "--seeds": seeds,
-            "--jobs": jobs,
-            "--faults": faults,
-            "--brokers": brokers,
-            "--streams": streams,
-            "--partitions": partitions,
-            "--generation": generation,
-            "--clients": clients,
-            "--steps": steps,
-            "--version": version,
-            "--without": without or None,
-            "--switch": switch or None,
-            "--keep": keep,
-            "--keep-going": keep_going or None,
-            "--no-shrink": None if shrink else True,
-        }
-        _refuse(drawn, f"{file} says what is run")
+        _refuse({**drawn, "--generation": generation, "--version": version}, f"{file} says what is run")
         question = _question_of(file, mended=mended)
         numbers = range(question.seed, question.seed + 1)
     else:
@@ -153,7 +165,9 @@ def simulate(
         else:
             _refuse(single, "it shows one run; give --seed instead of --seeds")
         if partitions is None:
-            _refuse({"--generation": generation}, "only partitions are elected; give --partitions")
+            _refuse(
+                {"--generation": generation}, "only partitions are elected, and there are none without --partitions"
+            )
         else:
             _refuse({"--streams": streams}, "each of the --partitions has streams of its own")
         options = Options(
@@ -173,7 +187,8 @@ def simulate(
             switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
         )
     reports.prepare(json=json)
-    for path in (log, history):
+    history_file = None if history is None else Path(history)
+    for path in (log, history_file):
         if path is not None:
             check_writable(path)
     campaign = Campaign(question, numbers, KEEP if keep is None else keep, limits, shrunk=shrink, keep_going=keep_going)
@@ -181,7 +196,7 @@ def simulate(
     if seeds is None:
         checked = campaign.run_one(is_kept=file is None)
         if checked is not None:
-            _write_files(checked, log, history)
+            _write_files(checked, log, history_file)
             shown = timeline_of(checked.run) if timeline and not checked.violations else []
     else:
         campaign.run_many(jobs)

@@ -1,0 +1,120 @@
+"""``holdfast simulate --scenario migrate``: moves of one partition, with the times of their steps."""
+
+from __future__ import annotations
+
+import json as json_format
+import re
+from pathlib import Path
+from typing import Literal
+
+import attrs
+from cyclopts import Parameter
+
+from holdfast.cli.output import Ticker, check_writable, say, write
+from holdfast.ir.errors import UsageError
+from impl.scenario.suggest import unknown
+from impl.sim.move.conditions import Conditions
+from impl.sim.move.measure import TAIL_BYTES, VARIANTS, LimitError, Move, Question
+from impl.sim.move.plot import plot as plot_of
+from impl.sim.move.report import data, lines
+from impl.sim.move.world import Variant
+
+SCENARIOS = ["migrate"]
+DEFAULT_HISTORY = "1GB,1TB,10TB"
+SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+SIZES["TiB"] = 1 << 40
+RATES = {"kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
+_AMOUNT = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([A-Za-z]+)")
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class MoveOptions:
+    """A move of one partition, instead of runs under faults.
+
+    Parameters
+    ----------
+    scenario
+        migrate: move a partition with a history from broker 1 to broker 2, and print how long each step takes.
+    tail
+        With --scenario: what the source has not uploaded when the move begins (500MiB).
+    bandwidth
+        With --scenario: what each broker has to the object store (1Gbps).
+    plot
+        With --scenario: draw the times of moves and of copies to this file, as SVG.
+    """
+
+    scenario: str | None = None
+    tail: str | None = None
+    bandwidth: str | None = None
+    plot: Path | None = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The options that belong to a scenario."""
+        return {
+            "--tail": self.tail,
+            "--bandwidth": self.bandwidth,
+            "--plot": self.plot,
+        }
+
+
+NO_MOVE = MoveOptions()
+
+
+def run(
+    options: MoveOptions,
+    history: str | None,
+    version: Literal["legacy", "V6"] | None,
+    generation: Literal["G0", "G1"] | None,
+    *,
+    json: bool,
+) -> int:
+    """Run the moves, and print the report. Raises UsageError."""
+    if options.scenario not in SCENARIOS:
+        raise UsageError(f"--scenario: {unknown('scenario', str(options.scenario), SCENARIOS)}")
+    question = _question(options, DEFAULT_HISTORY if history is None else history, version, generation)
+    if options.plot is not None:
+        check_writable(options.plot)
+    moves: list[Move] = []
+    with Ticker() as ticker:
+        count = len(question.variants) * len(question.histories)
+        for move in question.run():
+            moves.append(move)
+            ticker.show(f"{len(moves)} of {count} moves")
+    say(json_format.dumps(data(question, moves), indent=2) if json else "\n".join(lines(question, moves)))
+    if options.plot is not None:
+        write(options.plot, plot_of(question, moves))
+    return 0
+
+
+def _question(
+    options: MoveOptions,
+    history: str,
+    version: Literal["legacy", "V6"] | None,
+    generation: Literal["G0", "G1"] | None,
+) -> Question:
+    histories = {label: _amount("--history", label, SIZES, DEFAULT_HISTORY) for label in history.split(",")}
+    tail = TAIL_BYTES if options.tail is None else _amount("--tail", options.tail, SIZES, "500MiB")
+    bandwidth = 10**9 if options.bandwidth is None else _amount("--bandwidth", options.bandwidth, RATES, "1Gbps")
+    variants: tuple[Variant, ...] = VARIANTS
+    if generation is not None and version is not None:
+        variants = (Variant(generation, version),)
+    elif generation is not None or version is not None:
+        variants = tuple(each for each in VARIANTS if generation == each.generation or version == each.version)
+    written = {"--tail": options.tail, "--bandwidth": options.bandwidth}
+    texts = {option: text for option, text in written.items() if text is not None}
+    try:
+        return Question(histories, tail, variants, Conditions(bandwidth=bandwidth), texts)
+    except LimitError as error:
+        raise UsageError(str(error)) from error
+
+
+def _amount(option: str, text: str, units: dict[str, int], example: str) -> int:
+    """A number with a unit. Raises UsageError."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None or found[2] not in units or not float(found[1]):
+        raise UsageError(
+            f"{option} {text}: write a number above 0 and a unit, such as {example} (units: {', '.join(units)})"
+        )
+    return round(float(found[1]) * units[found[2]])
