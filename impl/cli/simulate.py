@@ -166,7 +166,7 @@ def simulate(
             _refuse(single, "it shows one run; give --seed instead of --seeds")
         if partitions is None:
             _refuse(
-                {"--generation": generation}, "only partitions are elected, and there are none without --partitions"
+                {"--generation": generation}, "only --partitions are elected"
             )
         else:
             _refuse({"--streams": streams}, "each of the --partitions has streams of its own")

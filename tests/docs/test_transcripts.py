@@ -52,6 +52,7 @@ GUIDES = [
     "docs/tlc.md",
     "docs/prove.md",
     pytest.param("docs/campaign.md", marks=pytest.mark.slow, id="docs/campaign.md"),  # half a minute of Spark
+    pytest.param("docs/move.md", marks=pytest.mark.slow, id="docs/move.md"),  # half a minute, and 1.6 GB
 ]
 FINDINGS = sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*-*.md"))
 QUICK = ["docs/findings/AM-20.md", "docs/findings/ZG-2.md"]

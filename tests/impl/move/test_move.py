@@ -141,6 +141,14 @@ def test_the_default_tail() -> None:
     assert small.steps.durations()["closed"] > 0.6 * small.steps.serves
 
 
+@pytest.mark.slow
+def test_the_default_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """500 MiB reach the threshold, so their upload begins before the close: the 5.0 s of docs/move.md."""
+    monkeypatch.setattr("impl.sim.move.world.ROOM_BYTES", -LARGEST_TAIL)
+    (move,) = moves(Variant("G1", "legacy"), Question(SIZES).tail, SMALL)
+    assert move.steps.serves == pytest.approx(5_000, abs=50)
+
+
 def test_copying_the_case_of_the_seeds() -> None:
     """100 MB/s for a day over 1 Gbps: 19.2 h if producers stop, and 96 h while they go on."""
     assert pytest.approx(8.64 * TB) == DAY_BYTES

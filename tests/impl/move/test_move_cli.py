@@ -94,7 +94,7 @@ def test_the_plot_of_the_page(capsys: Captured, tmp_path: Path, update_golden: b
         (("--scenario", "migrate", "--junit", "a.xml"), "--junit: a move has no verdict; leave it out"),
         (("--scenario", "migrate", "--plot", "no/such/folder.svg"), "no/such/folder.svg: cannot be written"),
         (("--tail", "5MiB"), "--tail: it belongs to --scenario migrate; leave it out"),
-        (("--generation", "G0"), "--generation: only partitions are elected, and there are none without --partitions"),
+        (("--generation", "G0"), "--generation: only --partitions are elected; leave it out"),
         (("--plot", "a.svg"), "--plot: it belongs to --scenario migrate; leave it out"),
     ],
 )
