@@ -245,7 +245,12 @@ class Host:
     # Shutdown (PT-06) -------------------------------------------------------------------------------------------
 
     async def leave(self, go_on: Callable[[], Awaitable[None]]) -> None:
-        """Close all partitions, and go on with the shutdown; also if nothing more is closed for a while."""
+        """Close all partitions, and go on with the shutdown; also if nothing more is closed for a while.
+
+        The controller gives them to other brokers first, which begin to wait for the closes.
+        """
+        if any(each.row is not None for each in self.hosted.values()):
+            self._check(await _failure(self._tasks.start(self._drain())))
         for key, hosted in sorted(self.hosted.items(), key=lambda pair: pair[0]):
             hosted.row = None
             self._enqueue(hosted, self._closes, partial(self._close, key, hosted))
@@ -253,6 +258,15 @@ class Host:
         while left and not rule("PT-06", not await self._one_ends(left)):
             left = [each for each in left if not each.happened]
         await go_on()
+
+    async def _drain(self) -> None:
+        """Controlled shutdown: the controller moves the partitions away, some in each pass."""
+        node = self._identity.node
+        await self._calls.call(wire.SetBroker(node, "shutting_down"))
+        moved = 1
+        while moved:
+            answer = await self._calls.call(wire.DrainBroker(node))
+            moved = answer.values["moved"]
 
     async def _one_ends(self, ends: list[Gate[None]]) -> bool:
         """Wait until one of these has happened; False if none has in time."""
