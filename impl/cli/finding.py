@@ -88,7 +88,8 @@ def _keep(folder: Path, case: Case) -> Path:
     """Write a case into a folder, under a name that says what it shows."""
     changes = [*(f"without-{each}" for each in case.without), *(f"with-{each}" for each in case.switches)]
     oracle = case.violation.oracle.replace(" ", "-")
-    path = folder / ("-".join([case.cluster, *changes, oracle, str(case.seed)]) + ".json")
+    generation = [case.generation] if case.partitions else []
+    path = folder / ("-".join([case.cluster, *generation, *changes, oracle, str(case.seed)]) + ".json")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text(case), encoding="utf-8")
@@ -119,7 +120,9 @@ def told(finding: Finding) -> list[str]:
 
 
 def commands(case: Case, file: str) -> list[str]:
-    """The commands that judge a run by a model, which then shows its part of it."""
+    """The commands that judge a run with streams by a model, which then shows its part of it."""
+    if case.partitions:
+        return []
     model = "fast_close" if case.cluster == "V6" else "stream_log"
     return [
         f"holdfast simulate {file} --log events.ndjson",

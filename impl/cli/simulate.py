@@ -165,9 +165,7 @@ def simulate(
         else:
             _refuse(single, "it shows one run; give --seed instead of --seeds")
         if partitions is None:
-            _refuse(
-                {"--generation": generation}, "only --partitions are elected"
-            )
+            _refuse({"--generation": generation}, "only --partitions are elected")
         else:
             _refuse({"--streams": streams}, "each of the --partitions has streams of its own")
         options = Options(
