@@ -80,6 +80,12 @@ def is_quoted(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and bool(node.style)
 
 
+def is_decimal(node: yaml.Node) -> bool:
+    """Whether a node is a number with a fraction or an exponent, such as 1.0."""
+    plain_number = isinstance(node, yaml.ScalarNode) and not node.style and NUMBER.fullmatch(node.value)
+    return bool(plain_number) and not INTEGER.fullmatch(node.value)
+
+
 def scalar(node: yaml.Node, wanted: str) -> str:
     """The text of a scalar. ``wanted`` says for the error what should stand there."""
     if not isinstance(node, yaml.ScalarNode):

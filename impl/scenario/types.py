@@ -8,7 +8,7 @@ import msgspec
 import yaml
 
 from impl.scenario.matching import AnyOf, Fields, Items, Members, Pattern, Same
-from impl.scenario.reading import integer, is_null, is_quoted, items, kind, malformed, number, pairs, scalar
+from impl.scenario.reading import integer, is_decimal, is_null, is_quoted, items, kind, malformed, number, pairs, scalar
 from impl.scenario.suggest import unknown
 
 Schema = dict[str, Any]
@@ -73,6 +73,13 @@ class Int(Type, frozen=True):
         if found > self.high:
             malformed(node, f"expected an integer of at most {self.high}, found {found}")
         return found
+
+    def own_pattern(self, node: yaml.Node) -> Pattern:
+        """A number with a fraction may be expected too: it is compared within the tolerance of the step."""
+        return Same(number(node, "an integer")) if is_decimal(node) else Same(self.value(node))
+
+    def own_pattern_schema(self) -> Schema:
+        return {"type": "number"}
 
     def schema(self) -> Schema:
         schema: Schema = {"type": "integer"}

@@ -413,3 +413,12 @@ def test_switches_are_read_from_the_source() -> None:
     """The switches are those that the source asks for."""
     assert "AM-07" in switches()
     assert list(switches()) == sorted(set(switches()))
+
+
+def test_a_number_with_a_fraction_is_compared_within_the_tolerance() -> None:
+    """A number with a fraction may stand wherever a number is expected, though results are whole numbers here."""
+    passes(OPENED + "  - {op: state, stream: 0, expect: {end: 0.0, epoch: {any_of: [3.5, 0.0000001]}}}\n")
+    passes(OPENED + "  - {op: state, stream: 0, tolerance: 2, expect: {end: 1.5, ranges: [{index: 1e0}]}}\n")
+    failed = play(OPENED + "  - {op: state, stream: 0, expect: {end: 0.5}}\n").failure
+    assert failed is not None
+    assert [each.expected for each in failed.differences] == ["0.5"]
