@@ -13,11 +13,10 @@ from functools import partial
 from impl.controller.elections import balance, elect
 from impl.controller.failover import scan
 from impl.controller.heartbeats import Heartbeats
-from impl.controller.nodes import owner_of, scale_in_cleanup
+from impl.controller.nodes import scale_in_cleanup
 from impl.controller.objects import ObjectClock
-from impl.controller.partitions import alter, set_broker
+from impl.controller.partitions import move_back, set_broker
 from impl.controller.requests import Event, Operation, events_of, items_of
-from impl.controller.streams import partition_of
 from impl.controller.timers import Timers
 from impl.controller.view import Outcome, Profile, View
 from impl.errors import E
@@ -89,6 +88,13 @@ class Controller:
         outcome = _run(operation, self.view)
         if outcome.records:
             self.log.commit(self._append(outcome.records).index + 1)
+        return outcome
+
+    def open(self, operation: Operation, stream: int) -> Outcome:
+        """Run an open of a stream. One that a lock refuses moves the stream's partition back to the owner (ST-16)."""
+        outcome = self.execute(operation)
+        if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
+            self.execute(partial(move_back, stream=stream))
         return outcome
 
     def elect(self, topic: str, partition: int, kind: str = "preferred") -> Outcome:
@@ -171,12 +177,10 @@ class Controller:
         return outcomes
 
     def _send_back(self, opens: OpenStreams, outcomes: list[Outcome], outputs: list[Output]) -> None:
-        """ST-16. Move the partition of a stream back to its locked owner, whose WAL alone may hold the newest data."""
+        """ST-16. Move the partitions of the streams back whose opens were refused for a lock."""
         for item, outcome in zip(opens.items, outcomes, strict=True):
             if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
-                topic, number = partition_of(self.image.streams[item.stream])
-                home = {topic: {number: [owner_of(self.image, item.stream)]}}
-                self._alone(outputs, partial(alter, topics=home))
+                self._alone(outputs, partial(move_back, stream=item.stream))
 
     def _append(self, records: tuple[Record, ...]) -> Append:
         batch = Batch(records, self.term or 0, self.now)

@@ -11,6 +11,7 @@ from typing import Any
 from impl.controller.cancel import cancel
 from impl.controller.elections import balance, elect
 from impl.controller.fencing import drain, set_broker
+from impl.controller.nodes import owner_of
 from impl.controller.registration import (
     RECOVERED,
     build,
@@ -24,6 +25,7 @@ from impl.controller.registration import (
     target,
 )
 from impl.controller.replicas import alter_partition, start
+from impl.controller.streams import partition_of
 from impl.controller.view import Outcome, View
 from impl.errors import E
 from impl.records import Partition, PartitionChange, Record, Topic
@@ -37,6 +39,7 @@ __all__ = [
     "drain",
     "elect",
     "list_reassignments",
+    "move_back",
     "set_broker",
 ]
 
@@ -120,6 +123,12 @@ def _origin(view: View, row: Partition, replicas: tuple[int, ...]) -> dict[str, 
     if rule("CA-20.returned", original == replicas):
         return {"original": None, "marker": None}
     return {"original": original, "marker": row.leader_epoch + 1}
+
+
+def move_back(view: View, stream: int) -> Outcome:
+    """ST-16. Move the partition of a stream back to its locked owner, whose WAL alone may hold the newest data."""
+    topic, number = partition_of(view.image.streams[stream])
+    return alter(view, {topic: {number: [owner_of(view.image, stream)]}})
 
 
 # ListPartitionReassignments -------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from impl.controller import nodes, streams
 from impl.records import PARTITION_TAG, TOPIC_TAG, Tag
 from impl.scenario.world import Arguments, Perform, Result, World
@@ -26,7 +28,10 @@ def _tags(topic: str | None, partition: int | None) -> tuple[Tag, ...]:
 
 
 def _open(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: streams.open_stream(view, a["node"], a["node_epoch"], a["stream"], a["epoch"]))
+    opening = partial(
+        streams.open_stream, node=a["node"], node_epoch=a["node_epoch"], stream=a["stream"], epoch=a["epoch"]
+    )
+    return world.answer(world.controller.open(opening, a["stream"]))
 
 
 def _close(world: World, a: Arguments) -> Result:

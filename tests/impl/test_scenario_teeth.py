@@ -24,7 +24,6 @@ EXCEPTIONS = {
     "OB-03.keep": "compact_stream names no operations for its sources",
     "RA-08.cap": "50 001 partitions in one request",
     "RA-47.recovery": "isr has no argument for the recovery state",
-    "ST-16.back": "a consequence of a request to the node, not of the operation",
     "ST-17.tags": "open has no tags in the language",
 }
 """Labels that no scenario can see, each with its reason."""
