@@ -16,12 +16,14 @@ def _openings(world: World, a: Arguments) -> Result:
 
 
 def _create(world: World, a: Arguments) -> Result:
+    if a["topic"] is not None:
+        world.know_topic(a["topic"])
     tags = _tags(a["topic"], a["partition"])
     return world.run(lambda view: streams.create_stream(view, a["node"], a["node_epoch"], tags))
 
 
 def _tags(topic: str | None, partition: int | None) -> tuple[Tag, ...]:
-    """The tags of a stream of a partition. Tags alone make its topic known to ``describe``."""
+    """The tags of a stream of a partition."""
     if topic is None:
         return ()
     return (Tag(TOPIC_TAG, topic), Tag(PARTITION_TAG, str(partition or 0)))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from impl.controller.node import Controller
 from impl.controller.view import Outcome, View
-from impl.records import AssignedS3ObjectId, ObjectState, PartitionChange, Record, S3Object
+from impl.records import AssignedS3ObjectId, ObjectState, PartitionChange, Record, S3Object, Topic
 from impl.scenario.language import Scenario
 
 Arguments = dict[str, Any]
@@ -61,6 +61,11 @@ class World:
                 records.insert(0, AssignedS3ObjectId(object_id))
             self.replay(*records)
             self._prepared.add(object_id)
+
+    def know_topic(self, topic: str) -> None:
+        """Make a topic known in silence, without partitions, unless it is known already."""
+        if topic not in self.controller.image.topics:
+            self.replay(Topic(topic))
 
     def memory(self) -> dict[str, str]:
         """The controller's memory beside the image, as text, by the rule about its loss."""

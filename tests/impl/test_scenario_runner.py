@@ -422,3 +422,19 @@ def test_a_number_with_a_fraction_is_compared_within_the_tolerance() -> None:
     failed = play(OPENED + "  - {op: state, stream: 0, expect: {end: 0.5}}\n").failure
     assert failed is not None
     assert [each.expected for each in failed.differences] == ["0.5"]
+
+
+def test_a_create_makes_its_topic_known_in_silence() -> None:
+    """A topic that only a stream names has no partitions, so that a partition of it is unknown, and not the topic."""
+    passes(
+        """
+  - {op: broker, node: 0, state: active}
+  - {op: openings, node: 0, node_epoch: 1}
+  - {op: isr, topic: t, partition: 0, broker: 0, isr: [0], expect: {error: UNKNOWN_TOPIC_ID}}
+  - {op: create, node: 0, node_epoch: 1, topic: t, partition: 0, expect: {records: [ASID, STREAM]}}
+  - {op: isr, topic: t, partition: 0, broker: 0, isr: [0], expect: {error: UNKNOWN_TOPIC_OR_PARTITION}}
+  - {op: create_topic, topic: t, partitions: [[0]], elastic: true, expect: {error: NONE, records: [TOPIC, PARTITION]}}
+  - {op: create, node: 0, node_epoch: 1, topic: t, partition: 0}
+  - {op: isr, topic: t, partition: 0, broker: 0, isr: [], expect: {error: INVALID_REPLICA_ASSIGNMENT}}
+"""
+    )
