@@ -88,13 +88,22 @@ def run(
 
 
 def _read(files: Sequence[str]) -> list[Scenario]:
-    """The scenarios of all files. Nothing runs if one of them is malformed."""
+    """The scenarios of all files. If some are malformed, nothing runs, and each of them gets a line."""
     if not files:
         raise UsageError("name scenario files, or folders that hold some")
-    try:
-        return [scenario for name in files for path in _paths(name) for scenario in read_file(path, str(path))]
-    except MalformedError as error:
-        raise UsageError(str(error)) from error
+    scenarios: list[Scenario] = []
+    problems: dict[str, None] = {}
+    for path in [path for name in files for path in _paths(name)]:
+        try:
+            scenarios += read_file(path, str(path))
+        except MalformedError as error:
+            problems[str(error)] = None
+    *others, last = [*problems] or [""]
+    for problem in others:
+        note(f"holdfast: {problem}")
+    if last:
+        raise UsageError(last)
+    return scenarios
 
 
 def _paths(name: str) -> list[Path]:

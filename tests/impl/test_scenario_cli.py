@@ -92,6 +92,24 @@ def test_malformed_files_end_with_one_line(path: Path, capsys: Captured) -> None
     assert err.count("\n") == 1
 
 
+def test_each_malformed_file_of_a_folder_is_named(capsys: Captured) -> None:
+    """Each malformed file gets one line with its first problem, also one that is the setup of several files."""
+    Path("bad").mkdir()
+    for name in ("a", "b"):
+        Path(f"bad/{name}.yaml").write_text(f"setup: c.yaml\n{GOOD}")
+    for name in ("c", "d"):
+        Path(f"bad/{name}.yaml").write_text("steps: [{op: opeen}]\n")
+
+    assert holdfast("run", "bad", "good.yaml") == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "holdfast: bad/c.yaml:1: unknown operation opeen; did you mean open?",
+        "holdfast: bad/d.yaml:1: unknown operation opeen; did you mean open?",
+    ]
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
