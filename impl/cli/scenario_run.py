@@ -24,7 +24,7 @@ from impl.scenario.report import failure_lines, said, summary, text, title, to_j
 from impl.scenario.runner import Verdict
 from impl.scenario.runner import run as run_scenario
 from impl.scenario.suggest import unknown_id
-from impl.scenario.switches import ALWAYS, RUN, switches
+from impl.scenario.switches import ALWAYS, OF_BROKERS, REFUSED, RUN, switches
 
 PASSED, FAILED, INTERRUPTED = 0, 12, 20
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
@@ -140,6 +140,10 @@ def _check_labels(labels: Sequence[str]) -> None:
 def _switches(names: Sequence[str]) -> frozenset[str]:
     known = sorted({*switches(), *ALWAYS})
     for name in names:
+        if name in OF_BROKERS:
+            raise UsageError(f"--switch: {name} is a spot of brokers, and a scenario runs a controller alone")
+        if name in REFUSED:
+            raise UsageError(f"--switch: {name} cannot be built in: {REFUSED[name]}")
         if name not in known:
             raise UsageError(f"--switch: unknown switch {name}; known: {', '.join(known)}")
         if name in ALWAYS:

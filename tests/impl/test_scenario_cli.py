@@ -13,7 +13,7 @@ from holdfast.cli.app import main
 from impl.cli import scenario_run
 from impl.scenario.language import Scenario
 from impl.scenario.runner import Verdict
-from impl.scenario.switches import ALWAYS, switches
+from impl.scenario.switches import ALWAYS, OF_BROKERS, REFUSED, switches
 
 MALFORMED = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
 GOOD = "name: good\nsteps:\n  - {op: openings, node: 0, node_epoch: 1, expect: {error: NONE, streams: []}}\n"
@@ -121,7 +121,8 @@ def test_each_malformed_file_of_a_folder_is_named(capsys: Captured) -> None:
         (("good.yaml", "--without", "XX"), "unknown label XX; known: CA-N, CK-N,"),
         (("good.yaml", "--without", "WL-08"), "unknown label WL-08; known: CA-N, CK-N,"),
         (("good.yaml", "--switch", "AM-77"), "unknown switch AM-77; known: AM-02, AM-04,"),
-        (("good.yaml", "--switch", "AM-03"), "unknown switch AM-03; known: AM-02, AM-04,"),
+        (("good.yaml", "--switch", "AM-03"), "AM-03 is a spot of brokers, and a scenario runs a controller alone"),
+        (("good.yaml", "--switch", "AM-12"), "AM-12 cannot be built in: AutoMQ fails with an error"),
         (("good.yaml", "--failover-at", "2"), "the longest scenario ends with step 1; give no more"),
         (("good.yaml", "--failover-at", "never"), "give the number of a step, from 1, or all"),
         (("good.yaml", "--failover-at", "0"), "give the number of a step"),
@@ -168,6 +169,12 @@ def test_a_switch_of_what_the_tables_have_says_so(capsys: Captured) -> None:
     assert "all as expected" in said.out
     assert said.err.startswith("holdfast: --switch AM-20 changes nothing: an equal epoch opens a CLOSED stream again")
     assert set(ALWAYS) & set(switches()) == set()
+
+
+def test_every_suspicious_spot_has_an_answer() -> None:
+    """Each of AM-01 to AM-20 is a switch, built in anyway, a spot of brokers, or refused with a reason; none is two."""
+    named = [*ALWAYS, *OF_BROKERS, *REFUSED, *(name for name in switches() if name.startswith("AM-"))]
+    assert sorted(named) == [f"AM-{number:02}" for number in range(1, 21)]
 
 
 def test_switches(capsys: Captured) -> None:
