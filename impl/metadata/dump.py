@@ -1,7 +1,8 @@
 """The metadata log as ``kafka-dump-log.sh --cluster-metadata-decoder`` prints it: written, and read back.
 
 A line of a record ends with ``payload: {"type":...,"version":...,"data":{...}}``; ``data`` is JSON with camelCase names
-and base64 for bytes. The batches' headers give their boundaries; lines of the quorum's own records are skipped.
+and base64 for bytes. The batches' headers give their boundaries; lines of the quorum's own records are skipped. Records
+about brokers, topics and partitions have Kafka's own form (``impl.metadata.kafka``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 
 from impl import records as r
+from impl.metadata.kafka import TYPES, KafkaRecords
 from impl.metadata.log import Batch
 from impl.records import Record
 
@@ -27,8 +29,6 @@ _CONTROL = re.compile(
     r" (?:endTxnMarker: \w+|(?:LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters):? \{)"
 )
 _PREAMBLE = ("Dumping ", "Log starting offset: ", "Snapshot end offset: ")
-_KAFKA_ONLY = ("topicId", "brokerEpoch", "incarnationId")
-"""Fields by which Kafka's own records about topics and brokers are told from ours, which name topics."""
 
 
 class DumpError(ValueError):
@@ -38,6 +38,7 @@ class DumpError(ValueError):
 def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
     """The lines of a dump of the batches; the first record has the offset ``begin``."""
     offset = begin
+    kafka = KafkaRecords()
     for batch in batches:
         count = len(batch.records)
         yield (
@@ -47,7 +48,7 @@ def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
             "magic: 2 compresscodec: none crc: 0 isvalid: true"
         )
         for record in batch.records:
-            payload = write_record(record)
+            payload = write_record(record, kafka, offset)
             yield (
                 f"| offset: {offset} CreateTime: {batch.time} keySize: -1 valueSize: {len(payload)} sequence: -1 "
                 f"headerKeys: []{_PAYLOAD}{payload}"
@@ -55,28 +56,36 @@ def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
             offset += 1
 
 
-def write_record(record: Record) -> str:
-    """The payload of a record: its type, version and data as JSON."""
+def write_record(record: Record, kafka: KafkaRecords, offset: int) -> str:
+    """The payload of a record: its type, version and data as JSON. ``kafka`` has written the records before it."""
+    kind, version, data = kafka.write(record, offset) or _own(record)
+    return msgspec.json.encode({"type": kind, "version": version, "data": data}).decode()
+
+
+def _own(record: Record) -> tuple[str, int, dict[str, Any]]:
+    """The type, version and fields of a record of AutoMQ's."""
     version = VERSIONS.get(record.TYPE, 0)
     if isinstance(record, r.S3StreamSetObject) and record.ranges:
         version = 0
     data = msgspec.to_builtins(record)
     del data["type"]
-    return msgspec.json.encode({"type": record.TYPE, "version": version, "data": data}).decode()
+    return record.TYPE, version, data
 
 
 def read_dump(lines: Iterable[str]) -> Iterator[Batch]:
     """The batches of a dump, with the records of the kinds that an image knows.
 
-    Records of other types are skipped, and so are Kafka's own records about topics and brokers. Raises DumpError, with
-    the number of the line, for a line that is neither a record nor a header, for a record that lacks a field or has a
-    wrong one, and where lines are missing.
+    Records of other types are skipped, and so are changes of brokers and partitions that no record before has named, as
+    in a dump that begins in the middle. Raises DumpError, with the number of the line, for a line that is neither a
+    record nor a header, for a record that lacks a field or has a wrong one, and where lines are missing.
     """
     reader = _Reader()
     number = 0
     for number, line in enumerate(lines, start=1):
         try:
             batch = reader.read(line.rstrip("\r\n"))
+        except KeyError as error:
+            raise DumpError(f"line {number}: Object missing required field `{error.args[0]}`") from error
         except (ValueError, msgspec.MsgspecError) as error:
             raise DumpError(f"line {number}: {error}") from error
         if batch is not None:
@@ -95,6 +104,7 @@ class _Reader:
         self._term = 0
         self._time = 0
         self._records: list[Record] = []
+        self._kafka = KafkaRecords()
 
     def read(self, line: str) -> Batch | None:
         """The batch that the line ends, if it ends one."""
@@ -136,7 +146,7 @@ class _Reader:
     def _take(self, line: str) -> None:
         _, found, payload = line.partition(_PAYLOAD)
         if found:
-            record = read_record(payload)
+            record = read_record(payload, self._kafka)
             if record is not None:
                 self._records.append(record)
         elif not _CONTROL.search(line):
@@ -152,10 +162,13 @@ class _Payload(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(_Payload)
 
 
-def read_record(payload: str) -> Record | None:
-    """The record of a payload; None for a type that an image does not know. Raises msgspec.MsgspecError."""
+def read_record(payload: str, kafka: KafkaRecords) -> Record | None:
+    """The record of a payload; None for one that an image does not know. ``kafka`` has read the records before it.
+
+    Raises KeyError, ValueError or msgspec.MsgspecError.
+    """
     read = _decoder.decode(payload)
+    if read.type in TYPES:
+        return kafka.read(read.type, read.data)
     kind = r.BY_TYPE.get(read.type)
-    if kind is None or any(name in read.data for name in _KAFKA_ONLY):
-        return None
-    return msgspec.convert(read.data, kind, str_keys=True)
+    return None if kind is None else msgspec.convert(read.data, kind, str_keys=True)

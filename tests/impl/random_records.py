@@ -12,12 +12,13 @@ LAST = 4
 
 
 def random_batches(draw: random.Random, count: int) -> Iterator[Batch]:
-    """A batch with streams and partitions, then ``count`` batches of one to four records.
+    """A batch with streams, topics and partitions, then ``count`` batches of one to four records.
 
     Only the last stream is ever removed, and not created again, as ids are not reused (ID-01).
     """
     streams = [r.S3Stream(stream, -1, -1, 0, r.StreamState.CLOSED) for stream in range(LAST + 1)]
-    yield Batch((*streams, *(r.Partition(f"t{topic}", 0, (1, 2), (1,), 1) for topic in range(4))))
+    topics = [r.Topic(f"t{topic}") for topic in range(4)]
+    yield Batch((*streams, *topics, *(r.Partition(topic.name, 0, (1, 2), (1,), 1) for topic in topics)))
     for index in range(count):
         records = tuple(_MAKERS[draw.choice(r.KINDS)](draw) for _ in range(draw.randint(1, 4)))
         yield Batch(records, term=index // 40, time=index * 7)

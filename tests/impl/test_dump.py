@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from impl import records as r
 from impl.metadata import snapshot
-from impl.metadata.dump import DumpError, read_dump, write_dump, write_record
+from impl.metadata.dump import DumpError, read_dump, write_dump
+from impl.metadata.kafka import uuid
 from impl.metadata.log import Batch, replay
+from impl.scenario.language import read_file
+from impl.scenario.runner import run
+from impl.scenario.world import World
+from tests.docs.fences import ROOT
 from tests.impl.random_records import random_batches
 
 PRINTED = """\
@@ -53,7 +60,7 @@ def test_a_line_has_the_form_of_the_tool() -> None:
 
 def test_a_set_object_with_ranges_has_version_0() -> None:
     """Only version 0 of the record has the field (streams.md 15)."""
-    versions = [json.loads(write_record(r.S3StreamSetObject(1, 2, 2, 0, ranges)))["version"] for ranges in (b"", b"x")]
+    versions = [_payload(r.S3StreamSetObject(1, 2, 2, 0, ranges))["version"] for ranges in (b"", b"x")]
     assert versions == [1, 0]
 
 
@@ -68,11 +75,103 @@ def test_a_dump_makes_the_same_log(seed: int) -> None:
     assert first == second
 
 
-def test_records_of_kafka_about_topics_are_skipped() -> None:
-    """Kafka names a partition by the id of its topic; such a record is none of ours."""
-    data = '{"type":"PARTITION_RECORD","version":0,"data":{"partitionId":0,"topicId":"x","replicas":[1],"leader":1}}'
-    head, line = write_dump([Batch((r.RemoveS3Stream(1),))])
-    assert list(read_dump([head, line.partition("payload: ")[0] + f"payload: {data}"])) == []
+SCENARIOS = sorted((ROOT / "tests" / "scenarios").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_the_log_of_a_scenario_makes_the_same_image(path: Path) -> None:
+    """With the brokers, topics and partitions of a controller: as batches, and byte for byte as a snapshot."""
+    for scenario in read_file(path):
+        worlds: list[World] = []
+        run(scenario, after=lambda world, _, worlds=worlds: worlds.append(world))
+        log = worlds[-1].controller.log
+        read = list(read_dump(write_dump(log.batches)))
+        assert read == list(log.batches)
+        first, second = (snapshot.encode(snapshot.snapshot(image)) for image in (log.image, replay(read)))
+        assert first == second
+
+
+def test_topics_and_partitions_have_the_form_of_kafka() -> None:
+    """The names are those of Kafka's schemas. A change has no fields that it leaves, and a topic is named by its id."""
+    t = uuid("t")
+    partition = r.Partition("t", 2, (0,), (0,), 0)
+    change = r.PartitionChange("t", 2, isr=(1,), leader=-1, replicas=(1,), original=(0,), marker=4)
+    assert [tuple(each.values()) for each in _payloads(r.Topic("t", True), partition, change)] == [
+        ("TOPIC_RECORD", 0, {"name": "t", "topicId": t, "elastic": True}),
+        (
+            "PARTITION_RECORD",
+            0,
+            {"partitionId": 2, "topicId": t, "replicas": [0], "isr": [0], "leader": 0, "leaderEpoch": 0}
+            | {"partitionEpoch": 0, "addingReplicas": [], "removingReplicas": [], "leaderRecoveryState": 0},
+        ),
+        (
+            "PARTITION_CHANGE_RECORD",
+            0,
+            {"partitionId": 2, "topicId": t, "isr": [1], "leader": -1, "replicas": [1]}
+            | {"originalReplicas": [0], "marker": 4},
+        ),
+    ]
+    assert len(t) == 22
+
+
+def test_brokers_have_the_form_of_kafka() -> None:
+    """A broker registers; a change says only what changes; only a new registration ends a controlled shutdown."""
+    states = ("active", "fenced", "shutting_down", "fenced", "active", "gone", "fenced")
+    written = _payloads(*(r.Broker(7, state) for state in states))
+    assert [payload["type"].removesuffix("_RECORD") for payload in written] == [
+        *("REGISTER_BROKER", "BROKER_REGISTRATION_CHANGE", "BROKER_REGISTRATION_CHANGE", "BROKER_REGISTRATION_CHANGE"),
+        *("REGISTER_BROKER", "UNREGISTER_BROKER", "REGISTER_BROKER"),
+    ]
+    flags = [(payload["data"].get("fenced"), payload["data"].get("inControlledShutdown")) for payload in written]
+    assert flags == [(False, False), (1, None), (-1, 1), (1, None), (False, False), (None, None), (True, False)]
+    assert [payload["data"]["brokerEpoch"] for payload in written] == [0, 0, 0, 0, 4, 4, 6]
+    assert list(written[0]["data"]) == [
+        *("brokerId", "incarnationId", "brokerEpoch", "endPoints", "features", "rack", "fenced", "inControlledShutdown")
+    ]
+
+
+FOREIGN = (
+    ("PARTITION_CHANGE_RECORD", {"partitionId": 0, "topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "leader": 1}),
+    ("BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": 1, "brokerEpoch": 5, "fenced": -1}),
+    ("TOPIC_RECORD", {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAA"}),
+    (
+        "PARTITION_RECORD",
+        {"partitionId": 0, "topicId": "AAAAAAAAAAAAAAAAAAAAAA", "replicas": [1, 2], "isr": [1], "leader": 1}
+        | {"removingReplicas": [], "addingReplicas": [], "leaderEpoch": 3, "partitionEpoch": 4}
+        | {"directories": ["AAAAAAAAAAAAAAAAAAAAAA"]},
+    ),
+    ("PARTITION_CHANGE_RECORD", {"partitionId": 0, "topicId": "AAAAAAAAAAAAAAAAAAAAAA", "leader": -1}),
+    ("REGISTER_BROKER_RECORD", {"brokerId": 1, "brokerEpoch": 5, "fenced": True, "rack": None}),
+    ("BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": 1, "brokerEpoch": 5, "fenced": -1}),
+)
+
+
+def test_records_of_kafka_are_read() -> None:
+    """Of topics and brokers that records have named; changes of others are skipped, and fields that we lack, too."""
+    lines = list(write_dump([Batch((r.RemoveS3Stream(1),) * len(FOREIGN))]))
+    for place, (kind, data) in enumerate(FOREIGN, start=1):
+        payload = json.dumps({"type": kind, "version": 1, "data": data})
+        lines[place] = lines[place].partition("payload: ")[0] + f"payload: {payload}"
+    (batch,) = read_dump(lines)
+    assert batch.records == (
+        r.Topic("t"),
+        r.Partition("t", 0, (1, 2), (1,), 1, leader_epoch=3, partition_epoch=4),
+        r.PartitionChange("t", 0, leader=-1),
+        *(r.Broker(1, "fenced"), r.Broker(1, "active")),
+    )
+    without_name = [line.replace('"name": "t", ', "") for line in lines]
+    with pytest.raises(DumpError, match="line 4: Object missing required field `name`"):
+        list(read_dump(without_name))
+
+
+def _payloads(*records: r.Record) -> list[dict[str, Any]]:
+    """The payloads of the records of one batch."""
+    _, *lines = write_dump([Batch(records)])
+    return [json.loads(line.partition("payload: ")[2]) for line in lines]
+
+
+def _payload(record: r.Record) -> dict[str, Any]:
+    return _payloads(record)[0]
 
 
 @pytest.mark.parametrize(
