@@ -12,6 +12,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
+from holdfast.trace.line import looks_like_line
 
 USUAL = ("tiny", "default")
 """The scope that a model is explored in where none is named: the first of these that it has."""
@@ -79,7 +80,9 @@ def open_session(
 
 
 def _names_model(what: str) -> bool:
-    """Whether this is a model: its file, or a bare name that is no file."""
+    """Whether this is a model: its file, or a bare name that is no file. A line may begin with a model's file, too."""
+    if looks_like_line(what):
+        return False
     name = what.partition(":")[0]
     if name.endswith(".py"):
         return is_file(name) or len(what.split()) == 1

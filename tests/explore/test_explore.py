@@ -28,6 +28,14 @@ def test_a_file_and_its_line_are_one_run(counterexample: Path) -> None:
     assert (again.steps, again.claim) == (trace.steps, trace.claim)
 
 
+def test_a_line_may_begin_with_the_file_of_a_model(counterexample: Path) -> None:
+    """Such as the lines that ``holdfast conform --run`` prints: they are opened as runs, and not as models."""
+    trace = open_session(str(counterexample))[0].trace()
+    file = f"{Path(__file__).parents[2] / 'models' / trace.target}.py:{trace.target.title()}"
+    again = open_session(to_line(trace).replace(trace.target, file, 1))[0].trace()
+    assert (again.target, again.steps) == (file, trace.steps)
+
+
 def test_a_file_of_the_name_of_a_model_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bare name is a model only where there is no such file."""
     monkeypatch.chdir(tmp_path)
