@@ -10,7 +10,7 @@ from holdfast.check.record import Case, Moment, Record, Status, fingerprint
 from holdfast.ir.errors import Place
 from impl.cli.finding import Finding, told
 from impl.oracles import judge
-from impl.sim.awaits import awaits
+from impl.sim.awaits import awaits_of_brokers
 from impl.sim.check import Question
 from impl.sim.faults import KINDS
 from impl.sim.outcome import Totals
@@ -24,6 +24,8 @@ def to_json(
         "verdict": verdict,
         "exit_code": code,
         "cluster": question.version,
+        "partitions": question.options.partitions or None,
+        "generation": question.generation if question.options.partitions else None,
         "seeds": seeds,
         "without": list(question.without),
         "switches": list(question.switches),
@@ -40,7 +42,7 @@ def to_json(
         "decided": dict(sorted(totals.decided.items())),
         "awaits": [
             {"file": file, "line": line, "function": function, "crashed": totals.crashed[file, line, function]}
-            for file, line, function in awaits("broker")
+            for file, line, function in awaits_of_brokers(partitions=question.options.partitions > 0)
         ],
         "violated_seeds": [each.seed for each in totals.violated],
         "not_judged": [{"seed": each.seed, "why": each.error} for each in totals.errors],

@@ -8,6 +8,14 @@ from functools import cache
 from impl.rules import ROOT
 from impl.tasks import Place
 
+PARTITIONS = "broker/partition/"
+"""The awaits of partitions, which a run with streams never reaches."""
+
+
+def awaits_of_brokers(*, partitions: bool) -> tuple[Place, ...]:
+    """The awaits that a run reaches with partitions, or without them."""
+    return tuple(each for each in awaits("broker") if partitions or not each[0].startswith(PARTITIONS))
+
 
 @cache
 def awaits(package: str) -> tuple[Place, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from impl.sim.awaits import awaits
+from impl.sim.awaits import awaits_of_brokers
 from impl.sim.check import Question
 from impl.sim.faults import KINDS
 from impl.sim.outcome import Totals
@@ -35,7 +35,8 @@ def summary(question: Question, totals: Totals) -> list[str]:
         *_field("looked at", _each(totals.looked)),
     ]
     lines += _kinds(totals) if many else _field("faults", _drawn(totals))
-    return lines + _crashes(totals.crashed, all_awaits=many)
+    known = awaits_of_brokers(partitions=options.partitions > 0)
+    return lines + _crashes(totals.crashed, known, all_awaits=many)
 
 
 def _happened(totals: Totals, many: bool, *, partitions: bool) -> list[str]:
@@ -81,9 +82,11 @@ def _kinds(totals: Totals) -> list[str]:
     return lines
 
 
-def _crashes(crashed: Mapping[Place, int], *, all_awaits: bool) -> list[str]:
-    """How often tasks waited at each await of the broker when their process crashed: by function, with the lines."""
-    known = awaits("broker")
+def _crashes(crashed: Mapping[Place, int], known: Sequence[Place], *, all_awaits: bool) -> list[str]:
+    """How often tasks waited at each await of the broker when their process crashed: by function, with the lines.
+
+    ``known``: the awaits that crashes can find.
+    """
     places = known if all_awaits else [place for place in known if crashed.get(place)]
     if not places:
         return _field("crashed at", ["no await"])
