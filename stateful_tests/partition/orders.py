@@ -1,0 +1,143 @@
+"""What the operator has ordered, and whether it was done in the end (SP-13, LP-01 to LP-05).
+
+A move or a cancel is answered for if the broker that the partition was given to leads it and has its streams. Another
+order, or the fencing of that broker, may give it to another broker in between.
+"""
+
+from __future__ import annotations
+
+from impl import wire
+from impl.errors import E
+from impl.records import Broker, StreamState
+from stateful_tests.partition.broken import BrokenError, claim
+from stateful_tests.partition.clients import Clients
+from stateful_tests.partition.cluster import TOPIC, Cluster, streams_of
+
+BOUND_MS = 300_000
+"""The time within which everything is done when nothing is held back any more."""
+PERIOD_MS = 1_000
+
+
+class Orders:
+    """The orders of one run. ``check`` is called after each step."""
+
+    def __init__(self, cluster: Cluster, clients: Clients) -> None:
+        self._cluster, self._clients = cluster, clients
+        self._seen = len(cluster.batches)
+        self._homes = {number: self._home(number) for number in cluster.partitions}
+        """By partition: the broker that the last order names, or the last failover."""
+        self._last = dict.fromkeys(cluster.partitions, "the creation")
+        """By partition: the last order, in words."""
+        self._origins: dict[int, int] = {}
+        """By partition that moves: the broker to which a cancel gives it back (CA-53)."""
+        self._ordered = False
+
+    # Orders -----------------------------------------------------------------------------------------------------
+
+    def move(self, targets: dict[int, int]) -> None:
+        """Move partitions, each to a broker."""
+        before = {number: (self._home(number), self._moves(number)) for number in targets}
+        rows = self._alter({number: (node,) for number, node in targets.items()})
+        for number, node in targets.items():
+            home, moves = before[number]
+            if rows[number] != E.NONE.name or home == node:
+                continue
+            origin = self._origins.get(number, home) if moves else home
+            self._origins[number] = origin
+            self._expect(number, node, f"the move from {home} to {node}")
+
+    def cancel(self, number: int) -> None:
+        """Cancel the move of a partition."""
+        origin = self._origins.get(number, self._home(number))
+        if self._alter({number: None})[number] == E.NONE.name:
+            self._expect(number, origin, f"the cancel that gives it back to {origin}")
+
+    def _alter(self, targets: dict[int, tuple[int, ...] | None]) -> dict[int, str]:
+        self._ordered = True
+        answer = self._cluster.operate(wire.AlterReassignments({TOPIC: targets}))
+        rows = answer.values["rows"]
+        return {number: rows[f"{TOPIC}-{number}"] for number in targets}
+
+    def _expect(self, number: int, home: int, order: str) -> None:
+        self._homes[number], self._last[number] = home, order
+        text = f"after {order}, partition {number} belongs to {self._home(number)}"
+        claim(self._home(number) == home, "SP-13", text)
+
+    def _home(self, number: int) -> int:
+        return self._cluster.image.partitions[TOPIC, number].replicas[0]
+
+    def _moves(self, number: int) -> bool:
+        return self._cluster.image.partitions[TOPIC, number].marker is not None
+
+    # After each step --------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """A partition changes its broker by an order, or when a broker is fenced or back. Raises BrokenError."""
+        batches, ordered = self._cluster.batches[self._seen :], self._ordered
+        self._seen, self._ordered = len(self._cluster.batches), False
+        if ordered or not batches:
+            return
+        fenced = any(isinstance(record, Broker) for batch in batches for record in batch.records)
+        for number, home in self._homes.items():
+            now = self._home(number)
+            if now != home:
+                claim(fenced, "SP-13", f"partition {number} goes from {home} to {now}, and nobody has ordered that")
+                self._homes[number], self._last[number] = now, f"the failover from {home} to {now}"
+
+    # In the end -------------------------------------------------------------------------------------------------
+
+    def settle(self, phase: str | None = None) -> None:
+        """Let everything arrive and time pass until every order is done, and read every partition.
+
+        At least one broker is there then; a broker that is gone stays so. Raises BrokenError if something is not done
+        in time.
+        """
+        cluster = self._cluster
+        cluster.let_all_go()
+        cluster.rest(PERIOD_MS)
+        if not cluster.alive:
+            cluster.restart(cluster.nodes[0])
+        until = cluster.now + BOUND_MS
+        while (missing := self._missing(phase)) is not None:
+            if cluster.now >= until:
+                raise missing
+            cluster.rest(PERIOD_MS)
+            if not cluster.alive:
+                cluster.restart(cluster.nodes[0])
+
+    def _missing(self, phase: str | None) -> BrokenError | None:
+        """What is not done yet; None if everything is. Asks the leaders when the metadata are as they should be."""
+        missing = self._unmet()
+        if missing is not None:
+            return missing
+        clients = self._clients
+        if clients.waiting:
+            return BrokenError("heal", f"{clients.waiting} get no answer for {BOUND_MS} ms")
+        for number in self._cluster.partitions:
+            node = self._home(number)
+            if not clients.confirms(number, node):
+                return BrokenError("heal", f"{node} leads partition {number}, and confirms nothing in {BOUND_MS} ms")
+            if not clients.reads(number, node, phase):
+                return BrokenError("LP-04", f"{node} leads partition {number}, and cannot be read for {BOUND_MS} ms")
+        return None
+
+    def _unmet(self) -> BrokenError | None:
+        """What the metadata lack; None if they lack nothing."""
+        image = self._cluster.image
+        for number in self._cluster.partitions:
+            row, order = image.partitions[TOPIC, number], self._last[number]
+            rule = "LP-05" if "cancel" in order else "LP-01"
+            streams = {each: image.streams[each] for each in streams_of(image, number)}
+            opened = {each for each, stream in streams.items() if stream.state is StreamState.OPENED}
+            home = row.replicas[0]
+            mine = set(image.opened_on.get(home, ()))
+            where = f"partition {number}, {BOUND_MS} ms after the last fault and {order}"
+            if row.leader != home:
+                return BrokenError("LP-02" if order == "the creation" else rule, f"nobody leads {where}")
+            if not self._cluster.brokers[home].alive:
+                return BrokenError(rule, f"broker {home}, which leads {where}, is gone")
+            if opened - mine:
+                return BrokenError("LP-03", f"streams {sorted(opened - mine)} are not closed: {where}")
+            if not opened:
+                return BrokenError(rule, f"broker {home} has opened no stream of {where}")
+        return None
