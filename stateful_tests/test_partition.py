@@ -13,7 +13,7 @@ from stateful_tests.partition.teeth import TEETH, UNNOTICED
 
 WITHIN = 500
 """How many examples may pass until a missing rule is found."""
-FAST = ("CL-08", "RA-11", "RA-22")
+FAST = ("CL-08", "RA-11")
 """Rules whose lack shows after few examples."""
 
 

@@ -72,7 +72,10 @@ class Orders:
     # After each step --------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """A partition changes its broker by an order, or when a broker is fenced or back. Raises BrokenError."""
+        """A partition changes its broker by an order, or when a broker is fenced, back, or shuts down (PT-06).
+
+        Raises BrokenError.
+        """
         batches, ordered = self._cluster.batches[self._seen :], self._ordered
         self._seen, self._ordered = len(self._cluster.batches), False
         if ordered or not batches:
@@ -81,7 +84,12 @@ class Orders:
         for number, home in self._homes.items():
             now = self._home(number)
             if now != home:
-                claim(fenced, "SP-13", f"partition {number} goes from {home} to {now}, and nobody has ordered that")
+                leaves = self._cluster.image.brokers[home] == "shutting_down"
+                claim(
+                    fenced or leaves,
+                    "SP-13",
+                    f"partition {number} goes from {home} to {now}, and nobody has ordered that",
+                )
                 self._homes[number], self._last[number] = now, f"the failover from {home} to {now}"
 
     # In the end -------------------------------------------------------------------------------------------------
