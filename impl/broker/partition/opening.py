@@ -81,15 +81,18 @@ async def _recover(
     log = PartitionLog(
         *(tasks, values, segments, producers, epochs, leader_epoch), dict(stored.streams), opened, streams
     )
+    writes = []
     if is_cut:
         # Otherwise what was cut off comes back after a crash, and new batches do not stand at their offsets.
-        await log.put_segments().wait()
+        writes.append(log.put_segments())
     if log.is_clean:
-        await log.put_partition(clean=False).wait()
+        writes.append(log.put_partition(clean=False))
     # An epoch may begin in what was cut off, by this leader or by one before it.
     is_gone = epochs.truncate_end(segments.end)
     if epochs.assign(leader_epoch, segments.end) or is_gone:
-        await values.put(epochs.checkpoint()).wait()
+        writes.append(values.put(epochs.checkpoint()))
+    for gate in writes:
+        await gate.wait()
     return log
 
 

@@ -21,13 +21,8 @@ from impl.sim.move.conditions import Conditions
 from impl.sim.move.steps import Steps
 from impl.sim.move.world import Variant
 
-SMALL_WRITES = 3
-"""The records of the close that go to the WAL one after the other, besides LOG: the last entry of the time index, the
-producer snapshot, and PARTITION."""
 LOG_WRITES = 2
-"""LOG itself, and the compaction of the meta stream, which writes all last values in one bulk."""
-OPEN_WRITES = 2
-"""PARTITION with the flag false, and the leader epochs, one after the other."""
+"""How often LOG is written: by the close of the log, and by the compaction of the meta stream."""
 SECONDS_PER_DAY = 86_400
 LOAD, DAY_BYTES = 100 * 10**6, 100 * 10**6 * SECONDS_PER_DAY
 """The seeds' case: a partition takes 100 MB/s, for a day."""
@@ -41,6 +36,8 @@ class Terms(msgspec.Struct, frozen=True):
     forced upload waits for others (PL-24). ``prepare``, ``upload``, ``commit``: the upload of the tail. ``close``: the
     streams, side by side. ``elect``: the election is committed. ``open``: a stream is opened. ``replay``: the meta
     stream is read. ``begin``: the target writes its flag and its leader epoch.
+
+    What the close writes goes into one bulk of the WAL, and so does what the target writes.
     """
 
     record: int
@@ -70,7 +67,7 @@ def terms(conditions: Conditions, tail: int, log_bytes: int) -> Terms:
         record=conditions.message + conditions.commit,
         delta=conditions.metadata,
         drain=0,
-        flush=SMALL_WRITES * write + LOG_WRITES * (write + transfer(log_bytes)),
+        flush=write + transfer(LOG_WRITES * log_bytes),
         trim=call,
         gather=TICK_MS,
         prepare=call,
@@ -80,7 +77,7 @@ def terms(conditions: Conditions, tail: int, log_bytes: int) -> Terms:
         elect=conditions.message + conditions.commit,
         open=call,
         replay=2 * store + transfer(min(TAIL_BYTES, 2 * log_bytes)) + transfer(log_read),
-        begin=OPEN_WRITES * write,
+        begin=write,
     )
 
 

@@ -16,7 +16,7 @@ from impl.sim.move.world import BATCH_BYTES, Variant, run_move
 VARIANTS = (Variant("G0", "legacy"), Variant("G1", "legacy"), Variant("G1", "V6"))
 TAIL_BYTES, LARGEST_TAIL = 500 * MIB, 1_000 * MIB
 """The default is AutoMQ's upload threshold. A larger tail does not fit into the active segment, which rolls then."""
-LARGEST_HISTORY = 36 * 10**12
+LARGEST_HISTORY = 18 * 10**12
 """The list of the segments of a larger history fills a bulk of the WAL, which is another case."""
 LONGEST_UPLOAD_S = 100
 """A replay waits two minutes for metadata that name its objects (PL-13), and then begins anew."""
@@ -62,7 +62,7 @@ class Question(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for label, size in self.histories.items():
             if not 0 < size <= LARGEST_HISTORY:
-                raise LimitError(f"--history {label}: give sizes above 0 and up to 36TB, such as 1GB,1TB,10TB")
+                raise LimitError(f"--history {label}: give sizes above 0 and up to 18TB, such as 1GB,1TB,10TB")
         if not BATCH_BYTES <= self.tail <= LARGEST_TAIL:
             raise LimitError(
                 f"--tail {self.texts.get('--tail', self.tail)}: give 1MiB to 1000MiB, which fit into one segment"

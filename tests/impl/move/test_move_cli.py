@@ -78,7 +78,7 @@ def test_the_plot_of_the_page(capsys: Captured, tmp_path: Path, update_golden: b
         (("--scenario", "migrat"), "--scenario: unknown scenario migrat; did you mean migrate?"),
         (("--scenario", "migrate", "--history", "5XB"), "--history 5XB: write a number above 0 and a unit"),
         (("--scenario", "migrate", "--history", "1GB,"), "--history : write a number above 0 and a unit"),
-        (("--scenario", "migrate", "--history", "50TB"), "--history 50TB: give sizes above 0 and up to 36TB"),
+        (("--scenario", "migrate", "--history", "50TB"), "--history 50TB: give sizes above 0 and up to 18TB"),
         (("--scenario", "migrate", "--tail", "-1"), "--tail -1: write a number above 0 and a unit, such as 500MiB"),
         (("--scenario", "migrate", "--tail", "0MiB"), "--tail 0MiB: write a number above 0"),
         (("--scenario", "migrate", "--tail", "2GiB"), "--tail 2GiB: give 1MiB to 1000MiB"),
