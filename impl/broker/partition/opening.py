@@ -23,7 +23,7 @@ from impl.broker.partition.producers import Producers, reload
 from impl.broker.partition.segment_metas import StreamEnds, load
 from impl.broker.partition.segments import LOG, ROLL_BYTES, TIME, TXN, Segments
 from impl.rules import rule
-from impl.tasks import Tasks
+from impl.tasks import Gate, Tasks
 
 NAMES = (LOG, TIME, TXN)
 
@@ -81,7 +81,7 @@ async def _recover(
     log = PartitionLog(
         *(tasks, values, segments, producers, epochs, leader_epoch), dict(stored.streams), opened, streams
     )
-    writes = []
+    writes: list[Gate[int]] = []
     if is_cut:
         # Otherwise what was cut off comes back after a crash, and new batches do not stand at their offsets.
         writes.append(log.put_segments())
