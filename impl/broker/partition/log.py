@@ -148,22 +148,24 @@ class PartitionLog:
         snapshot = self.put_snapshot()
         self.segments.flush(self.segments.end)
         # All go to one WAL, which loses nothing in the middle: whoever finds the flag finds what was written before.
-        writes = (indexed, snapshot, self.put_segments(), self.put_partition(clean=True))
+        writes = [*indexed, snapshot, self.put_segments(), self.put_partition(clean=True)]
         await self.meta.compact()
-        for gate in writes:
-            if gate is not None:
-                await gate.wait()
+        for write in writes:
+            await write.wait()
 
-    def _index_time(self) -> Gate[int] | None:
-        """Index the newest timestamp of the active segment, unless it is the last one of its index."""
+    def _index_time(self) -> tuple[Gate[int], ...]:
+        """Index the newest timestamp of the active segment, unless it is the last one of its index.
+
+        Returns the writes, which are one or none.
+        """
         entry = self._newest
         if entry.offset < self.segments.active.base or entry == self.segments.active.last_time_entry:
-            return None
+            return ()
         stream = self.opened[TIME]
         position = stream.next
         gate = append(stream, 1, _TIME_ENTRY.pack(entry.timestamp, entry.offset))
         self.segments.index_time(position, entry)
-        return gate
+        return (gate,)
 
     # The meta stream --------------------------------------------------------------------------------------------
 
