@@ -22,6 +22,7 @@ EXCEPTIONS = {
     "OB-02.redundant": "commits ask before whether the object is committed (CS-03, CS-07, CO-04)",
     "OB-03.deep": "the language shows no attributes of objects",
     "OB-03.keep": "compact_stream names no operations for its sources",
+    "RA-01.renewed": "the language renews no leader epoch",
     "RA-08.cap": "50 001 partitions in one request",
     "RA-47.recovery": "isr has no argument for the recovery state",
     "ST-17.tags": "open has no tags in the language",
