@@ -15,12 +15,10 @@ from impl.sim.cluster import Cluster
 from impl.sim.director import Director
 from impl.sim.queue import Queue
 from impl.sim.script import Operation
+from impl.sim.stages import HANDOVERS, Probe, is_drained, missing_of
 
 BOUND_MS = 300_000
 """How long a run waits for its end."""
-POLL_MS = 100
-HANDOVERS = 3
-"""A run hands streams over at least this often; what the script has not done is done here."""
 
 Spawn = Callable[[list[Operation], str], Client]
 """Begins a further client with operations, in a phase of the history."""
@@ -42,14 +40,13 @@ class Heal:
         spawn: Spawn,
         advance: Callable[[int], None],
     ) -> None:
-        self.missing = "clients"
         self._queue, self._cluster, self._director, self._catalog = queue, cluster, director, catalog
-        self._clients, self._spawn, self._advance = clients, spawn, advance
+        self._clients, self._advance = clients, advance
         self._value = -1
-        self._probe: Client | None = None
+        self._probe = Probe(spawn)
 
-    def run(self) -> bool:
-        """Run events until all conditions hold. Returns False if they do not within ``BOUND_MS``."""
+    def run(self) -> str:
+        """Run events until all conditions hold; the one that does not within ``BOUND_MS``, "" if all do."""
         stages: list[tuple[str, Callable[[], bool]]] = [
             ("clients have not ended", lambda: all(each.ended for each in self._clients)),
             ("streams are not open", self._is_open),
@@ -58,14 +55,7 @@ class Heal:
             ("sealed entries are not committed", self._is_drained),
             ("streams cannot be read", lambda: self._probed(self._reads, "final")),
         ]
-        bound = self._queue.now + BOUND_MS
-        for self.missing, holds in stages:
-            while not holds():
-                if self._queue.now >= bound:
-                    return False
-                self._advance(self._queue.now + POLL_MS)
-        self.missing = ""
-        return True
+        return missing_of(stages, self._queue, self._advance, BOUND_MS)
 
     def _is_open(self) -> bool:
         return all(self._director.is_open(key) for key in self._catalog.living())
@@ -80,22 +70,11 @@ class Heal:
         return False
 
     def _is_drained(self) -> bool:
-        """No node has a sealed entry that it still has to commit (CK-03)."""
         leader = self._cluster.leader
-        if leader is None:
-            return False
-        image = leader.image
-        entries = ((node, stream) for node, streams in image.entries.items() for stream in streams)
-        return all(image.active_entry(node, stream) is None for node, stream in entries)
+        return leader is not None and is_drained(leader.image)
 
     def _probed(self, make: Callable[[], list[Operation]], phase: str) -> bool:
-        """Whether a client could do all of some operations; tries with a new client after a failure."""
-        if self._probe is None:
-            self._probe = self._spawn(make(), phase)
-        if not self._probe.ended:
-            return False
-        failed, self._probe = self._probe.failed, None
-        return not failed and self._is_open()
+        return self._probe.succeeds(make, phase) and self._is_open()
 
     def _appends(self) -> list[Operation]:
         found = []

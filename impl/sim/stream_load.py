@@ -67,11 +67,9 @@ class StreamLoad:
     def heal(self) -> str:
         """Heal, and say what does not hold."""
         parts = self._parts
-        heal = Heal(
+        return Heal(
             *(parts.queue, parts.cluster, self.director, self.catalog, self._in_script, self._spawn, parts.advance)
-        )
-        heal.run()
-        return heal.missing
+        ).run()
 
     def counts(self) -> dict[str, int]:
         """Acknowledged appends, and hand-overs."""

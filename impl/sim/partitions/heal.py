@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from impl.sim.heal import HANDOVERS, POLL_MS
 from impl.sim.load import Parts
 from impl.sim.partitions.clients import Client
 from impl.sim.partitions.metadata import Metadata
 from impl.sim.partitions.operators import Operators
 from impl.sim.partitions.script import OPERATOR
 from impl.sim.script import Operation
+from impl.sim.stages import HANDOVERS, POLL_MS, Probe, is_drained, missing_of
 
 BOUND_MS = 180_000
 """How long a run waits for its end: twice as long as it takes, and too short for the balancing every 300 s (EL-10),
@@ -45,9 +45,9 @@ class Heal:
         ask: Ask,
     ) -> None:
         self._parts, self._metadata, self._operators = parts, metadata, operators
-        self._clients, self._spawn, self._ask = clients, spawn, ask
+        self._clients, self._ask = clients, ask
         self._value = FIRST_VALUE
-        self._probe: Client | None = None
+        self._probe = Probe(spawn)
         self._quiet_from = 0
 
     def run(self) -> str:
@@ -58,18 +58,11 @@ class Heal:
             ("partitions were not moved", self._has_moved),
             ("no move was cancelled", self._has_cancelled),
             ("partitions take no append", lambda: self._probed(self._appends, "heal")),
-            ("sealed entries are not committed", self._is_drained),
+            ("sealed entries are not committed", lambda: is_drained(self._metadata.image)),
             ("somebody repeats a request that is refused", self._is_quiet),
             ("partitions cannot be read", lambda: self._probed(self._reads, "final")),
         ]
-        queue = self._parts.queue
-        bound = queue.now + BOUND_MS
-        for name, holds in stages:
-            while not holds():
-                if queue.now >= bound:
-                    return name
-                self._parts.advance(queue.now + POLL_MS)
-        return ""
+        return missing_of(stages, self._parts.queue, self._parts.advance, BOUND_MS)
 
     def _have_ended(self) -> bool:
         return not self._operators.busy and all(each.ended for each in self._clients)
@@ -98,12 +91,6 @@ class Heal:
             self._parts.advance(self._parts.queue.now + POLL_MS)
         return False
 
-    def _is_drained(self) -> bool:
-        """No node has a sealed entry that it still has to commit (CK-03)."""
-        image = self._metadata.image
-        entries = ((node, stream) for node, streams in image.entries.items() for stream in streams)
-        return all(image.active_entry(node, stream) is None for node, stream in entries)
-
     def _is_quiet(self) -> bool:
         """Nothing that a broker asks of a controller was refused for a while."""
         now = self._parts.queue.now
@@ -111,13 +98,7 @@ class Heal:
         return now - self._quiet_from >= QUIET_MS
 
     def _probed(self, make: Callable[[], list[Operation]], phase: str) -> bool:
-        """Whether a client could do all of some operations; tries with a new client after a failure."""
-        if self._probe is None:
-            self._probe = self._spawn(make(), phase)
-        if not self._probe.ended:
-            return False
-        failed, self._probe = self._probe.failed, None
-        return not failed and self._is_settled()
+        return self._probe.succeeds(make, phase) and self._is_settled()
 
     def _appends(self) -> list[Operation]:
         begin, self._value = self._value, self._value + len(self._keys())

@@ -1,0 +1,61 @@
+"""What the ends of all runs have in common: conditions that hold one after the other, and clients that probe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from impl.metadata.image import Image
+from impl.sim.queue import Queue
+from impl.sim.script import Operation
+
+POLL_MS = 100
+HANDOVERS = 3
+"""A run hands streams or partitions over at least this often; what the script has not done is done at the end."""
+
+
+def missing_of(
+    stages: Sequence[tuple[str, Callable[[], bool]]], queue: Queue, advance: Callable[[int], None], bound_ms: int
+) -> str:
+    """Run events until all conditions hold, each after the one before; the first that does not in time, "" if all do.
+
+    ``stages``: what is missing while a condition does not hold, and the condition. ``advance`` runs events up to a
+    time.
+    """
+    bound = queue.now + bound_ms
+    for name, holds in stages:
+        while not holds():
+            if queue.now >= bound:
+                return name
+            advance(queue.now + POLL_MS)
+    return ""
+
+
+def is_drained(image: Image) -> bool:
+    """Whether no node has a sealed entry that it still has to commit (CK-03)."""
+    entries = ((node, stream) for node, streams in image.entries.items() for stream in streams)
+    return all(image.active_entry(node, stream) is None for node, stream in entries)
+
+
+class ProbingClient(Protocol):
+    """A client that does some operations. ``failed``: how many have not succeeded."""
+
+    ended: bool
+    failed: int
+
+
+class Probe:
+    """Asks again and again whether a client can do some operations. ``spawn`` begins with them in a phase."""
+
+    def __init__(self, spawn: Callable[[list[Operation], str], ProbingClient]) -> None:
+        self._spawn = spawn
+        self._client: ProbingClient | None = None
+
+    def succeeds(self, make: Callable[[], list[Operation]], phase: str) -> bool:
+        """Whether a client has done all operations; a new one tries after a failure."""
+        if self._client is None:
+            self._client = self._spawn(make(), phase)
+        if not self._client.ended:
+            return False
+        failed, self._client = self._client.failed, None
+        return not failed
