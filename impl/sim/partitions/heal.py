@@ -49,6 +49,7 @@ class Heal:
         self._value = FIRST_VALUE
         self._probe = Probe(spawn)
         self._quiet_from = 0
+        self._swapped = False
 
     def run(self) -> str:
         """Run events until all conditions hold; the one that does not in time, "" if all do."""
@@ -57,6 +58,7 @@ class Heal:
             ("partitions have no leader that serves", self._is_settled),
             ("partitions were not moved", self._has_moved),
             ("no move was cancelled", self._has_cancelled),
+            ("partitions that were swapped have no leader that serves", self._has_swapped),
             ("partitions take no append", lambda: self._probed(self._appends, "heal")),
             ("sealed entries are not committed", lambda: is_drained(self._metadata.image)),
             ("somebody repeats a request that is refused", self._is_quiet),
@@ -90,6 +92,14 @@ class Heal:
             self._parts.queue.at(self._parts.queue.now + POLL_MS // 2, self._ask, Operation(OPERATOR, 0, "cancel", 0))
             self._parts.advance(self._parts.queue.now + POLL_MS)
         return False
+
+    def _has_swapped(self) -> bool:
+        """LP-06. Two brokers swap all their partitions."""
+        if not self._swapped:
+            self._swapped = True
+            self._ask(Operation(OPERATOR, 0, "swap", 0))
+            return False
+        return self._is_settled()
 
     def _is_quiet(self) -> bool:
         """Nothing that a broker asks of a controller was refused for a while."""
