@@ -167,10 +167,18 @@ class ReplicaReassignment(ReplicaLists):
         self.finish()
         self.settle()
 
+    def completes_by_election(self) -> bool:
+        """Whether a preferred election completes what is due, and the leader stays.
+
+        If the first replica leads, there is no record (84). A leader that is removed would have to give way; what is
+        due then was completed before.
+        """
+        return self.is_due() and not any(self.led_by(n) and (self.is_first(n) or self.removing[n]) for n in Broker)
+
     @action
     def prefer(self, x: Broker) -> None:
-        """ElectLeaders. Where nobody may lead, the record completes what is due, and elects nobody."""
-        if self.leader is None and self.is_due():
+        """ElectLeaders. Where something is due, the record completes it, and the leader stays, or nobody leads."""
+        if self.completes_by_election():
             self.complete_due()
         else:
             self.elect_preferred(x)
@@ -199,9 +207,8 @@ class ReplicaReassignment(ReplicaLists):
 
     @step(of="prefer")
     def preferred_leads(self, old: Self, x: Broker) -> bool:
-        """SP-12. It elects the first replica, from the ISR that there is, if it does not only complete what is due."""
-        completes = old.leader is None and old.is_due()
-        return completes or (self.led_by(x) and old.isr[x] and old.is_first(x))
+        """SP-12. It elects the first replica, from the ISR that there is, if it does not complete what is due."""
+        return old.completes_by_election() or (self.led_by(x) and old.isr[x] and old.is_first(x))
 
     @step(of="cancel")
     def set_restored(self, old: Self) -> bool:

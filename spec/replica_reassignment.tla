@@ -127,86 +127,90 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* ElectLeaders. Where nobody may lead, the record completes what is due, and elects nobody.
+\* ElectLeaders. Where something is due, the record completes it, and the leader stays, or nobody leads.
 Prefer(x) ==
-    /\ IF /\ leader = Nil
-          /\ \E n \in Broker : adding[n] \/ removing[n]
+    /\ IF /\ \E n \in Broker : adding[n] \/ removing[n]
           /\ \A n_2 \in Broker : replica[n_2] => isr[n_2] \/ removing[n_2]
-       THEN LET drops == \E n_3 \in Broker : removing[n_3]
+          /\ ~(\E n_3 \in Broker :
+                   /\ leader = n_3
+                   /\ \/ /\ replica[n_3]
+                         /\ \A m \in Broker : replica[m] => n_3 = m \/ before[n_3, m]
+                      \/ removing[n_3])
+       THEN LET drops == \E n_4 \in Broker : removing[n_4]
                 behind ==
-                    \E n_4 \in Broker : replica[n_4] /\ ~removing[n_4] /\ ~isr[n_4]
+                    \E n_5 \in Broker : replica[n_5] /\ ~removing[n_5] /\ ~isr[n_5]
                 replica_2 ==
-                    [n_7 \in Broker |-> IF removing[n_7] THEN FALSE ELSE replica[n_7]]
+                    [n_8 \in Broker |-> IF removing[n_8] THEN FALSE ELSE replica[n_8]]
                 fetches_2 ==
-                    [n_7 \in Broker |->
-                        IF removing[n_7] THEN fetches[n_7] \/ isr[n_7] ELSE fetches[n_7]]
+                    [n_8 \in Broker |->
+                        IF removing[n_8] THEN fetches[n_8] \/ isr[n_8] ELSE fetches[n_8]]
                 adding_2 ==
                     IF behind
                     THEN adding
-                    ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                            /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                    ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                            /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
                          THEN [b \in Broker |-> FALSE]
                          ELSE adding
                 removing_2 ==
                     IF behind
                     THEN removing
-                    ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                            /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                    ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                            /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
                          THEN [b \in Broker |-> FALSE]
                          ELSE removing
-            IN  /\ IF ~(\E n_10 \in Broker : adding_2[n_10] \/ removing_2[n_10])
+            IN  /\ IF ~(\E n_11 \in Broker : adding_2[n_11] \/ removing_2[n_11])
                    THEN /\ original' = [b \in Broker |-> FALSE]
                         /\ original_before' = [b \in Broker, b_2 \in Broker |-> FALSE]
                    ELSE UNCHANGED <<original, original_before>>
                 /\ hasty' = IF behind  \* RA-44
                             THEN hasty
-                            ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                                    /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                            ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                                    /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
                                  THEN hasty \/ behind
                                  ELSE hasty
                 /\ fetches' = IF behind  \* RA-44, RA-45
                               THEN fetches
-                              ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                                      /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                              ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                                      /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
                                    THEN IF drops THEN [b \in Broker |-> FALSE] ELSE fetches_2
                                    ELSE fetches
                 /\ replica' = IF behind  \* RA-44
                               THEN replica
-                              ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                                      /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                              ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                                      /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
                                    THEN replica_2
                                    ELSE replica
                 /\ isr' = IF behind  \* RA-44
                           THEN isr
-                          ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                                  /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
-                               THEN [n_7 \in Broker |-> IF removing[n_7] THEN FALSE ELSE isr[n_7]]
+                          ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                                  /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
+                               THEN [n_8 \in Broker |-> IF removing[n_8] THEN FALSE ELSE isr[n_8]]
                                ELSE isr
                 /\ before' = IF behind  \* RA-44
                              THEN before
-                             ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                                     /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
-                                  THEN [m \in Broker, n_8 \in Broker |->
-                                           before[m, n_8] /\ replica_2[m] /\ replica_2[n_8]]
+                             ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                                     /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
+                                  THEN [m_2 \in Broker, n_9 \in Broker |->
+                                           before[m_2, n_9] /\ replica_2[m_2] /\ replica_2[n_9]]
                                   ELSE before
                 /\ adding' = adding_2  \* RA-44
                 /\ removing' = removing_2  \* RA-44
                 /\ complete' = IF behind  \* RA-44, RA-45
                                THEN complete
-                               ELSE IF /\ \E n_5 \in Broker : adding[n_5] \/ removing[n_5]
-                                       /\ \E n_6 \in Broker : isr[n_6] /\ ~removing[n_6]
+                               ELSE IF /\ \E n_6 \in Broker : adding[n_6] \/ removing[n_6]
+                                       /\ \E n_7 \in Broker : isr[n_7] /\ ~removing[n_7]
                                     THEN IF drops
-                                         THEN [n_9 \in Broker |-> IF ~replica_2[n_9] THEN FALSE ELSE complete[n_9]]
+                                         THEN [n_10 \in Broker |-> IF ~replica_2[n_10] THEN FALSE ELSE complete[n_10]]
                                          ELSE complete
                                     ELSE complete
                 /\ UNCHANGED leader
        ELSE /\ isr[x] /\ active[x]  \* EL-08.isr
             /\ Holds(/\ replica[x]  \* EL-08.first
-                     /\ \A m_2 \in Broker : replica[m_2] => x = m_2 \/ before[x, m_2])
+                     /\ \A m_3 \in Broker : replica[m_3] => x = m_3 \/ before[x, m_3])
             /\ IF ~leader = x
                THEN /\ leader' = x
                     /\ fetches' = [b \in Broker |-> FALSE]
-                    /\ complete' = [n_11 \in Broker |-> IF ~replica[n_11] THEN FALSE ELSE complete[n_11]]
+                    /\ complete' = [n_12 \in Broker |-> IF ~replica[n_12] THEN FALSE ELSE complete[n_12]]
                ELSE UNCHANGED <<leader, fetches, complete>>
             /\ UNCHANGED <<replica, before, isr, adding, removing, hasty, original,
                            original_before>>
@@ -1144,15 +1148,19 @@ InSyncIsComplete == \A n \in Broker : isr[n] => complete[n]
 NothingGivenUp == \A n \in Broker : isr'[n] => unclean \/ complete[n]
 AlwaysNothingGivenUp == [][NothingGivenUp]_vars
 
-\* SP-12. It elects the first replica, from the ISR that there is, if it does not only complete what is due.
+\* SP-12. It elects the first replica, from the ISR that there is, if it does not complete what is due.
 PreferredLeads(x) ==
-    \/ /\ leader = Nil
-       /\ \E n \in Broker : adding[n] \/ removing[n]
+    \/ /\ \E n \in Broker : adding[n] \/ removing[n]
        /\ \A n_2 \in Broker : replica[n_2] => isr[n_2] \/ removing[n_2]
+       /\ ~(\E n_3 \in Broker :
+                /\ leader = n_3
+                /\ \/ /\ replica[n_3]
+                      /\ \A m \in Broker : replica[m] => n_3 = m \/ before[n_3, m]
+                   \/ removing[n_3])
     \/ /\ leader' = x
        /\ isr[x]
        /\ replica[x]
-       /\ \A m \in Broker : replica[m] => x = m \/ before[x, m]
+       /\ \A m_2 \in Broker : replica[m_2] => x = m_2 \/ before[x, m_2]
 AlwaysPreferredLeads ==
     [][\A x \in Broker : Prefer(x) => PreferredLeads(x)]_vars
 
