@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -11,36 +10,8 @@ from typing import Any
 import pytest
 
 from impl.rules import without
-from impl.store.interface import ObjectStore
+from tests.impl.s3_place import STORES, Place
 from tests.impl.s3_world import NODES, Batch, Send, Story, payload, problems
-
-boto3 = pytest.importorskip("boto3")
-moto = pytest.importorskip("moto")
-pytest.importorskip("obstore")
-
-from impl.store.s3_boto import BotoStore  # noqa: E402 - an extra
-from impl.store.s3_obstore import ObstoreStore  # noqa: E402 - an extra
-
-STORES = ("boto in process", "boto", "obstore")
-NAME = "cluster"
-Place = tuple[ObjectStore, Any]
-"""An adapter, and the bucket behind it as boto3 shows it to a test."""
-
-
-@pytest.fixture
-def place(request: pytest.FixtureRequest, keys: tuple[str, str]) -> Iterator[Place]:
-    """An empty bucket in moto: in this process, or in moto's server."""
-    del keys
-    if request.param == "boto in process":
-        with moto.mock_aws():
-            bucket = boto3.resource("s3", region_name="us-east-1").create_bucket(Bucket=NAME)
-            yield BotoStore(NAME), bucket
-        return
-    endpoint = request.getfixturevalue("s3")
-    bucket = boto3.resource("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=NAME)
-    yield (BotoStore if request.param == "boto" else ObstoreStore)(NAME, endpoint), bucket
-    bucket.objects.delete()
-    bucket.delete()
 
 
 def variant(store: str, *, v6: bool, restarts: bool) -> Any:
