@@ -44,11 +44,13 @@ class Clients:
     """A world with the brokers 1, 2 and 3, and client nodes. ``history``: what the clients have seen.
 
     ``losses``: the share of requests to brokers, and of their answers, that are lost or late. In half of the cases the
-    client hears that the connection broke.
+    client hears that the connection broke. ``world``: a world without processes; by default one with a store in memory.
     """
 
-    def __init__(self, seed: int, losses: float, *, elects: bool = True, v6: bool = True) -> None:
-        self.world = World(v6=v6, elects=elects)
+    def __init__(
+        self, seed: int, losses: float, *, elects: bool = True, v6: bool = True, world: World | None = None
+    ) -> None:
+        self.world = World(v6=v6, elects=elects) if world is None else world
         self.brokers = dict(zip((1, 2, 3), self.world.serving(1, 2, 3), strict=True))
         self.history = History()
         self.losses = losses
