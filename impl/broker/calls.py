@@ -28,7 +28,7 @@ _THROWN: dict[type, frozenset[E]] = {
     wire.CloseStreams: NODE_ERRORS | {E.STREAM_NOT_EXIST, E.STREAM_INNER_ERROR, E.STREAM_FENCED},
     wire.DeleteStreams: NODE_ERRORS | {E.STREAM_NOT_EXIST, E.STREAM_FENCED, E.STREAM_INNER_ERROR},
     wire.CommitStreamSetObject: NODE_ERRORS | _OBJECT_ERRORS,
-    wire.CommitStreamObject: frozenset({E.NODE_EPOCH_EXPIRED, E.NODE_EPOCH_NOT_EXIST})
+    wire.CommitStreamObject: NODE_ERRORS
     | {E.OBJECT_NOT_EXIST, E.OBJECT_NOT_COMMITED, E.COMPACTED_OBJECTS_NOT_FOUND, E.STREAM_NOT_EXIST, E.STREAM_FENCED},
     wire.RegisterNode: frozenset({E.NODE_EPOCH_EXPIRED}),
     wire.RenewEpoch: NODE_ERRORS | {E.UNKNOWN_TOPIC_OR_PARTITION},
