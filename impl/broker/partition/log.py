@@ -79,9 +79,10 @@ class PartitionLog:
         A copy of an earlier batch gets the offset of that one. Raises RefusedError if this broker leads no more,
         ProducerRefusedError, and a FailedError after which the outcome is unknown.
         """
+        self._check_leads()
         if LOG not in self.opened:
             await self._make()
-        require(not self.is_frozen, "RA-16", E.NOT_LEADER_OR_FOLLOWER)
+            self._check_leads()
         first = self.producers.check(batch)
         if first is not None:
             if first in self._pending:
@@ -92,6 +93,9 @@ class PartitionLog:
         await self._put(placed).wait()
         del self._pending[placed.base]
         return placed.base
+
+    def _check_leads(self) -> None:
+        require(not self.is_frozen, "RA-16", E.NOT_LEADER_OR_FOLLOWER)
 
     def _put(self, batch: Batch) -> Gate[int]:
         data, stream = encode(batch), self.opened[LOG]

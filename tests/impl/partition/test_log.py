@@ -213,6 +213,20 @@ def test_a_close_waits_for_a_stream_that_is_made() -> None:
     assert sorted(log.opened) == [LOG, TIME]
 
 
+def test_a_log_that_is_closed_makes_no_stream() -> None:
+    """SP-08: an append that comes during a close is refused at once. A stream made for it would be left open."""
+    world = World()
+    log = world.lead(0)
+    closing = world.start(log.close())
+    with pytest.raises(RefusedError) as refused:
+        world.run(log.append(batch("a")))
+    assert refused.value.error is E.NOT_LEADER_OR_FOLLOWER
+    while world.writes:
+        world.store()
+    closing.result()
+    assert list(world.disk) == [0]
+
+
 def test_the_flag_is_false_before_the_log_serves() -> None:
     """Also if nothing else is to be written, as the leader epoch is the old one."""
     world = World()
