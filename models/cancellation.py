@@ -157,13 +157,17 @@ class Cancellation(Reassignment):
 
     # The controller -------------------------------------------------------------------------------------------
 
-    @action
-    def reassign(self, t: Node) -> None:
-        """Step 1, with the marker. A second start keeps the origin of the first."""
+    def keep_origin(self) -> None:
+        """The record of a start says where the partition was. That of a second start keeps the origin of the first."""
         if rule("CA-53", self.moves()):
             pass
         else:
             self.origin = self.replica
+
+    @action
+    def reassign(self, t: Node) -> None:
+        """Step 1, with the marker."""
+        self.keep_origin()
         self.accept_reassignment(t)
         self.moved_under = self.leader_epoch
 
@@ -181,6 +185,24 @@ class Cancellation(Reassignment):
         if rule("CA-51", self.leader is None and not self.G1):
             self.timer = True
         self.cancelled_under = self.leader_epoch
+
+    @action(variant="log_grain")
+    def reassign_to_leaving(self, t: Node) -> None:
+        """In G1 a broker that shuts down is a target as any other, and its process may have ended."""
+        require(self.G1 and not self.active[t] and t != self.replica, "RA-02.leaving")
+        self.keep_origin()
+        self.assign(t)
+        self.leader = None
+        self.moved_under = self.leader_epoch
+
+    @action(variant="log_grain")
+    def renew(self, n: Node) -> None:
+        """The replica asks for the next leader epoch (CA-47). What goes on, goes on under that one."""
+        require(self.replica == n, "CA-47.replica")
+        moves = self.moved_under == self.leader_epoch
+        self.leader_epoch = self.leader_epoch + 1
+        if moves:
+            self.moved_under = self.leader_epoch
 
     @variant("restore_epoch", replaces="cancel")
     def undo(self, direct: bool) -> None:

@@ -42,12 +42,12 @@ from holdfast.lang import (
     witness,
 )
 from models.parts.brokers import Phase
-from models.parts.leases import Leases
+from models.parts.log_grain import LogGrain
 from models.parts.nodes import Node
 from models.parts.streams import Epoch, Offset, Stream
 
 
-class Reassignment(Leases):
+class Reassignment(LogGrain):
     """One partition, and the brokers between which it moves."""
 
     snapshot_without_flag: Flag

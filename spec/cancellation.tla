@@ -198,7 +198,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* Step 1, with the marker. A second start keeps the origin of the first.
+\* Step 1, with the marker.
 Reassign(t) ==
     LET leader_epoch_2 == leader_epoch + 1
     IN  /\ active[t]  \* RA-02, else INVALID_REPLICA_ASSIGNMENT
@@ -514,7 +514,8 @@ Observe(n) ==
             /\ named
             /\ leader_epoch > tried[n]
             /\ ~(~opening[n] /\ ~frozen[n] /\ (\A s_3 \in Stream : handle[n, s_3]))
-    IN  /\ Holds(phase[n] = "UP" /\ ~queues /\ (gone \/ news))  \* RA-13
+        seen == gone \/ news
+    IN  /\ Holds(phase[n] = "UP" /\ ~queues /\ seen)  \* RA-13
         /\ IF gone
            THEN /\ queued_close' = [queued_close EXCEPT ![n] = TRUE]
                 /\ UNCHANGED queued_open

@@ -484,7 +484,8 @@ Observe(n) ==
             /\ leader_epoch > tried[n]
             /\ ~(~opening[n] /\ ~frozen[n] /\ (\A s_2 \in Stream : handle[n, s_2]))
         queues == queued_close[n] \/ queued_open[n] > 0
-    IN  /\ Holds(phase[n] = "UP" /\ ~queues /\ (gone \/ news))  \* RA-13
+        seen == gone \/ news
+    IN  /\ Holds(phase[n] = "UP" /\ ~queues /\ seen)  \* RA-13
         /\ IF gone
            THEN /\ queued_close' = [queued_close EXCEPT ![n] = TRUE]
                 /\ UNCHANGED queued_open

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from holdfast.lang import Ghost, Map, Rel, init, require, rule
+from holdfast.lang import Flag, Ghost, Map, Rel, init, require, rule
 from models.parts.errors import E
 from models.parts.nodes import Node
 from models.parts.registration import Registration
@@ -28,6 +28,9 @@ class Phase(Enum):
 
 class Brokers(Registration, StreamTable):
     """The controller's tables, and the brokers."""
+
+    log_grain: Flag
+    """The steps of a move are those of a log (`log_grain.py`), and nothing is open at the start."""
 
     phase: Map[Node, Phase]
     failover_mode: Rel[Node]
@@ -94,6 +97,12 @@ class Brokers(Registration, StreamTable):
         self.opened.fill(True)
         self.epoch.fill(Epoch(1))
         self.owner.fill(first)
+        if self.log_grain:
+            self.tried[first] = Epoch(0)
+            self.handle.fill(False)
+            self.opened.fill(False)
+            self.epoch.fill(Epoch(0))
+            self.owner.fill(None)
 
     # What a broker holds --------------------------------------------------------------------------------------
 
@@ -134,7 +143,8 @@ class Brokers(Registration, StreamTable):
         gone = self.replica != n and (self.serves(n) or self.opening[n])
         news = named and self.leader_epoch > self.tried[n] and not self.serves(n)
         queues = self.queued_close[n] or self.queued_open[n] > Epoch(0)
-        require(self.phase[n] == Phase.UP and not queues and (gone or news), "RA-13")
+        seen = (gone or news) and not self.log_grain
+        require(self.phase[n] == Phase.UP and not queues and seen, "RA-13")
         if gone:
             self.queued_close[n] = True
         else:

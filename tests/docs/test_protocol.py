@@ -38,7 +38,10 @@ UNUSED = {
 }
 """Rows whose ids nothing spells out, each with the reason."""
 
-IN_A_VARIANT = {"CA-44.undo", "CL-01.answer"}
+IN_A_VARIANT = {"CA-44.undo", "CL-01.answer"} | {
+    *("CA-47.replica", "CL-07.unflagged", "FO-01.stand", "FO-08.ready"),
+    *("RA-02.leaving", "RA-11.open", "RA-16.handles", "RA-17.unflagged", "RA-18.closed"),
+}
 """Labels that stand in an action of a variant only."""
 
 SECTION = re.compile(
