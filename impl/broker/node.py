@@ -211,6 +211,7 @@ class Broker:
             self._halt("shut down")
 
     async def _end(self) -> None:
+        self._tasks.outputs.append(m.Step("shut_down"))
         while self._owned.handles:
             await self._owned.close_all()
             if self._owned.handles:

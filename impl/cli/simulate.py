@@ -21,6 +21,7 @@ from impl.scenario.switches import switches
 from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, labels, read_case
 from impl.sim.check import Checked, Question
 from impl.sim.conformance.log import conform_log
+from impl.sim.conformance.partitions import partition_logs
 from impl.sim.faults import KINDS
 from impl.sim.options import Options
 from impl.sim.timeline import timeline as timeline_of
@@ -104,7 +105,8 @@ def simulate(
     switch
         Build a suspicious spot in as AutoMQ has it, such as AM-20. May be repeated.
     log
-        Write the event log of the run to this file, in the form that `holdfast conform` reads with --map.
+        Write the event log of the run to this file, in the form that `holdfast conform` reads with --map. With
+        --partitions, each has a log of its own beside it: run.0.ndjson, run.1.ndjson of run.ndjson.
     history
         Write the operations of the clients to this file, one line of JSON for each begin and end. With --scenario: the
         sizes of the histories that are moved (1GB,1TB,10TB).
@@ -194,7 +196,7 @@ def simulate(
     if seeds is None:
         checked = campaign.run_one(is_kept=file is None)
         if checked is not None:
-            _write_files(checked, log, history_file)
+            _write_files(checked, log, history_file, elects=question.generation == "G1")
             shown = timeline_of(checked.run) if timeline and not checked.violations else []
     else:
         campaign.run_many(jobs)
@@ -253,9 +255,11 @@ def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -
     return tuple(dict.fromkeys(names))
 
 
-def _write_files(checked: Checked, log: Path | None, history: Path | None) -> None:
-    """Write the log and the history of a run."""
+def _write_files(checked: Checked, log: Path | None, history: Path | None, *, elects: bool) -> None:
+    """Write the logs and the history of a run. The log of partition 0 is events.0.ndjson beside events.ndjson."""
     if log is not None:
         write(log, conform_log(checked.run.log).decode())
+        for number, text in partition_logs(checked.run.log, elects=elects).items():
+            write(log.with_name(f"{log.stem}.{number}{log.suffix}"), text.decode())
     if history is not None:
         write(history, "".join(f"{line}\n" for line in checked.run.history.lines()))

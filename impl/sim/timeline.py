@@ -182,6 +182,8 @@ class _View:
             if self._key in (-1, values["partition"]):
                 yield f"serves partition {values['partition']}, opened under leader epoch {values['leader_epoch']}"
             return
+        if "partition" in values or action == "shut_down":
+            return  # What it leads to has lines of its own.
         if stream is None:
             yield action.replace("_", " ")
             return

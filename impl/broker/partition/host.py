@@ -146,7 +146,8 @@ class Host:
             else:
                 return
         if hosted.streams is not None and hosted.log is None:
-            await self._close_streams(hosted)
+            self._note("freeze", (row.topic, row.partition))
+            await self._close_streams((row.topic, row.partition), hosted)
 
     async def _try_open(self, row: Partition, hosted: Hosted) -> None:
         if hosted.log is not None:
@@ -154,13 +155,13 @@ class Host:
             await hosted.log.lead(row.leader_epoch)
         else:
             if hosted.streams is None:
+                self._note("begin_open", (row.topic, row.partition), leader_epoch=row.leader_epoch)
                 hosted.streams = PartitionStreams(self._tasks, self._calls, self._owned, self._identity, row)
             number = await self._meta_stream(row, hosted.streams)
             await self._until_closed(row, number)
             meta = await hosted.streams.open(number)
             hosted.log = await open_log(self._tasks, meta, row.leader_epoch, hosted.streams)
-            values = {"topic": row.topic, "partition": row.partition, "leader_epoch": row.leader_epoch}
-            self._tasks.outputs.append(Step("serve", values))
+            self._note("serve", (row.topic, row.partition), leader_epoch=row.leader_epoch)
         if self._elects and row.leader < 0:
             self._tasks.start(self._stand((row.topic, row.partition)))
 
@@ -209,18 +210,25 @@ class Host:
 
     async def _close(self, key: Key, hosted: Hosted) -> None:
         """Close a partition, and ask for the election of its next leader in G0."""
-        if hosted.log is not None:
-            # If this fails the flag stays false, and the next leader scans the log. The streams are closed anyway.
-            await _failure(self._tasks.start(hosted.log.close()))
         if hosted.streams is not None:
-            await self._close_streams(hosted)
+            self._note("freeze", key)
+        # If this fails the flag stays false, and the next leader scans the log. The streams are closed anyway.
+        if hosted.log is not None and await _failure(self._tasks.start(hosted.log.close())) is None:
+            self._note("flag", key)
+        if hosted.streams is not None:
+            await self._close_streams(key, hosted)
         if not self._elects:
             await self._ask_for_election(key)
 
-    async def _close_streams(self, hosted: Hosted) -> None:
+    async def _close_streams(self, key: Key, hosted: Hosted) -> None:
         assert hosted.streams is not None, "the partition has streams"
         self._check(await _failure(self._tasks.start(hosted.streams.close())))
         hosted.log = hosted.streams = None
+        self._note("end_close", key)
+
+    def _note(self, action: str, key: Key, **values: int) -> None:
+        """Tell the event log of a step of a partition."""
+        self._tasks.outputs.append(Step(action, {"topic": key[0], "partition": key[1], **values}))
 
     def _check(self, error: FailedError | None) -> None:
         """Halt if the controller listens to another process of the node, or to a failover worker."""

@@ -1,0 +1,111 @@
+"""Writes the log of one partition of a run, for the models `reassignment` and `cancellation`.
+
+A model has one partition, so each has a log of its own, from its creation on. Its lines are what the leader of the
+controllers changed of its registration and of the leases of its streams, and what the newest process of each node did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from impl import wire
+from impl.broker.messages import Step
+from impl.broker.partition.assignments import Key
+from impl.broker.partition.host import meta_key
+from impl.controller.streams import partition_of
+from impl.metadata.image import Image
+from impl.metadata.log import replay
+from impl.sim.conformance.hosts import Hosts
+from impl.sim.conformance.lines import Lines
+from impl.sim.conformance.partition_streams import Opened, PartitionStreams, was_taken
+from impl.sim.conformance.registrations import Registrations
+from impl.sim.conformance.stream_set import StreamSet
+from impl.sim.event_log import Event, EventLog, Executed, Written
+
+
+def partition_logs(log: EventLog, *, elects: bool) -> dict[int, bytes]:
+    """The logs of the partitions of a run by their numbers, one JSON object a line.
+
+    ``elects``: whether targets ask for elections (G1), and not sources (G0).
+    """
+    end = Image()
+    for event in log.events:
+        if isinstance(event[3], Written) and not event[3].lost:
+            replay((event[3].batch,), end)
+    heard = {
+        (name, subject.values["stream"], subject.values["epoch"]): index
+        for index, (_, name, _, subject) in enumerate(log.events)
+        if isinstance(subject, Step) and subject.action == "hear"
+    }
+    opened: dict[Key, set[int]] = {}
+    for _, stream, _ in heard.keys() if end.partitions else ():
+        opened.setdefault(partition_of(end.streams[stream]), set()).add(stream)
+    found: dict[int, bytes] = {}
+    for key in sorted(end.partitions):
+        meta = end.kv.get(meta_key(*key))
+        if meta is not None:
+            streams = StreamSet(int.from_bytes(meta), opened.get(key, ()))
+            found[key[1]] = _Writer(log.events, key, streams, heard, elects=elects).text()
+    return found
+
+
+class _Writer:
+    """Goes through the events of a run once for one partition."""
+
+    def __init__(
+        self, events: list[Event], key: Key, streams: StreamSet, heard: Mapping[Opened, int], *, elects: bool
+    ) -> None:
+        self._events, self._key, self._image = events, key, Image()
+        self._lines = Lines(events)
+        nodes = {name: subject["node"] for _, name, kind, subject in events if kind == "start"}
+        self._nodes = nodes
+        self._hosts = Hosts(self._lines, key, streams, elects=elects, nodes=nodes)
+        self._registrations = Registrations(self._lines, key, self._hosts)
+        self._streams = PartitionStreams(self._lines, streams, self._hosts, heard)
+        self._cause: tuple[int, str, Executed] | None = None
+        """The time, the controller and the request of the events that follow at once."""
+
+    def text(self) -> bytes:
+        """The log."""
+        for index, event in enumerate(self._events):
+            now, name, kind, subject = event
+            if isinstance(subject, Executed):
+                self._cause = now, name, subject
+                if not subject.lost and not subject.stale and subject.answers is not None:
+                    self._execute(index, subject)
+            elif isinstance(subject, Written):
+                if not subject.lost:
+                    self._write(index, now, name, subject)
+            elif kind == "elected":
+                self._cause = None
+                if self._is_there():
+                    self._registrations.elected(index)
+            elif name in self._nodes:
+                self._cause = None
+                self._hosts.see(index, event, self._image)
+        return self._lines.render()
+
+    def _is_there(self) -> bool:
+        return self._key in self._image.partitions
+
+    def _execute(self, index: int, executed: Executed) -> None:
+        match executed.request.body:
+            case wire.GetOpeningStreams(node, _, failover=False) if self._is_own(executed, node):
+                self._hosts.register(index, executed.sender)
+            case wire.RegisterNode(node) if self._is_own(executed, node):
+                self._hosts.recover(index, executed.sender)
+        if self._is_there():
+            self._streams.execute(index, executed, self._image)
+
+    def _is_own(self, executed: Executed, node: int) -> bool:
+        """Whether a process has registered itself."""
+        return was_taken(executed) and self._nodes.get(executed.sender) == node
+
+    def _write(self, index: int, now: int, name: str, written: Written) -> None:
+        was_there = self._is_there()
+        replay((written.batch,), self._image)
+        if was_there:
+            cause = self._cause[2] if self._cause is not None and self._cause[:2] == (now, name) else None
+            self._registrations.write(index, written, cause, self._image)
+        elif self._is_there():
+            self._hosts.begin()

@@ -1,0 +1,92 @@
+"""The lines of a partition's registration: what the leader of the controllers changed, and what caused it.
+
+    REASSIGN, CANCEL           an operator asked for it
+    REASSIGN:leaving           the target is in controlled shutdown
+    ELECT_LEADER               somebody asked for an election, and there was one
+    ELECT_LEADER:source        the broker that has closed the partition; in G1, the one that serves it
+    ELECT_LEADER:late          a broker whose reason is gone: the registration has changed since it asked, its
+                               process has ended, or somebody has opened a stream that it had closed
+    ELECT_LEADER:idle          a broker that had nothing to close
+    ELECT_LEADER:timer         the timer of the controller
+    RENEW_EPOCH                the replica asked for another leader epoch
+    DRAIN                      a broker that shuts down had its partitions moved away
+    BROKER_FENCED, BROKER_ACTIVE, BROKER_LEAVING
+                               the state of a broker, with what that changes of the partition
+    CONTROLLER                 another controller leads
+
+Requests that changed nothing have no lines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl import wire
+from impl.broker.partition.assignments import Key
+from impl.metadata.image import Image
+from impl.records import Broker, Partition, PartitionChange
+from impl.sim.conformance.hosts import Hosts
+from impl.sim.conformance.lines import Lines
+from impl.sim.event_log import Executed, Written
+
+STATES = {"active": "BROKER_ACTIVE", "fenced": "BROKER_FENCED", "gone": "BROKER_FENCED"}
+"""The lines of the states of a broker; the line of any other is BROKER_LEAVING."""
+
+
+class Registrations:
+    """``hosts``: what the processes do with the same partition."""
+
+    def __init__(self, lines: Lines, key: Key, hosts: Hosts) -> None:
+        self._lines, self._key, self._hosts = lines, key, hosts
+
+    def elected(self, index: int) -> None:
+        """Another controller leads."""
+        self._lines.add(index, "CONTROLLER", {})
+
+    def write(self, index: int, written: Written, cause: Executed | None, image: Image) -> None:
+        """The leader has written a batch. ``image``: with the batch applied. ``cause``: the request, None for none."""
+        records = written.batch.records
+        changed = any(
+            isinstance(each, Partition | PartitionChange) and (each.topic, each.partition) == self._key
+            for each in records
+        )
+        row = image.partitions[self._key]
+        for record in records:
+            if isinstance(record, Broker):
+                kind = STATES.get(record.state, "BROKER_LEAVING")
+                if kind == "BROKER_ACTIVE" and not (cause and self._hosts.may_come_back(cause.sender)):
+                    kind = "BROKER_ACTIVE:late"
+                to = row.replicas[0] if changed else record.broker_id
+                self._lines.add(index, kind, {"node": record.broker_id}, to=to, state=state_of(row))
+                return
+        if not changed or any(isinstance(each, Partition) for each in records):
+            return
+        kind = "ELECT_LEADER:timer" if cause is None else self._kind(cause, row)
+        if kind == "REASSIGN" and image.brokers[row.replicas[0]] == "shutting_down":
+            kind = "REASSIGN:leaving"
+        node = row.replicas[0]
+        more = {"direct": row.leader >= 0} if kind == "CANCEL" else {}
+        if kind in ("ELECT_LEADER:source", "RENEW_EPOCH", "DRAIN"):
+            assert cause is not None, "somebody has asked"
+            node = self._hosts.node_of(cause.sender)
+        self._lines.add(index, kind, {"node": node}, **more, state=state_of(row))
+
+    def _kind(self, cause: Executed, row: Partition) -> str:
+        topic, partition = self._key
+        match cause.request.body:
+            case wire.AlterReassignments(topics):
+                return "CANCEL" if topics[topic][partition] is None else "REASSIGN"
+            case wire.RenewEpoch():
+                return "RENEW_EPOCH"
+            case wire.DrainBroker():
+                return "DRAIN"
+            case wire.ElectLeader():
+                return f"ELECT_LEADER{self._hosts.reason(cause, row.leader_epoch - 1, row.replicas[0])}"
+            case body:
+                raise TypeError(f"no line says that {type(body).__name__} changes a partition")
+
+
+def state_of(row: Partition) -> dict[str, Any]:
+    """The registration after a line."""
+    leader = None if row.leader < 0 else row.leader
+    return {"replica": row.replicas[0], "leader": leader, "leaderEpoch": row.leader_epoch}
