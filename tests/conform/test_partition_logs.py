@@ -1,0 +1,185 @@
+"""Logs of the partitions of simulated clusters conform to the models of moves; edited ones, and of faulty code, not."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conform.partition_logs import (
+    MODELS,
+    PARTITIONS,
+    Edit,
+    Generation,
+    judged,
+    reasons,
+    simulated,
+    with_an_early_election,
+    with_another_leader_epoch,
+    without_a_close,
+    without_a_sent_close,
+    without_all_closes,
+)
+
+BUILDS: Sequence[tuple[Generation, str]] = (("G0", "legacy"), ("G0", "V6"), ("G1", "legacy"), ("G1", "V6"))
+BOTH = (with_another_leader_epoch, without_a_close, without_a_sent_close)
+EDITS: Sequence[tuple[Edit, Generation]] = (
+    *((edit, "G0") for edit in (*BOTH, with_an_early_election, without_all_closes)),
+    *((edit, "G1") for edit in BOTH),
+)
+
+
+def all_conform(generation: Generation, version: str, seeds: range, folder: Path) -> Counter[str]:
+    """Judge the logs of some seeds by each model; returns how many lines of each kind they had."""
+    kinds: Counter[str] = Counter()
+    for seed in seeds:
+        checked, logs = simulated(seed, generation, version)
+        assert not checked.violations
+        assert len(logs) == PARTITIONS
+        for number, lines in enumerate(logs):
+            kinds.update(line["kind"] for line in lines)
+            for name in MODELS:
+                found = judged(name, generation, lines, folder)
+                assert found.kind == "conforms", (seed, number, reasons(name, generation, found))
+                assert found.judged == found.events == len(lines)
+    return kinds
+
+
+@pytest.mark.parametrize(("generation", "version"), BUILDS)
+def test_logs_conform(generation: Generation, version: str, tmp_path: Path) -> None:
+    """No kind of line is ignored, so every line is judged."""
+    kinds = all_conform(generation, version, range(4), tmp_path)
+    assert kinds.keys() >= {"REASSIGN", "CANCEL", "ELECT_LEADER:source", "CLOSE_STREAM:recovery", "CLOSED", "SERVE"}
+    assert ("ELECT_LEADER:timer" in kinds) == (generation == "G0")
+
+
+@pytest.mark.parametrize(
+    ("generation", "version", "seed", "kind"),
+    [
+        # A broker asks for an election though it never had the log open, and the source still has.
+        ("G0", "legacy", 0, "ELECT_LEADER:idle"),
+        # The partition has come back to its source before that has closed it, and asks.
+        ("G0", "legacy", 3, "ELECT_LEADER:late"),
+        # A process is taken over from between looking at its reservation and asking to be active.
+        ("G1", "legacy", 8, "BROKER_ACTIVE:late"),
+        # A late repetition opens a stream again after its close.
+        ("G1", "legacy", 126, "OPEN_STREAM:late"),
+        # A worker takes over from a broker that is active again.
+        ("G0", "legacy", 95, "FAILOVER"),
+        # A shutdown waits no longer for a partition, and closes its streams without its flag.
+        ("G1", "legacy", 1, "stream.closing:unflagged"),
+        # The attempt to open has ended, and its open is granted.
+        ("G1", "legacy", 57, "OPEN_STREAM:late"),
+        # The controller takes a close of a process that has ended.
+        ("G0", "legacy", 123, "CLOSE_STREAM:late"),
+        # A process closes what was opened without its hearing.
+        ("G0", "V6", 71, "CLOSE_STREAM:stray"),
+        # G1 accepts a target that is in controlled shutdown.
+        ("G1", "legacy", 116, "REASSIGN:leaving"),
+        # A timer has elected another broker while the source closes its last stream, so its request comes late.
+        ("G0", "V6", 84, "ELECT_LEADER:late"),
+        # A late repetition opens a stream between the request of the source and its execution.
+        ("G0", "legacy", 132, "ELECT_LEADER:late"),
+    ],
+)
+def test_rare_ways_conform(generation: Generation, version: str, seed: int, kind: str, tmp_path: Path) -> None:
+    """What few logs have."""
+    assert all_conform(generation, version, range(seed, seed + 1), tmp_path)[kind]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("generation", "version"), BUILDS)
+def test_two_hundred_logs_conform(generation: Generation, version: str, tmp_path: Path) -> None:
+    """Moves, cancels, failovers and late messages, each in many of them."""
+    kinds = all_conform(generation, version, range(200), tmp_path)
+    assert kinds["REASSIGN"] > 2_000
+    assert kinds["CANCEL"] > 300
+    assert kinds["FAILOVER"] > 200
+    assert kinds["RENEW_EPOCH"] > 100
+
+
+def noticed(edit: Edit, generation: Generation, seeds: range, folder: Path) -> Counter[str]:
+    """The answers of both models to the edited logs of some seeds, two edits a log."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        _, logs = simulated(seed, generation, "legacy")
+        for number, lines in enumerate(logs):
+            for time in range(2):
+                edited = edit(random.Random(f"{seed} {number} {time}"), lines)
+                if edited is not None:
+                    found.update(judged(name, generation, edited, folder).kind for name in MODELS)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edit", "generation"), EDITS, ids=lambda each: each if isinstance(each, str) else each.__name__
+)
+def test_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Path) -> None:
+    """The lines are numbered anew, so the model has to notice, and not the count of lines."""
+    found = noticed(edit, generation, range(2), tmp_path)
+    assert found.keys() == {"impossible"}
+    assert found["impossible"] >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("edit", "generation"), EDITS, ids=lambda each: each if isinstance(each, str) else each.__name__
+)
+def test_all_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Path) -> None:
+    """Two edits in each log of twenty seeds."""
+    found = noticed(edit, generation, range(20), tmp_path)
+    assert found.keys() == {"impossible"}
+    assert found["impossible"] >= 80
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (with_another_leader_epoch, "leader_epoch after the step is"),
+        (without_a_sent_close, "RA-16.handles refuses end_close"),
+        (without_a_close, "RA-18.closed refuses end_close"),
+        (with_an_early_election, "RA-18 refuses ask_election"),
+        (without_all_closes, "RA-18 refuses ask_election"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
+def test_the_guard_is_named(edit: Edit, named: str, tmp_path: Path) -> None:
+    """One of the edits of a seed leads to the guard; others may meet another one first."""
+    _, logs = simulated(1, "G0", "legacy")
+    texts = []
+    for lines in logs:
+        for time in range(4):
+            edited = edit(random.Random(time), lines)
+            if edited is not None:
+                texts.append(reasons("reassignment", "G0", judged("reassignment", "G0", edited, tmp_path)))
+    assert texts
+    assert any(named in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("rules", "generation", "version", "seed", "name", "named"),
+    [
+        (("ST-14", "RA-22"), "G1", "legacy", 0, "reassignment", "ST-14 refuses open"),
+        (("RA-04",), "G0", "legacy", 0, "reassignment", "leader after the step is null in the model"),
+        (("RA-05",), "G0", "legacy", 0, "reassignment", "leader_epoch after the step is above"),
+        (("RA-11",), "G0", "legacy", 0, "reassignment", "CA-47 refuses begin_open"),
+        (("FO-10.fence",), "G0", "legacy", 1, "reassignment", "FO-10.target refuses isolate"),
+        (("FO-10.unfence",), "G0", "legacy", 1, "reassignment", "replica after the step is"),
+        (("CK-01.expired",), "G0", "legacy", 1, "reassignment", "EX-07 refuses close_stray"),
+        (("CA-41",), "G1", "V6", 0, "cancellation", "CA-41 refuses cancel with NO_REASSIGNMENT_IN_PROGRESS"),
+        (("CA-53",), "G0", "legacy", 3, "cancellation", "replica after the step is"),
+        (("CA-20.returned",), "G1", "V6", 1, "cancellation", "CA-20 refuses cancel with NO_REASSIGNMENT_IN_PROGRESS"),
+    ],
+    ids=lambda each: "+".join(each) if isinstance(each, tuple) else None,
+)
+def test_faulty_code_is_noticed(
+    rules: tuple[str, ...], generation: Generation, version: str, seed: int, name: str, named: str, tmp_path: Path
+) -> None:
+    """Of a run without a rule, the model finds the log of a partition impossible, and names what speaks against it."""
+    _, logs = simulated(seed, generation, version, rules)
+    found = [judged(name, generation, lines, tmp_path) for lines in logs]
+    texts = [reasons(name, generation, each) for each in found if each.kind == "impossible"]
+    assert any(named in text for text in texts), texts
