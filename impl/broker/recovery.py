@@ -21,6 +21,7 @@ from impl.controller.nodes import stored_registration
 from impl.errors import E
 from impl.items import CloseItem
 from impl.metadata.image import Image
+from impl.records import StreamState
 from impl.rules import rule
 from impl.tasks import Tasks
 
@@ -68,7 +69,7 @@ class Recovery:
         self._left: dict[int, Left] = {}
         self._block = Block()
         self.closed: dict[int, int] = {}
-        """By stream: the epoch under which the recovery has sent a close."""
+        """By stream: the epoch that the last process or the recovery has closed. A late copy of its close may come."""
         self.gaps = 0
         """How many records were dropped because there is a gap before them (RC-02)."""
 
@@ -94,6 +95,7 @@ class Recovery:
         for each in answer.values["streams"]:
             self._left[each["stream"]] = Left(each["epoch"], each["start"], each["end"], None)
         await self._see_barrier()
+        self.closed = _closed_by(self._image(), identity.node)
         entries = self._image().entries.get(identity.node, {})
         for stream, left in self._left.items():
             entry = entries.get(stream)
@@ -170,3 +172,10 @@ class Recovery:
             if not rule("RC-06", error.error is E.STREAM_FENCED):
                 raise
         self._tasks.outputs.append(Step("end_recovery", {"stream": stream, "epoch": left.epoch}))
+
+
+def _closed_by(image: Image, node: int) -> dict[int, int]:
+    """By stream: the epoch under which a node has owned it last, of those that are closed."""
+    closed = {stream: row.epoch for stream, row in image.streams.items() if row.state is StreamState.CLOSED}
+    owners = {stream: image.current_range(stream) for stream in closed}
+    return {stream: closed[stream] for stream, owner in owners.items() if owner is not None and owner.node == node}

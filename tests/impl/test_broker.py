@@ -111,6 +111,20 @@ def test_an_epoch_is_not_opened_again() -> None:
         assert world.ask(name, m.Open(stream, 1)).error is error
 
 
+def test_an_epoch_that_the_process_before_has_closed_is_not_opened_again() -> None:
+    """CA-47. A process of the same node epoch (ND-01) would lose the stream to a late copy of that close."""
+    world = World()
+    name = world.start(1, 11)
+    stream = created(world, name)
+    appended(world, name, stream, b"one")
+    world.value(name, m.Close(stream))
+    world.crash(name)
+    name = world.start(1, 11)
+    world.advance(1_000)
+    assert world.ask(name, m.Open(stream, 1)).error is E.STREAM_FENCED
+    assert world.value(name, m.Open(stream, 2)) == {"start": 0, "next": 2}
+
+
 def test_refusals_are_definite() -> None:
     """CL-02, CL-05. Nothing was done, and the handle goes on."""
     world = World()
