@@ -18,16 +18,20 @@ from impl.rules import rule
 OVERHEAD = 1_024
 """Bytes that each record counts besides its payload."""
 WIDEST = 2**31 - 1
-"""The most offsets of one stream in one block."""
+"""An index counts the offsets of a block in 31 bits."""
 MOST_BLOCKS = 64
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """A block is full with ``block`` bytes or ``streams`` streams; ``capacity`` bytes are the room of all blocks."""
+    """A block is full with ``block`` bytes or ``streams`` streams; ``capacity`` bytes are the room of all blocks.
+
+    ``widest``: the most offsets of one stream in one block.
+    """
 
     block: int = 500 << 20
     streams: int = 10_000
     capacity: int = 2 << 30
+    widest: int = WIDEST
 
 
 class Block:
@@ -42,10 +46,10 @@ class Block:
         self.position = NOTHING
         self.is_committed = False
 
-    def has_room(self, record: Record) -> bool:
+    def has_room(self, record: Record, widest: int) -> bool:
         """Whether the offsets of the record's stream fit into one block with those that are there."""
         there = self.streams.get(record.stream)
-        return there is None or record.base + record.count - there[0].base <= WIDEST
+        return there is None or record.base + record.count - there[0].base <= widest
 
     def put(self, record: Record) -> None:
         """Add a record."""
@@ -72,7 +76,7 @@ class LogCache:
         Records come in the order of their positions (PL-02). If the record does not fit into the active block, that
         block is archived before, and the caller finds it among ``archived``.
         """
-        if not self.active.has_room(record):
+        if not self.active.has_room(record, self._limits.widest):
             self.archive()
         self.active.put(record)
         self.size += len(record.payload) + OVERHEAD

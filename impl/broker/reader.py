@@ -139,14 +139,11 @@ class Reader:
                     index = await self._objects.index(found.unread, self._size(found.unread))
                     contents[found.unread] = index.spans(stream)
                     continue
-            except GoneError:
-                # The newest image names the object that has replaced it, or will soon.
-                await self._wait(changed, deadline)
-                continue
-            if cursor < end:
-                if not rule("MD-02"):
+                if cursor >= end or not rule("MD-02"):
                     break
-                await self._wait(changed, deadline)
+            except GoneError:
+                pass  # The newest image names the object that has replaced it, or will soon.
+            await self._wait(changed, deadline)
         if rule("PL-13.gap", not _is_complete(records, begin, end)):
             raise GapError(f"the objects do not hold all of [{begin}, {end}) of stream {stream}")
         return records

@@ -132,7 +132,7 @@ class Recovery:
         if left.end is not None and record.base + record.count > left.end:
             return
         left.next = record.base + record.count
-        if not self._block.has_room(record):
+        if not self._block.has_room(record, self._limits.widest):
             await self._write()
         self._block.put(record)
         if self._block.size >= self._limits.block or len(self._block.streams) >= self._limits.streams:

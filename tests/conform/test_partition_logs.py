@@ -64,7 +64,7 @@ def test_logs_conform(generation: Generation, version: str, tmp_path: Path) -> N
         # The partition has come back to its source before that has closed it, and asks.
         ("G0", "legacy", 3, "ELECT_LEADER:late"),
         # A process is taken over from between looking at its reservation and asking to be active.
-        ("G1", "legacy", 8, "BROKER_ACTIVE:late"),
+        ("G1", "legacy", 198, "BROKER_ACTIVE:late"),
         # A late repetition opens a stream again after its close.
         ("G1", "legacy", 126, "OPEN_STREAM:late"),
         # A worker takes over from a broker that is active again.
