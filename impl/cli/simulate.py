@@ -22,7 +22,7 @@ from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, la
 from impl.sim.check import Checked, Question
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
-from impl.sim.faults import KINDS
+from impl.sim.faults import KINDS, PARTITION
 from impl.sim.options import Options
 from impl.sim.timeline import timeline as timeline_of
 
@@ -170,6 +170,8 @@ def simulate(
             _refuse({"--generation": generation}, "only --partitions are elected")
         else:
             _refuse({"--streams": streams}, "each of the --partitions has streams of its own")
+            kinds = set((faults or "").split(",")).intersection(PARTITION)
+            _refuse({f"--faults {each}": each for each in kinds}, "it happens to --streams, and not to --partitions")
         options = Options(
             partitions=partitions or 0,
             brokers=brokers or PLAIN.brokers,

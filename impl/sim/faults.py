@@ -53,7 +53,7 @@ become of their senders meanwhile.
 """
 PARTITION = {"open_fails": 0.3}
 """By open of a stream that succeeds: another stream of its partition fails to open, so that it is closed, and opened
-again after a while (PT-04).
+again after a while (PT-04). Runs with partitions have no need of it: their brokers open the streams themselves.
 """
 UNNAMED = {"image_unnamed": 0.2}
 """By delivery of committed batches to a broker: they do not name the ranges of stream set objects (MD-03)."""

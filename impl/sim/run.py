@@ -118,7 +118,8 @@ class World:
         self.history = History()
         self.begin = 0
         self.faults_end = 0
-        self.rates = faults.without_kinds(faults.swarm(seed, options.faults), *options.without)
+        elsewhere = faults.PARTITION if options.partitions else ()
+        self.rates = faults.without_kinds(faults.swarm(seed, options.faults), *options.without, *elsewhere)
         self.tape = Tape(seed, self.rates, options.recorded)
         self.network = Network(self.queue, self.tape, seed)
         self.store = FaultyStore(self.queue, self.tape, seed)

@@ -235,6 +235,10 @@ def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: p
         (("--seeds", "0..1", "--log", "x"), "--log: it shows one run; give --seed instead of --seeds"),
         (("--jobs", "2"), "--jobs: there is one run without --seeds; leave it out"),
         (("--mended",), "--mended: it belongs to a file that is made again; leave it out"),
+        (
+            ("--partitions", "2", "--faults", "pause,open_fails"),
+            "--faults open_fails: it happens to --streams, and not to --partitions; leave it out",
+        ),
         (("--faults", "pause,explosion"), "--faults: unknown kind of fault explosion"),
         (("--faults", ""), "--faults: unknown kind of fault"),
         (("--without", "ST-99"), "--without: unknown label ST-99; known: ST-"),
