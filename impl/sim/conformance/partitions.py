@@ -16,8 +16,8 @@ from impl.controller.streams import partition_of
 from impl.metadata.image import Image
 from impl.metadata.log import replay
 from impl.sim.conformance.hosts import Hosts
+from impl.sim.conformance.leases import Leases, Opened, was_taken
 from impl.sim.conformance.lines import Lines
-from impl.sim.conformance.partition_streams import Opened, PartitionStreams, was_taken
 from impl.sim.conformance.registrations import Registrations
 from impl.sim.conformance.stream_set import StreamSet
 from impl.sim.event_log import Event, EventLog, Executed, Written
@@ -61,7 +61,7 @@ class _Writer:
         self._nodes = nodes
         self._hosts = Hosts(self._lines, key, streams, elects=elects, nodes=nodes)
         self._registrations = Registrations(self._lines, key, self._hosts)
-        self._streams = PartitionStreams(self._lines, streams, self._hosts, heard)
+        self._leases = Leases(self._lines, streams, self._hosts, heard)
         self._cause: tuple[int, str, Executed] | None = None
         """The time, the controller and the request of the events that follow at once."""
 
@@ -95,7 +95,7 @@ class _Writer:
             case wire.RegisterNode(node) if self._is_own(executed, node):
                 self._hosts.recover(index, executed.sender)
         if self._is_there():
-            self._streams.execute(index, executed, self._image)
+            self._leases.execute(index, executed, self._image)
 
     def _is_own(self, executed: Executed, node: int) -> bool:
         """Whether a process has registered itself."""

@@ -30,7 +30,7 @@ Opened = tuple[str, int, int]
 """An open: the process, the stream and the epoch."""
 
 
-class PartitionStreams:
+class Leases:
     """``heard``: the events at which processes heard that their opens were taken."""
 
     def __init__(self, lines: Lines, streams: StreamSet, hosts: Hosts, heard: Mapping[Opened, int]) -> None:
