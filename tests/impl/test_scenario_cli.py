@@ -192,8 +192,12 @@ def test_interrupted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         return Verdict(scenario)
 
     monkeypatch.setattr(scenario_run, "run_scenario", interrupting)
-
-    assert holdfast("run", "good.yaml", "owner.yaml") == 20
+    # Whoever runs the tests in the background has Ctrl-C ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert holdfast("run", "good.yaml", "owner.yaml") == 20
+    finally:
+        signal.signal(signal.SIGINT, before)
 
     said = capsys.readouterr()
     assert said.out.splitlines()[1:] == ["1 scenario, all as expected"]
