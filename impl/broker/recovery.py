@@ -175,7 +175,7 @@ class Recovery:
 
 
 def _closed_by(image: Image, node: int) -> dict[int, int]:
-    """By stream: the epoch under which a node has owned it last, of those that are closed."""
+    """The epochs of the closed streams that a node has owned last."""
     closed = {stream: row.epoch for stream, row in image.streams.items() if row.state is StreamState.CLOSED}
     owners = {stream: image.current_range(stream) for stream in closed}
     return {stream: closed[stream] for stream, owner in owners.items() if owner is not None and owner.node == node}

@@ -31,10 +31,10 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Hosts:
-    """``registered``: the newest process of each node that has registered, by its name. ``recovering``: those that
-    recover.
+    """What the newest process of each node does with one partition. Processes go by their names.
 
-    ``opened``: by name, the leader epoch under which a process opens the partition or has it open.
+    ``registered``: by node, the process that has registered last. ``recovering``: the processes that still recover.
+    ``opened``: the leader epoch under which a process opens the partition, or has it open.
     """
 
     def __init__(self, lines: Lines, key: Key, streams: StreamSet, *, elects: bool, nodes: dict[str, int]) -> None:
