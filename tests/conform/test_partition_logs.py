@@ -23,6 +23,7 @@ from tests.conform.partition_logs import (
     without_a_sent_close,
     without_all_closes,
 )
+from tests.conform.simulated_logs import Line
 
 BUILDS: Sequence[tuple[Generation, str]] = (("G0", "legacy"), ("G0", "V6"), ("G1", "legacy"), ("G1", "V6"))
 BOTH = (with_another_leader_epoch, without_a_close, without_a_sent_close)
@@ -67,8 +68,6 @@ def test_logs_conform(generation: Generation, version: str, tmp_path: Path) -> N
         ("G1", "legacy", 198, "BROKER_ACTIVE:late"),
         # A late repetition opens a stream again after its close.
         ("G1", "legacy", 126, "OPEN_STREAM:late"),
-        # A worker takes over from a broker that is active again.
-        ("G0", "legacy", 95, "FAILOVER"),
         # A shutdown waits no longer for a partition, and closes its streams without its flag.
         ("G1", "legacy", 1, "stream.closing:unflagged"),
         # The attempt to open has ended, and its open is granted.
@@ -88,6 +87,27 @@ def test_logs_conform(generation: Generation, version: str, tmp_path: Path) -> N
 def test_rare_ways_conform(generation: Generation, version: str, seed: int, kind: str, tmp_path: Path) -> None:
     """What few logs have."""
     assert all_conform(generation, version, range(seed, seed + 1), tmp_path)[kind]
+
+
+def test_a_worker_may_stand_for_a_broker_that_is_active_again(tmp_path: Path) -> None:
+    """It was told of the fencing before."""
+    _, logs = simulated(95, "G1", "legacy")
+    states = [_states_at_failover(lines) for lines in logs]
+    assert any("BROKER_ACTIVE" in each for each in states)
+    for lines in logs:
+        assert {judged(name, "G1", lines, tmp_path).kind for name in MODELS} == {"conforms"}
+
+
+def _states_at_failover(lines: Sequence[Line]) -> list[str]:
+    """What the controller has said last of each broker for which a worker has registered."""
+    newest: dict[int, str] = {}
+    found: list[str] = []
+    for line in lines:
+        if line["kind"].startswith("BROKER_"):
+            newest[line["node"]] = line["kind"]
+        elif line["kind"] == "FAILOVER":
+            found.append(newest.get(line["node"], ""))
+    return found
 
 
 @pytest.mark.slow
