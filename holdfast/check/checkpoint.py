@@ -10,24 +10,19 @@ import hashlib
 import json
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast import __version__
+from holdfast.check.kernel_search import SUMMED, KernelSearch
 from holdfast.check.runs import Found
 from holdfast.check.select import DEADLOCK, idempotence
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.store import Store
 
-if TYPE_CHECKING:
-    from holdfast.check.kernel_search import KernelSearch
-
 VERSION = 2
-SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
-"""The notes that are added up over the cores."""
 
 
 @attrs.define
@@ -163,13 +158,3 @@ def restore_found(search: KernelSearch, row: dict[str, Any]) -> None:
     else:
         into = search.reached if kind == "witness" else search.violations
         into[name] = search.found_state(prop, last, None, depth)
-
-
-@attrs.frozen
-class Boundary:
-    """A search between two levels: how many levels were complete, and what had been counted and found by then."""
-
-    levels: int
-    sums: dict[str, NDArray[Any]]
-    pending: NDArray[np.int64]
-    found: tuple[Found, ...]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.checkpoint import SUMMED, Boundary, Checkpoint, resume
 from holdfast.check.exploration import Exploration
 from holdfast.check.runs import Found, keep_least
 from holdfast.check.select import Selection, select
@@ -20,9 +19,22 @@ from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.store import Level, Store
 
+SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
+"""The notes that are added up over the cores."""
+
+
+@attrs.frozen
+class Boundary:
+    """A search between two levels: how many levels were complete, and what had been counted and found by then."""
+
+    levels: int
+    sums: dict[str, NDArray[Any]]
+    pending: NDArray[np.int64]
+    found: tuple[Found, ...]
+
 
 class Keeper(Protocol):
-    """What keeps a search, so that it can go on: see ``Checkpoint``."""
+    """Keeps a search, so that it can go on: see ``Checkpoint``."""
 
     def save_if_due(self, search: KernelSearch) -> None: ...
 
@@ -54,7 +66,7 @@ class KernelSearch(Exploration):
     """Breadth-first, with the states in a kernel's store. Raises UsageError for a state that takes too many words.
 
     A mutable ``kernel`` of the system with all its rules serves the searches of all that lack some; see
-    ``mutable_kernel``.
+    ``mutable_kernel``. ``checkpoint`` keeps the search between two levels; ``restore`` puts it where a kept one stood.
 
     The store remembers no predecessors. A run is found by looking back through the levels instead, from what it ends
     in: for each level the least state from which a step leads on, which is what the interpreter's search remembers.
@@ -69,8 +81,8 @@ class KernelSearch(Exploration):
         meter: Meter,
         cores: int,
         *,
-        checkpoint: Path | None = None,
-        resume_from: Path | None = None,
+        checkpoint: Keeper | None = None,
+        restore: Callable[[KernelSearch], None] | None = None,
         kernel: Kernel | None = None,
         mutable: bool = False,
     ) -> None:
@@ -89,8 +101,8 @@ class KernelSearch(Exploration):
             )
         self.kernel = kernel.without(machine.system.removed) if kernel.mutable else kernel
         self.store = self.new_store(cores)
-        self.checkpoint: Keeper | None = None if checkpoint is None else Checkpoint(checkpoint)
-        self.resume_from = resume_from
+        self.checkpoint = checkpoint
+        self.restore = restore
         self._paths: dict[str, list[bytes]] = {}
 
     def new_store(self, cores: int) -> Visited:
@@ -99,9 +111,9 @@ class KernelSearch(Exploration):
 
     def resume(self) -> bool:
         """Go on from a checkpoint, if there is one to go on from; whether there is."""
-        if self.resume_from is not None:
-            resume(self, self.resume_from)
-        return self.resume_from is not None
+        if self.restore is not None:
+            self.restore(self)
+        return self.restore is not None
 
     @property
     def distinct(self) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -84,21 +85,19 @@ def search(
         options += ["--keep-going"] if keep_going else []
         origin = Origin(system, machine.layout, system.file if target is None else target, tuple(options))
         if explorer is not None:
-            elsewhere = explorer(machine, selection, symmetry, keep_going, meter)
-            machine.statistics.reset()
-            elsewhere.explore()
-            return elsewhere.result(origin)
+            return _explored(explorer(machine, selection, symmetry, keep_going, meter), origin)
         if checkpoint is not None or resume_from is not None:
             if engine == "interpreter":
                 raise UsageError("the interpreter keeps no checkpoints; leave out --engine interpreter")
             engine = "kernel"
-        engine = engine if kernel is None else "kernel"
-        plain = PlainSearch(machine, selection, symmetry, keep_going, meter, SMALL if engine == "auto" else None)
-        if engine != "kernel":
+        plain = None
+        if engine != "kernel" and kernel is None:
+            plain = PlainSearch(machine, selection, symmetry, keep_going, meter, SMALL if engine == "auto" else None)
             plain.explore()
             if not plain.gave_up:
                 return plain.result(origin)
         # Numba takes a second to import, and small searches do without.
+        from holdfast.check.checkpoint import Checkpoint, resume  # noqa: PLC0415
         from holdfast.check.kernel_search import KernelSearch  # noqa: PLC0415
 
         try:
@@ -109,16 +108,21 @@ def search(
                 keep_going,
                 meter,
                 cores or os.cpu_count() or 1,
-                checkpoint=checkpoint,
-                resume_from=resume_from,
+                checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
+                restore=None if resume_from is None else partial(resume, path=resume_from),
                 kernel=kernel,
             )
         except UsageError as error:
-            if engine == "kernel":
+            if plain is None:
                 raise
             plain.go_on()
             plain.notes.append(f"The interpreter searched, and not the kernel, which is faster: {error}.")
             return plain.result(origin)
-        machine.statistics.reset()
-        found.explore()
-        return found.result(origin)
+        return _explored(found, origin)
+
+
+def _explored(exploration: Exploration, origin: Origin) -> Result:
+    """The answer of an exploration that counts anew: what another one noted before is forgotten."""
+    exploration.machine.statistics.reset()
+    exploration.explore()
+    return exploration.result(origin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import Protocol
 
 import attrs
 
@@ -65,3 +66,21 @@ class Env:
     def knowing(self, facts: Facts) -> Env:
         """The environment with more Optionals known not to be None."""
         return attrs.evolve(self, known=self.known | facts)
+
+
+class Compiler(Protocol):
+    """Compiles the parts of an expression, for folds and helpers: ``Expressions`` is it."""
+
+    context: Context
+
+    def expression(self, node: ast.expr, env: Env) -> Expr: ...
+
+    def condition(self, node: ast.expr, env: Env) -> Expr: ...
+
+    def test(self, node: ast.expr, env: Env) -> Expr: ...
+
+    def fresh(self, name: str) -> str: ...
+
+    def role(self, node: ast.expr, env: Env) -> object: ...
+
+    def domain(self, node: ast.expr, env: Env) -> SortType | NatType | EnumType: ...

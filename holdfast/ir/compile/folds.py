@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from holdfast.ir.compile.annotations import resolve
-from holdfast.ir.compile.context import Env
+from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.facts import when_true
 from holdfast.ir.compile.fitting import comparable, plain_if_known, unit
 from holdfast.ir.expr import (
@@ -25,11 +25,8 @@ from holdfast.ir.expr import (
 )
 from holdfast.ir.types import EnumType, IntType, NatType, NumberType, OptionalType, SortType
 
-if TYPE_CHECKING:
-    from holdfast.ir.compile.expressions import Expressions
 
-
-def _number(compiler: Expressions, node: ast.expr, env: Env) -> Expr:
+def _number(compiler: Compiler, node: ast.expr, env: Env) -> Expr:
     found = plain_if_known(compiler.expression(node, env), env)
     if isinstance(found.type, NatType | IntType | NumberType):
         return found
@@ -38,7 +35,7 @@ def _number(compiler: Expressions, node: ast.expr, env: Env) -> Expr:
     return env.module.refuse(node, f"a number is needed, and this is {found.type}", "use a Nat or an Int")
 
 
-def arithmetic(compiler: Expressions, node: ast.BinOp, env: Env) -> Expr:
+def arithmetic(compiler: Compiler, node: ast.BinOp, env: Env) -> Expr:
     """``+``, ``-``, or ``*`` by a constant."""
     match node.op:
         case ast.Add():
@@ -54,7 +51,7 @@ def arithmetic(compiler: Expressions, node: ast.BinOp, env: Env) -> Expr:
     return env.module.refuse(node, "this operator is outside the language", "use +, -, or * by a constant")
 
 
-def _combine(compiler: Expressions, op: ArithmeticOp, nodes: Sequence[ast.expr], node: ast.AST, env: Env) -> Expr:
+def _combine(compiler: Compiler, op: ArithmeticOp, nodes: Sequence[ast.expr], node: ast.AST, env: Env) -> Expr:
     args = tuple(_number(compiler, part, env) for part in nodes)
     measure: str | None = None
     for arg in args:
@@ -64,7 +61,7 @@ def _combine(compiler: Expressions, op: ArithmeticOp, nodes: Sequence[ast.expr],
     return Arithmetic(op, args, NumberType(measure))
 
 
-def literal(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
+def literal(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     """``Epoch(0)``: a literal, or a computed number taken as that type."""
     kind = compiler.context.types.of_class(resolve(node.func, env.module), env.module, node.func)
     assert isinstance(kind, NatType | IntType)
@@ -83,7 +80,7 @@ def literal(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
     return Arithmetic("+", (arg, ZERO), NumberType(kind.name))
 
 
-def absolute(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
+def absolute(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     """``abs(number)``."""
     if len(node.args) != 1:
         env.module.refuse(node, "abs takes one number", "write abs(x)")
@@ -101,7 +98,7 @@ def _generator(node: ast.Call, env: Env) -> ast.GeneratorExp:
 
 
 def _bindings(
-    compiler: Expressions, node: ast.GeneratorExp, env: Env
+    compiler: Compiler, node: ast.GeneratorExp, env: Env
 ) -> tuple[list[tuple[str, SortType | NatType | EnumType, Expr]], Env]:
     """The variables of a comprehension with their domains and filters, and the environment inside."""
     found: list[tuple[str, SortType | NatType | EnumType, Expr]] = []
@@ -124,7 +121,7 @@ def _bindings(
     return found, env
 
 
-def quantified(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
+def quantified(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     """``all`` or ``any`` over a comprehension; nested variables become nested quantifiers."""
     generator = _generator(node, env)
     bindings, inner = _bindings(compiler, generator, env)
@@ -137,7 +134,7 @@ def quantified(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
     return body
 
 
-def count(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
+def count(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     """``count(cond for x in A for y in B)``: a sum of counts."""
     generator = _generator(node, env)
     bindings, inner = _bindings(compiler, generator, env)
@@ -152,7 +149,7 @@ def count(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
     return value
 
 
-def total(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
+def total(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     """``sum(number for x in A if cond)``."""
     generator = _generator(node, env)
     bindings, inner = _bindings(compiler, generator, env)
@@ -163,7 +160,7 @@ def total(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
     return value
 
 
-def extremum(compiler: Expressions, node: ast.Call, env: Env) -> Expr:
+def extremum(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     """``min`` or ``max``, of arguments or of a comprehension with a default."""
     kind: Literal["min", "max"] = "min" if compiler.role(node.func, env) == "min" else "max"
     if len(node.args) > 1:

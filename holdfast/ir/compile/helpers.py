@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.ir.compile.annotations import scalar
-from holdfast.ir.compile.context import Env
+from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.facts import when_false, when_true
 from holdfast.ir.compile.fitting import choose, fit, plain_if_known, unit
 from holdfast.ir.compile.source import Member, excerpt
 from holdfast.ir.expr import Expr
 from holdfast.ir.types import INT, NoneType
 
-if TYPE_CHECKING:
-    from holdfast.ir.compile.expressions import Expressions
-
 
 def helper_env(
-    compiler: Expressions, node: ast.Call, name: str, old: bool, env: Env
+    compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env
 ) -> tuple[Member, dict[str, Expr], Env]:
     """A helper, its arguments by parameter, and the environment of its body without them."""
     member = compiler.context.members.get(name)
@@ -51,7 +47,7 @@ def helper_env(
     return member, args, inner
 
 
-def helper_value(compiler: Expressions, node: ast.Call, name: str, old: bool, env: Env) -> Expr:
+def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env) -> Expr:
     """The value of a call to a helper: its body with the arguments in the place of its parameters."""
     member, args, inner = helper_env(compiler, node, name, old, env)
     returns = member.node.returns
@@ -68,7 +64,7 @@ def helper_value(compiler: Expressions, node: ast.Call, name: str, old: bool, en
     return fit(found, kind, member.node, inner, what=f"the result of {name}")
 
 
-def value_body(compiler: Expressions, body: Sequence[ast.stmt], env: Env, owner: ast.AST) -> Expr:
+def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: ast.AST) -> Expr:
     """The value of a body that only computes: locals, ``if`` and ``return``."""
     for index, stmt in enumerate(body):
         rest = body[index + 1 :]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
 from holdfast.ir.errors import Place
 from holdfast.ir.stmt import Require
 from holdfast.ir.system import Action
+from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Refused
-
-if TYPE_CHECKING:
-    from holdfast.lower.kernel.source import Source
+from holdfast.lower.statistics import Statistics
 
 FINE, DIFFERS, CUT = 0, 1, 2
 """What becomes of a step that is repeated at once."""
@@ -19,10 +19,27 @@ TAKEN = -1
 """What an outcome says of a step that is taken; other numbers say why it is not."""
 
 
+class Functions(Protocol):
+    """The functions of a model that the ends of an instance call, and what they note: ``Source`` is it."""
+
+    layout: Layout
+    statistics: Statistics
+    idempotent: Sequence[Action]
+    outcomes: list[Refused | Cut]
+
+    def number(self, action: Action) -> int: ...
+
+    def name(self, family: str, action: Action | None) -> str: ...
+
+    def steps_of(self, action: Action | None) -> int: ...
+
+    def lasting(self) -> list[int]: ...
+
+
 class Gather:
     """Each step of ``every_…``: a row, and the checks of step properties and of its repetition."""
 
-    def __init__(self, source: Source, action: Action) -> None:
+    def __init__(self, source: Functions, action: Action) -> None:
         self.source, self.action = source, action
 
     def decisive(self, label: str) -> list[str]:
@@ -60,7 +77,7 @@ class Gather:
 class _Quiet:
     """A function of one instance, which notes nothing on its way."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Functions) -> None:
         self.source = source
 
     def decisive(self, label: str) -> list[str]:  # noqa: ARG002 - nothing is noted

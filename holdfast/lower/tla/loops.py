@@ -7,7 +7,7 @@ stands in every key that the loop writes.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import attrs
 
@@ -27,12 +27,23 @@ from holdfast.ir.expr import (
     substitute,
 )
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
+from holdfast.ir.system import Var
 from holdfast.ir.types import Key
-from holdfast.lower.tla.blocks import Mapped, labelled
+from holdfast.lower.tla.blocks import Contents, Mapped, labelled
 from holdfast.lower.tla.bounds import within
+from holdfast.lower.tla.expressions import Expressions
 
-if TYPE_CHECKING:
-    from holdfast.lower.tla.bodies import Body
+
+class Surroundings(Protocol):
+    """The body around a loop, as it stands before the loop: ``Body`` is it."""
+
+    variables: dict[str, Var]
+    writer: Expressions
+    contents: dict[str, Contents]
+    loose: dict[str, int | None]
+    labels: tuple[str, ...]
+
+    def value(self, read: Read) -> Expr: ...
 
 
 @attrs.frozen
@@ -48,7 +59,7 @@ class Turn:
 class Loop:
     """One loop with all that stands in it; ``body`` knows what the variables hold before it."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Surroundings) -> None:
         self.body = body
         self.log: dict[str, list[Turn]] = {}
         """What each variable sees, in order."""
