@@ -10,22 +10,14 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from holdfast.check.runs import Edge, repeat_differs
-from holdfast.check.select import Selection, deadlock_claim, idempotence
+from holdfast.check.judge import Judge, Violation
+from holdfast.check.runs import Edge
+from holdfast.check.select import Selection
 from holdfast.ir.system import Property
 from holdfast.lower.chance import Chance
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Cut
 from holdfast.lower.walking import CUT, DEPTH, FINAL, MASKED, STILL, STUCK, VIOLATED, Plan, Stops, Tally, strides
-from holdfast.trace.trace import Claim
-
-
-@attrs.frozen
-class Violation:
-    """What a run violates at its end; ``prop`` is None for idempotence and deadlocks."""
-
-    claim: Claim
-    prop: Property | None = None
 
 
 @attrs.frozen
@@ -48,6 +40,7 @@ class Walker:
         self.selection = selection
         self.plan = plan
         self.actions = machine.system.actions
+        self.judge = Judge(machine, selection)
         self.witnesses = selection.of_kind("witness")
         self.finals = selection.of_kind("final") if selection.deadlock else ()
         self._strides = [strides(machine.layout, action) for action in self.actions]
@@ -81,33 +74,6 @@ class Walker:
         _, action, args = edge
         number = sum(code * stride for code, stride in zip(args, self._strides[action], strict=True))
         return self.plan.schedule.process(action, number)
-
-    def violated_by_state(self, state: bytes) -> Violation | None:
-        """The first invariant or lemma that a state violates."""
-        first = self.machine.invariants(state)
-        return None if first < 0 else _violation(self.machine.checked[first])
-
-    def violated_by_step(self, old: bytes, edge: Edge) -> Violation | None:
-        """What a step violates: the first such property of the source, of states or of steps, or its idempotence."""
-        new, action, args = edge
-        state, step = self.machine.invariants(new), self.machine.steps[action](new, old, args)
-        failing = [self.machine.checked[state]] if state >= 0 else []
-        failing += [self.machine.checked_steps[step]] if step >= 0 else []
-        if failing:
-            return _violation(min(failing, key=self.selection.properties.index))
-        if self.actions[action] in self.selection.idempotent and new != old:
-            outcome = self.machine.step(new, self.actions[action].name, args)
-            if repeat_differs(self.machine, new, outcome):
-                return Violation(idempotence(self.machine.system, self.actions[action]))
-        return None
-
-    def deadlock(self) -> Violation:
-        """The violation of a state without a step."""
-        return Violation(deadlock_claim(self.machine.system))
-
-
-def _violation(prop: Property) -> Violation:
-    return Violation(Claim.of_property(prop), prop)
 
 
 class _Walk:
@@ -152,7 +118,7 @@ class _Walk:
     def follow(self) -> Run:
         """Take all steps."""
         self._look()
-        violation = self.walker.violated_by_state(self.state)
+        violation = self.walker.judge.state(self.state)
         stop, stayed = (DEPTH, False) if violation is None else (VIOLATED, False)
         while violation is None and len(self.edges) < self.plan.depth:
             prioritised = len(self.edges) < self.plan.schedule.prioritised
@@ -165,7 +131,7 @@ class _Walk:
                 edge = self._draw(None)
             if edge is None:
                 stop = self._why_no_step()
-                violation = self.walker.deadlock() if stop == VIOLATED else None
+                violation = self.walker.judge.deadlock() if stop == VIOLATED else None
                 break
             stayed = edge[0] == self.state
             violation = self._take(edge, prioritised)
@@ -186,7 +152,7 @@ class _Walk:
             self._look()
         if prioritised or self.state != old:
             self.left = list(self.weights)
-        return self.walker.violated_by_step(old, edge)
+        return self.walker.judge.step(old, edge)
 
     # Drawing --------------------------------------------------------------------------------------------------
 

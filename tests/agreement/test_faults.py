@@ -9,10 +9,10 @@ import attrs
 import pytest
 
 from holdfast.check.agreement.opinions import Opinion, compared, drawn, proved, second_opinion, unrolled, walked
+from holdfast.check.judge import Judge
 from holdfast.check.live.fair import FairComponents
 from holdfast.check.plain_search import PlainSearch
 from holdfast.check.tlc import answer
-from holdfast.check.walker import Walker
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
@@ -166,8 +166,8 @@ def kernel_does_not_clear(monkeypatch: pytest.MonkeyPatch) -> None:
 @noticed(by_walk)
 def walks_are_blind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random runs do not judge their steps."""
-    monkeypatch.setattr(Walker, "violated_by_step", lambda self, old, edge: None)
-    monkeypatch.setattr(Walker, "violated_by_state", lambda self, state: None)
+    monkeypatch.setattr(Judge, "step", lambda self, old, edge: None)
+    monkeypatch.setattr(Judge, "state", lambda self, state: None)
 
 
 # Liveness -----------------------------------------------------------------------------------------------------------

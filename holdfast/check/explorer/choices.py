@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import attrs
 
+from holdfast.check.judge import Judge
 from holdfast.check.replay import Replayer
-from holdfast.check.walker import Walker
 from holdfast.ir.system import Action
 from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
-from holdfast.lower.walking import Plan, instances, no_schedule
+from holdfast.lower.walking import instances
 from holdfast.trace.trace import Step
 
 MOST_TRIED = 20_000
@@ -65,8 +65,7 @@ class Chooser:
         self.replayer = replayer
         self.machine = replayer.machine
         self.actions = replayer.system.actions
-        # The walker judges single steps here; its plan, which says what runs to make, is an empty one.
-        self._walker = Walker(self.machine, replayer.selection, Plan(0, 1, (), no_schedule(replayer.system)))
+        self._judge = Judge(self.machine, replayer.selection)
 
     def choices(self, state: bytes) -> tuple[Choice, ...]:
         """The steps that are possible in a state."""
@@ -113,12 +112,12 @@ class Chooser:
 
     def violated_by_state(self, state: bytes) -> str | None:
         """The first invariant or lemma that a state violates, by name."""
-        found = self._walker.violated_by_state(state)
+        found = self._judge.state(state)
         return None if found is None else found.claim.name
 
     def violated_by_step(self, before: bytes, step: Step) -> str | None:
         """The first property, in the order of the source, that a step or the state after it violates, by name."""
         name, args = self.replayer.coded(step.action, dict(step.args))
         index = next(index for index, action in enumerate(self.actions) if action.name == name)
-        found = self._walker.violated_by_step(before, (step.code, index, args))
+        found = self._judge.step(before, (step.code, index, args))
         return None if found is None else found.claim.name

@@ -1,0 +1,55 @@
+"""What one state or one step violates, on the interpreter."""
+
+from __future__ import annotations
+
+import attrs
+
+from holdfast.check.runs import Edge, repeat_differs
+from holdfast.check.select import Selection, deadlock_claim, idempotence
+from holdfast.ir.system import Property
+from holdfast.lower.interpreter import Interpreter
+from holdfast.trace.trace import Claim
+
+
+@attrs.frozen
+class Violation:
+    """A violated property; ``prop`` is None for idempotence and deadlocks."""
+
+    claim: Claim
+    prop: Property | None = None
+
+
+class Judge:
+    """Judges single states and steps by the selected properties."""
+
+    def __init__(self, machine: Interpreter, selection: Selection) -> None:
+        self.machine = machine
+        self.selection = selection
+        self.actions = machine.system.actions
+
+    def state(self, state: bytes) -> Violation | None:
+        """The first invariant or lemma that a state violates."""
+        first = self.machine.invariants(state)
+        return None if first < 0 else _violation(self.machine.checked[first])
+
+    def step(self, old: bytes, edge: Edge) -> Violation | None:
+        """The first property of the source, of states or of steps, that a step violates; else its idempotence."""
+        new, action, args = edge
+        state, step = self.machine.invariants(new), self.machine.steps[action](new, old, args)
+        failing = [self.machine.checked[state]] if state >= 0 else []
+        failing += [self.machine.checked_steps[step]] if step >= 0 else []
+        if failing:
+            return _violation(min(failing, key=self.selection.properties.index))
+        if self.actions[action] in self.selection.idempotent and new != old:
+            outcome = self.machine.step(new, self.actions[action].name, args)
+            if repeat_differs(self.machine, new, outcome):
+                return Violation(idempotence(self.machine.system, self.actions[action]))
+        return None
+
+    def deadlock(self) -> Violation:
+        """The violation of a state without a step."""
+        return Violation(deadlock_claim(self.machine.system))
+
+
+def _violation(prop: Property) -> Violation:
+    return Violation(Claim.of_property(prop), prop)
