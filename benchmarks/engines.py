@@ -15,10 +15,10 @@ import attrs
 from benchmarks.clock import now, own
 from benchmarks.explored import Explored
 from holdfast.check.budget import Budget
-from holdfast.check.campaign import Campaign
 from holdfast.check.live.engine import live
-from holdfast.check.search import Engine, search
-from holdfast.check.walk import walk
+from holdfast.check.search.engine import Engine, search
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import walk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System

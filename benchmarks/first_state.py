@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.check.budget import Budget
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 

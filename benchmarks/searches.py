@@ -16,7 +16,7 @@ import attrs
 from benchmarks import engines
 from benchmarks.clock import now
 from benchmarks.explored import Explored
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.system import Scope, System
 from spark.search import SparkSearch
 from spark.search_files import Scratch

@@ -20,7 +20,7 @@ import pytest
 from holdfast.check.live.engine import live
 from holdfast.check.live.result import LiveResult, render_live
 from holdfast.check.result import Result
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.select import deadlock_claim, idempotence
 from holdfast.check.summary import render_summary
 from holdfast.ir.compile import compile_model

@@ -21,7 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from holdfast.check.rules.book import Row, book_of
-from holdfast.check.walk_result import WHY, StopFigures
+from holdfast.check.walk.result import WHY, StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.text import count

@@ -14,7 +14,7 @@ from typing import Protocol
 import attrs
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.walk_result import StopFigures
+from holdfast.check.walk.result import StopFigures
 from holdfast.trace.trace import Trace
 
 

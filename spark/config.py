@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from holdfast.check.campaign import MOST_RUNS, Campaign
+from holdfast.check.walk.campaign import MOST_RUNS, Campaign
 from holdfast.ir.errors import UsageError
 
 SHARE = 64

@@ -8,8 +8,8 @@ import textwrap
 
 import attrs
 
-from holdfast.check.campaign import MOST_RUNS
 from holdfast.check.summary import entry
+from holdfast.check.walk.campaign import MOST_RUNS
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
 from spark.config import traces_per_unit

@@ -10,9 +10,9 @@ import numpy as np
 
 from holdfast.check.initial import initial_states
 from holdfast.check.select import deadlock_claim, idempotence, select
-from holdfast.check.walk import plan_of, walk
-from holdfast.check.walk_result import StopFigures
-from holdfast.check.walker import Walker
+from holdfast.check.walk.engine import plan_of, walk
+from holdfast.check.walk.result import StopFigures
+from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Sample, Violating, Walks

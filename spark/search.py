@@ -17,8 +17,8 @@ import attrs
 import psutil
 
 from holdfast.check.budget import Meter, resident_bytes
-from holdfast.check.kernel_search import KernelSearch
-from holdfast.check.search import Explorer
+from holdfast.check.search.engine import Explorer
+from holdfast.check.search.kernel_search import KernelSearch
 from holdfast.check.select import Selection
 from holdfast.ir.errors import UsageError
 from holdfast.lower.interpreter import Interpreter

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.check.checkpoint import found_row, header_of, refuse_another, restore_found
-from holdfast.check.kernel_search import SUMMED, KernelSearch
+from holdfast.check.search.checkpoint import found_row, header_of, refuse_another, restore_found
+from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
 from spark.frontier import Frontier
 from spark.search_files import HEADER

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from holdfast.check.walk_result import StopFigures
+from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
 from spark.config import Config

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from holdfast.check.summary import entry
-from holdfast.check.walk_result import WHY
+from holdfast.check.walk.result import WHY
 from holdfast.trace.text import WIDTH, count
 from spark.difference import listed
 from spark.estimate import size, span

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from holdfast.check.proof.ablation import (
+from holdfast.check.prove.ablation import (
     Ablation,
     Ablations,
     ablations,

@@ -14,7 +14,7 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.cli.elsewhere import NOWHERE, SPARK, Elsewhere
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
@@ -192,7 +192,7 @@ def _started(
 
 def _draw(system: System, scope: Scope, path: Path) -> None:
     # Importing networkx takes longer than all the rest together, and few commands draw.
-    from holdfast.check.graph import check_suffix, export_graph  # noqa: PLC0415
+    from holdfast.check.search.state_graph_file import check_suffix, export_graph  # noqa: PLC0415
 
     check_suffix(path)
     check_writable(path)

@@ -10,9 +10,9 @@ from pathlib import Path
 import attrs
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
-from holdfast.check.comparison.diff import COMPARING, Version, diff_to_json
-from holdfast.check.comparison.diff import diff as compare
-from holdfast.check.comparison.diff_text import render_diff
+from holdfast.check.diff.engine import COMPARING, Version, diff_to_json
+from holdfast.check.diff.engine import diff as compare
+from holdfast.check.diff.text import render_diff
 from holdfast.cli.check import Switch
 from holdfast.cli.output import Ticker, note, say
 from holdfast.ir.compile import compile_model

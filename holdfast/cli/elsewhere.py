@@ -10,7 +10,7 @@ from typing import Annotated
 import attrs
 from cyclopts import Parameter
 
-from holdfast.check.search import Explorer
+from holdfast.check.search.engine import Explorer
 from holdfast.ir.errors import UsageError
 
 GROUP = "holdfast.engines"

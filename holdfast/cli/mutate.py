@@ -14,10 +14,10 @@ from cyclopts import Parameter, validators
 from rich.table import Table
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
+from holdfast.check.mutate.engine import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
 from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.log import MutationLog
-from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.mutate.operators import try_operators
 from holdfast.check.mutate.result import OperatorRow, Report, Row, to_json
 from holdfast.check.record import Record, record_of

@@ -10,11 +10,11 @@ from pathlib import Path
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget
-from holdfast.check.proof.prove import prove
-from holdfast.check.proof.prover import Limits
-from holdfast.check.proof.result import DISAGREES, ProofResult, Timing, proof_to_json
-from holdfast.check.proof.text import fragment_lines, render_proof
-from holdfast.check.proof.unroll import DepthResult, unroll
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.prover import Limits
+from holdfast.check.prove.result import DISAGREES, ProofResult, Timing, proof_to_json
+from holdfast.check.prove.text import fragment_lines, render_proof
+from holdfast.check.prove.unroll import DepthResult, unroll
 from holdfast.check.records.proof import depth_record, proof_record
 from holdfast.check.result import HOLDS
 from holdfast.cli.check import GRAVITY

@@ -132,7 +132,7 @@ def prove(
     reports.prepare(json=json)
     if itf is not None:
         check_writable(itf)
-    from holdfast.check.proof.prover import Limits  # noqa: PLC0415 - Z3 takes a while to load
+    from holdfast.check.prove.prover import Limits  # noqa: PLC0415 - Z3 takes a while to load
     from holdfast.cli import ablation, proofs  # noqa: PLC0415 - as above
     from holdfast.lower.smt.second import require_cvc5  # noqa: PLC0415 - as above
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import attrs
 from rich.table import Table
 
-from holdfast.check.agreement.jobs import ENGINES, Done, Job, jobs
-from holdfast.check.agreement.opinions import joined
-from holdfast.check.agreement.running import run_all
 from holdfast.check.budget import Budget
-from holdfast.check.manifest import MANIFEST, Entry, format_manifest, read_manifest
 from holdfast.check.records.verification import verification_records
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
+from holdfast.check.verify.engine import run_all
+from holdfast.check.verify.jobs import ENGINES, Done, Job, jobs
+from holdfast.check.verify.manifest import MANIFEST, Entry, format_manifest, read_manifest
+from holdfast.check.verify.opinions import joined
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports

@@ -10,13 +10,13 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
-from holdfast.check.campaign import Campaign
 from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
-from holdfast.check.search import Engine
-from holdfast.check.walk import WalkProgress
-from holdfast.check.walk import walk as walk_runs
-from holdfast.check.walk_result import WalkResult, render_walk, walk_to_json
+from holdfast.check.search.engine import Engine
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import WalkProgress
+from holdfast.check.walk.engine import walk as walk_runs
+from holdfast.check.walk.result import WalkResult, render_walk, walk_to_json
 from holdfast.cli.check import Expectation, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports

@@ -8,11 +8,11 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.agreement.opinions import Opinion, compared, drawn, proved, second_opinion, unrolled, walked
 from holdfast.check.judge import Judge
 from holdfast.check.live.fair import FairComponents
-from holdfast.check.plain_search import PlainSearch
+from holdfast.check.search.plain_search import PlainSearch
 from holdfast.check.tlc import answer
+from holdfast.check.verify.opinions import Opinion, compared, drawn, proved, second_opinion, unrolled, walked
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules

@@ -7,14 +7,14 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.agreement import opinions
-from holdfast.check.agreement.jobs import SHORT, Done, Job, make
-from holdfast.check.agreement.opinions import Opinion, _differences, drawn, proved
-from holdfast.check.manifest import read_manifest
-from holdfast.check.proof import prove as prover
-from holdfast.check.proof.result import ProofResult
-from holdfast.check.proof.second import SecondProver
+from holdfast.check.prove import engine as prover
+from holdfast.check.prove.result import ProofResult
+from holdfast.check.prove.second import SecondProver
 from holdfast.check.records.verification import _case
+from holdfast.check.verify import opinions
+from holdfast.check.verify.jobs import SHORT, Done, Job, make
+from holdfast.check.verify.manifest import read_manifest
+from holdfast.check.verify.opinions import Opinion, _differences, drawn, proved
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import engines, tlc
 from benchmarks.report import Goal
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.system import System
 
 COUNTS = (3_637, 14_350, 14)

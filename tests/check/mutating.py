@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.check.budget import Budget
+from holdfast.check.mutate.engine import Mutation, Options, usual_scopes
 from holdfast.check.mutate.limits import Limits
-from holdfast.check.mutate.mutation import Mutation, Options, usual_scopes
 from holdfast.check.mutate.result import Facts, Report
 from holdfast.ir.system import System
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from holdfast.check.result import to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model

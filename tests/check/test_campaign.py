@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.campaign import Campaign
+from holdfast.check.walk.campaign import Campaign
 from holdfast.ir.errors import UsageError
 
 

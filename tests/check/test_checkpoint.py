@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.checkpoint import Checkpoint
 from holdfast.check.result import to_json
-from holdfast.check.search import search
+from holdfast.check.search.checkpoint import Checkpoint
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
@@ -27,7 +27,7 @@ MODEL = Path(__file__).parents[2] / "models" / "ownership.py"
 KILLED_AFTER_THE_FOURTH_LEVEL = """
 import os, signal, sys
 from pathlib import Path
-from holdfast.check import checkpoint
+from holdfast.check.search.engine import checkpoint
 from holdfast.cli.app import main
 
 saved = 0

@@ -9,12 +9,12 @@ import attrs
 import pytest
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.comparison.diff import Diff, Parts, RuleDifference, Version, diff, diff_to_json
-from holdfast.check.comparison.diff_text import render_diff
-from holdfast.check.comparison.half import Answer, Half, alike, same_action
-from holdfast.check.comparison.lockstep import Compared, Difference, Lockstep
+from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version, diff, diff_to_json
+from holdfast.check.diff.half import Answer, Half, alike, same_action
+from holdfast.check.diff.lockstep import Compared, Difference, Lockstep
+from holdfast.check.diff.text import render_diff
 from holdfast.check.replay import Replayer, Stopped
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model

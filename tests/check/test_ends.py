@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN, VIOLATED
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.cli.app import CODES
 from holdfast.ir.errors import ModelError
 from tests.check.conftest import Compiled

@@ -7,8 +7,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from holdfast.check.graph import export_graph, state_graph
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
+from holdfast.check.search.state_graph_file import export_graph, state_graph
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System

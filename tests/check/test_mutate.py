@@ -13,9 +13,9 @@ import pytest
 from holdfast.check.budget import INTERRUPTED, Budget, Meter
 from holdfast.check.mutate import bench
 from holdfast.check.mutate.bench import Bench
+from holdfast.check.mutate.engine import fingerprint, mutants
 from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.log import MutationLog
-from holdfast.check.mutate.mutation import fingerprint, mutants
 from holdfast.check.mutate.operators import operators, try_operators
 from holdfast.check.mutate.result import Facts, Kill, Mutant, OperatorRow, Pair, ProofRow, Row, to_json
 from holdfast.ir.errors import Place, UsageError

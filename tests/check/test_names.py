@@ -10,7 +10,7 @@ from holdfast.check.budget import Budget
 from holdfast.check.opening import open_trace
 from holdfast.check.record import record_of
 from holdfast.check.replay import Replayer
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.select import select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System

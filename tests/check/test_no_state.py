@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.campaign import Campaign
 from holdfast.check.live.engine import live
 from holdfast.check.opening import open_trace
-from holdfast.check.search import search
-from holdfast.check.walk import walk
+from holdfast.check.search.engine import search
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import walk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.check.opening import ImpossibleError, Opened, Source, _said, open_trace
 from holdfast.check.replay import Replayer, Script
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf

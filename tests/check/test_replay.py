@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 import pytest
 
-from holdfast.check.campaign import Campaign
 from holdfast.check.fitting import fit
 from holdfast.check.replay import Replayer, Script, Stopped
-from holdfast.check.search import search
-from holdfast.check.walk import walk
+from holdfast.check.search.engine import search
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Cut, Refused

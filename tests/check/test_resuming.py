@@ -7,10 +7,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check import checkpoint
 from holdfast.check.budget import Budget
 from holdfast.check.result import to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import checkpoint, search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System

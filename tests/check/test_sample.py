@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.check.walker import Run, Walker
+from holdfast.check.walk.walker import Run, Walker
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.ir.types import NatType, OptionalType

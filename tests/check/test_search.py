@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.check.replay import Replayer, Script
 from holdfast.check.result import to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.removal import remove_rules

@@ -10,7 +10,7 @@ import pytest
 from holdfast.check.explorer.choices import Refusal, Untried
 from holdfast.check.explorer.session import Session
 from holdfast.check.replay import Replayer, Stopped
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System

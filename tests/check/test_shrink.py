@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.campaign import Campaign
 from holdfast.check.replay import Replayer, Script
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.shrink import Shortcuts, Shrunk, shrink
-from holdfast.check.walk import walk
-from holdfast.check.walk_result import WalkResult
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import walk
+from holdfast.check.walk.result import WalkResult
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.check.budget import Budget
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result, render_summary
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.campaign import Campaign
 from holdfast.check.result import to_json
-from holdfast.check.search import Engine, search
-from holdfast.check.walk import walk
-from holdfast.check.walk_result import WalkResult, render_walk
-from holdfast.check.walker import Run
+from holdfast.check.search.engine import Engine, search
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import walk
+from holdfast.check.walk.result import WalkResult, render_walk
+from holdfast.check.walk.walker import Run
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from holdfast.check.select import select
-from holdfast.check.walker import Walker
+from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Walks

@@ -9,7 +9,7 @@ from pathlib import Path
 import itf_py
 import pytest
 
-from holdfast.check.proof import asking
+from holdfast.check.prove import asking
 from holdfast.lower.smt.solve import Answer
 from tests.cli.running import Run
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.agreement.jobs import Done, Job
-from holdfast.check.agreement.opinions import Opinion
-from holdfast.check.manifest import Outcome
+from holdfast.check.verify.jobs import Done, Job
+from holdfast.check.verify.manifest import Outcome
+from holdfast.check.verify.opinions import Opinion
 from tests.cli.running import Run
 from tests.cli.samples import COUNTER
 

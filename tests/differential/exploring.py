@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.check.budget import Budget
 from holdfast.check.result import Result
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.select import select
 from holdfast.ir.errors import HoldfastError
 from holdfast.ir.system import Scope, System

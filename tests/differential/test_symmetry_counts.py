@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import Scope, System

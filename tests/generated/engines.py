@@ -13,10 +13,10 @@ import pytest
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.live.result import LiveResult, live_to_json
-from holdfast.check.proof.prove import Limits, prove
-from holdfast.check.proof.result import ProofResult
+from holdfast.check.prove.engine import Limits, prove
+from holdfast.check.prove.result import ProofResult
 from holdfast.check.result import Result, to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.marks import ScopeMark
 from holdfast.lang.sorts import Nat, Sort

@@ -12,9 +12,9 @@ import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.check.mutate.bench import Bench, Trial
+from holdfast.check.mutate.engine import mutants
 from holdfast.check.mutate.limits import Limits
-from holdfast.check.mutate.mutation import mutants
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.liveness import compare_liveness
 from holdfast.check.tlc.process import NoAnswerError, Tools, find_tools

@@ -9,7 +9,7 @@ import sys
 
 from numba.core import event
 
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from holdfast.check.result import Result, to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.ir.system import System
 from holdfast.lower.kernel.kernel import Kernel

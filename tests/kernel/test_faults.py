@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.result import to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.expr import Read
 from holdfast.ir.stmt import Fill
 from holdfast.ir.system import Action, System

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check import search as searches
 from holdfast.check.budget import Budget
-from holdfast.check.search import search
+from holdfast.check.search.engine import engine as searches
+from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.fairness import Demands

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.kernel_search import mutable_kernel
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
+from holdfast.check.search.kernel_search import mutable_kernel
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules

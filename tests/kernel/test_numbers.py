@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check import search as searches
-from holdfast.check import walk as walks
-from holdfast.check.campaign import Campaign
-from holdfast.check.search import search
-from holdfast.check.walk import walk
+from holdfast.check.search.engine import engine as searches
+from holdfast.check.search.engine import search
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import engine as walks
+from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import System

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.campaign import Campaign
-from holdfast.check.search import search
-from holdfast.check.walk import walk
+from holdfast.check.search.engine import search
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.engine import walk
 from holdfast.ir.system import System
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import written

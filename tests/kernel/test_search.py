@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.proof.prove import prove
+from holdfast.check.prove.engine import prove
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_with_lemmas
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.check.budget import Budget
 from holdfast.check.mutate.bench import Limits
+from holdfast.check.mutate.engine import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.mutate.guards import (
     GUARDS,
     RESULTS,
@@ -19,7 +20,6 @@ from holdfast.check.mutate.guards import (
     read_results,
     stored_rows,
 )
-from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.rules.book import anchor, read_book
 from holdfast.check.rules.page import PAGES, link_ids
 from holdfast.ir.compile import compile_model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.manifest import Entry, format_manifest, measure, read_manifest
+from holdfast.check.verify.manifest import Entry, format_manifest, measure, read_manifest
 
 FOLDER = Path(__file__).parents[2] / "models"
 ENTRIES = read_manifest(FOLDER)

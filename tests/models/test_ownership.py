@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from models.ownership import Ownership
 from models.parts.nodes import Proc

@@ -9,7 +9,7 @@ from pathlib import Path
 import itf_py
 import pytest
 
-from holdfast.check.manifest import Entry, read_manifest
+from holdfast.check.verify.manifest import Entry, read_manifest
 from holdfast.cli.app import main
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from holdfast.check.proof.prove import prove
+from holdfast.check.prove.engine import prove
 from holdfast.ir.lemmas import compile_with_lemmas
 from holdfast.ir.load import load_with_lemmas
 from holdfast.ir.removal import remove_rules

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.compile import source as sources
 from holdfast.ir.load import load_model, names_in

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from holdfast.check.result import Result
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from holdfast.check.proof.prove import prove
-from holdfast.check.proof.result import ProofResult
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.result import ProofResult
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_with_lemmas
 from holdfast.ir.system import System

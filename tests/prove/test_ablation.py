@@ -9,8 +9,8 @@ import attrs
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.proof.ablation import Ablation, Ablations, ablations, format_ablations, read_ablations, stored_form
-from holdfast.check.proof.prove import prove
+from holdfast.check.prove.ablation import Ablation, Ablations, ablations, format_ablations, read_ablations, stored_form
+from holdfast.check.prove.engine import prove
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_with_lemmas

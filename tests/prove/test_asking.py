@@ -9,10 +9,10 @@ import pytest
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.mutate.proving import judged
-from holdfast.check.proof import asking
-from holdfast.check.proof.asking import Askers
-from holdfast.check.proof.prove import _slowest
-from holdfast.check.proof.prover import Limits, Prover, Standing
+from holdfast.check.prove import asking
+from holdfast.check.prove.asking import Askers
+from holdfast.check.prove.engine import _slowest
+from holdfast.check.prove.prover import Limits, Prover, Standing
 from holdfast.ir.system import System
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import Answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.check.proof.clauses import literals, pool
+from holdfast.check.prove.clauses import literals, pool
 from holdfast.ir.expr import Compare, walk
 from holdfast.ir.types import OptionalType
 from holdfast.ir.writing import written

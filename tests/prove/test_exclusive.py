@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.proof import suggest
-from holdfast.check.proof.asking import Askers
-from holdfast.check.proof.suggest import Suggester, exclusive
+from holdfast.check.prove import suggest
+from holdfast.check.prove.asking import Askers
+from holdfast.check.prove.suggest import Suggester, exclusive
 from holdfast.ir.system import Property
 from holdfast.ir.writing import written
 from holdfast.lower.smt.logic import Logic

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.proof.prove import prove
-from holdfast.check.search import search
+from holdfast.check.prove.engine import prove
+from holdfast.check.search.engine import search
 from tests.prove.conftest import Compiled
 
 NEGATIVE_LITERAL = """

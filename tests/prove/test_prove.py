@@ -9,11 +9,11 @@ import pytest
 import z3
 
 from holdfast.check.budget import Budget
-from holdfast.check.proof import asking
-from holdfast.check.proof.prove import prove
-from holdfast.check.proof.result import Checked, ProofResult, PropertyProof, proof_to_json
-from holdfast.check.proof.text import render_proof
-from holdfast.check.proof.unroll import DepthResult, DepthVerdict, unroll
+from holdfast.check.prove import asking
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.result import Checked, ProofResult, PropertyProof, proof_to_json
+from holdfast.check.prove.text import render_proof
+from holdfast.check.prove.unroll import DepthResult, DepthVerdict, unroll
 from holdfast.check.records.proof import _possible, depth_record
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError

@@ -7,11 +7,11 @@ import pytest
 import z3
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.proof import asking
-from holdfast.check.proof.asking import Askers, Spent
-from holdfast.check.proof.prove import prove
-from holdfast.check.proof.text import render_proof
-from holdfast.check.proof.unroll import unroll
+from holdfast.check.prove import asking
+from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.text import render_proof
+from holdfast.check.prove.unroll import unroll
 from holdfast.ir.system import System
 from holdfast.lower.smt.solve import checked
 from tests.prove.conftest import Compiled, example

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.proof import asking, second
-from holdfast.check.proof.prove import prove
-from holdfast.check.proof.result import proof_to_json
-from holdfast.check.proof.text import render_proof
+from holdfast.check.prove import asking, second
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.result import proof_to_json
+from holdfast.check.prove.text import render_proof
 from holdfast.cli.app import main
 from holdfast.lower.smt import second as prover
 from holdfast.lower.smt.second import ask_cvc5

@@ -8,10 +8,10 @@ import attrs
 import pytest
 import z3
 
-from holdfast.check.proof.prove import prove
-from holdfast.check.proof.result import proof_to_json
-from holdfast.check.proof.text import render_proof
-from holdfast.check.proof.trial import MOST_SIZES, _every_size, trial_sizes
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.result import proof_to_json
+from holdfast.check.prove.text import render_proof
+from holdfast.check.prove.trial import MOST_SIZES, _every_size, trial_sizes
 from holdfast.ir.stmt import Assign
 from holdfast.ir.types import NatType
 from holdfast.lower.smt.bodies import Bodies, Run

@@ -164,7 +164,7 @@ def test_a_heavy_library_has_one_place(library: str) -> None:
 
 WRONG = """
 from __future__ import annotations
-import holdfast.check.search
+import holdfast.check.search.engine
 from holdfast import cli
 from holdfast.ir.system import System
 from . import sibling
@@ -176,7 +176,7 @@ def late():
 def test_wrong_directions_are_seen() -> None:
     """The test itself finds an upward import in each of its forms: plain, from, relative and late."""
     assert faults("holdfast.trace.text", WRONG) == [
-        "holdfast.trace.text:3 imports holdfast.check.search",
+        "holdfast.trace.text:3 imports holdfast.check.search.engine",
         "holdfast.trace.text:4 imports holdfast.cli",
         "holdfast.trace.text:6 imports .",
         "holdfast.trace.text:8 imports holdfast.lang.rules.require",

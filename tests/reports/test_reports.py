@@ -16,7 +16,7 @@ from holdfast.check.budget import Budget
 from holdfast.check.record import Case, Record, record_of
 from holdfast.check.records.findings import record_of_findings
 from holdfast.check.result import Result
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model

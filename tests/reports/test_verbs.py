@@ -13,14 +13,14 @@ from textwrap import indent
 import attrs
 import pytest
 
-from holdfast.check.agreement.jobs import Done, Job
-from holdfast.check.agreement.opinions import Opinion
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.result import Facts
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import Claimed
 from holdfast.check.tlc.answer import Finding
 from holdfast.check.tlc.process import NoAnswerError, Tools
+from holdfast.check.verify.jobs import Done, Job
+from holdfast.check.verify.opinions import Opinion
 from holdfast.cli import tlc
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.proof.prove import prove
-from holdfast.check.search import search
+from holdfast.check.prove.engine import prove
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import z3
 
-from holdfast.check.proof.prove import prove
-from holdfast.check.proof.trial import trial
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.trial import trial
 from holdfast.check.result import Result
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, ModelError, Place, UsageError

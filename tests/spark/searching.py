@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from holdfast.check.result import Result, to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.ir.system import System
 from spark import search_tasks

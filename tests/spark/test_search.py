@@ -17,7 +17,7 @@ import pytest
 
 from holdfast.check.budget import Budget
 from holdfast.check.result import Result
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.cli.app import main
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError

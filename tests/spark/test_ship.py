@@ -33,7 +33,7 @@ SEARCH = """
 import attrs, pickle, sys
 from pathlib import Path
 from numba.core import event
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from spark.ship import kernels, unpack_kernels
@@ -50,7 +50,7 @@ if sys.argv[2] == "pack":
 CLUSTER = """
 import attrs, json, pickle, sys
 import pyarrow as pa
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from spark.session import start_cluster

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import seed as seeded
 from hypothesis import settings
 
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model

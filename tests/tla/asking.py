@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.answer import finding
 from holdfast.check.tlc.process import Tools, run_tlc

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, cast
 import attrs
 
 from holdfast.check.budget import Meter, interruptible
-from holdfast.check.exploration import Exploration
 from holdfast.check.mutate.limits import Limits
 from holdfast.check.mutate.result import Kill
-from holdfast.check.plain_search import PlainSearch
 from holdfast.check.result import Result
+from holdfast.check.search.exploration import Exploration
+from holdfast.check.search.plain_search import PlainSearch
 from holdfast.check.select import select
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.system import Scope, System
@@ -25,7 +25,7 @@ from holdfast.lower.interpreter import Interpreter
 from holdfast.trace.trace import Origin, Trace
 
 if TYPE_CHECKING:
-    from holdfast.check.kernel_search import KernelSearch
+    from holdfast.check.search.kernel_search import KernelSearch
     from holdfast.lower.kernel.comparing import Comparison
     from holdfast.lower.kernel.kernel import Kernel, Words
     from holdfast.lower.kernel.store import Store
@@ -229,7 +229,7 @@ class Bench:
             if patience is not None:
                 meter.spent = f"states: more than {patience:,}"
                 return plain, self._answered(plain, meter, origin)
-            from holdfast.check.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - Numba is slow to load
+            from holdfast.check.search.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - Numba is slow to load
 
             shared = system.chosen == self.system.chosen
             try:

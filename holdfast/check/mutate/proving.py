@@ -14,10 +14,10 @@ import attrs
 from holdfast.check.budget import INTERRUPTED, interruptible
 from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.result import ProofRow, Row
-from holdfast.check.proof.asking import Askers, Spent
-from holdfast.check.proof.counterexample import claim_of
-from holdfast.check.proof.prover import Limits as Seconds
-from holdfast.check.proof.prover import Prover, Standing, label
+from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.counterexample import claim_of
+from holdfast.check.prove.prover import Limits as Seconds
+from holdfast.check.prove.prover import Prover, Standing, label
 from holdfast.check.select import select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read

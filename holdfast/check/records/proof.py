@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from holdfast.check.proof.ablation import Ablation, Ablations
-from holdfast.check.proof.result import Checked, ProofResult, PropertyProof
-from holdfast.check.proof.text import counterexample_text
-from holdfast.check.proof.unroll import DepthResult
+from holdfast.check.prove.ablation import Ablation, Ablations
+from holdfast.check.prove.result import Checked, ProofResult, PropertyProof
+from holdfast.check.prove.text import counterexample_text
+from holdfast.check.prove.unroll import DepthResult
 from holdfast.check.record import Case, Record, case_of, changes_of, identified, plain_case
 from holdfast.check.select import idempotence, select
 from holdfast.ir.system import System

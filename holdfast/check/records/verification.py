@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from holdfast.check.agreement.jobs import Asked, Done, Job
 from holdfast.check.record import Case, Record, Status, identified
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
+from holdfast.check.verify.jobs import Asked, Done, Job
 from holdfast.ir.errors import Place
 
 DIFFERS = 1

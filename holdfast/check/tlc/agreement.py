@@ -15,7 +15,7 @@ import attrs
 from holdfast.check.budget import Budget
 from holdfast.check.fitting import fit
 from holdfast.check.replay import Replayer, Script, Stopped
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.tlc.answer import Finding, TlcError, finding
 from holdfast.check.tlc.process import NoAnswerError, Said, Tools, run_tlc
 from holdfast.ir.errors import UsageError

@@ -20,7 +20,7 @@ from attrs.validators import deep_iterable, in_, instance_of
 from holdfast.check.budget import Budget
 from holdfast.check.live.scopes import LIVE, live_scopes
 from holdfast.check.result import Figures, Result
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.load import load_model, names_in

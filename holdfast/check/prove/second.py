@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
-from holdfast.check.proof.prover import Standing, label
+from holdfast.check.prove.prover import Standing, label
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.second import PACKAGE, ask_cvc5
 from holdfast.lower.smt.solve import Answer

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.check.budget import Meter
-from holdfast.check.exploration import Exploration
 from holdfast.check.runs import Edge, Found, keep_least, repeat_differs
+from holdfast.check.search.exploration import Exploration
 from holdfast.check.select import Selection
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Args, Interpreter

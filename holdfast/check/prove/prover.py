@@ -12,7 +12,7 @@ from functools import partial
 
 import attrs
 
-from holdfast.check.proof.asking import Askers
+from holdfast.check.prove.asking import Askers
 from holdfast.ir.system import System
 from holdfast.lower.smt.instance import LARGEST, NotFound
 from holdfast.lower.smt.logic import Logic

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from holdfast.check.campaign import Campaign
 from holdfast.check.live.result import LiveResult, live_to_json
 from holdfast.check.result import Result, to_json
-from holdfast.check.search import search
+from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.liveness import compare_liveness
 from holdfast.check.tlc.process import find_tools
+from holdfast.check.walk.campaign import Campaign
 from holdfast.ir.system import Scope, System
 from holdfast.trace.text import configuration
 
@@ -65,7 +65,7 @@ def drawn(system: System, scope: Scope, properties: Sequence[str] | None = None)
 
 def walked(system: System, scope: Scope, steps: int | None) -> Opinion:
     """Random runs, where the shortest run of the search has so many steps, or none violates anything (None)."""
-    from holdfast.check.walk import walk  # noqa: PLC0415 - Numba takes a while to import
+    from holdfast.check.walk.engine import walk  # noqa: PLC0415 - Numba takes a while to import
 
     result = walk(system, scope, RUNS if steps is None else MANY_RUNS, engine="interpreter", cores=1, shrunk=False)
     what = _named(system, scope)
@@ -83,7 +83,7 @@ def walked(system: System, scope: Scope, steps: int | None) -> Opinion:
 
 def proved(system: System, target: str, lemmas_from: str | None, *, violated: bool, cores: int) -> Opinion:
     """A proof for any sizes, where a search says whether something is ``violated`` in the sizes of a scope."""
-    from holdfast.check.proof.prove import prove  # noqa: PLC0415 - Z3 takes a while to load
+    from holdfast.check.prove.engine import prove  # noqa: PLC0415 - Z3 takes a while to load
     from holdfast.lower.smt.second import is_installed  # noqa: PLC0415 - as above
 
     result = prove(
@@ -115,7 +115,7 @@ def proved(system: System, target: str, lemmas_from: str | None, *, violated: bo
 
 def unrolled(system: System, scope: Scope, steps: int, cores: int) -> Opinion:
     """Z3, run by run, in any sizes: it must find a violation in no more steps than the search needs in a scope."""
-    from holdfast.check.proof.unroll import unroll  # noqa: PLC0415 - as above
+    from holdfast.check.prove.unroll import unroll  # noqa: PLC0415 - as above
 
     result = unroll(system, steps, cores=cores)
     if result.verdict == "violated":

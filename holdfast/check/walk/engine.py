@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible, resident_bytes
-from holdfast.check.campaign import Campaign
 from holdfast.check.figures import coverage
 from holdfast.check.initial import initial_states
 from holdfast.check.replay import Replayer, with_every_ghost
 from holdfast.check.result import VIOLATION, WitnessFigures
 from holdfast.check.runs import repetition
-from holdfast.check.search import Engine
+from holdfast.check.search.engine import Engine
 from holdfast.check.select import Selection, select
 from holdfast.check.shrink import Shrunk, shrink
-from holdfast.check.walk_result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
-from holdfast.check.walker import Run, Walker
+from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
+from holdfast.check.walk.walker import Run, Walker
 from holdfast.check.where import where_it_fails
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System

@@ -13,8 +13,8 @@ from functools import partial
 
 import attrs
 
-from holdfast.check.proof.asking import Askers
-from holdfast.check.proof.result import Checked
+from holdfast.check.prove.asking import Askers
+from holdfast.check.prove.result import Checked
 from holdfast.ir.expr import TRUE
 from holdfast.ir.system import Property, System
 from holdfast.lower.smt.instance import NotFound

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from holdfast.check.proof.trial import Trial
+from holdfast.check.prove.trial import Trial
 from holdfast.lower.smt.logic import Logic
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
-from holdfast.check.comparison.half import Answer, Half, same_action
-from holdfast.check.comparison.lockstep import Compared, Difference, Lockstep, OtherAnswer, Side
+from holdfast.check.diff.half import Answer, Half, same_action
+from holdfast.check.diff.lockstep import Compared, Difference, Lockstep, OtherAnswer, Side
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, Result, to_json, trace_to_json
-from holdfast.check.search import NO_BUDGET, search
+from holdfast.check.search.engine import NO_BUDGET, search
 from holdfast.ir.system import Scope, System
 
 COMPARING = "comparing"

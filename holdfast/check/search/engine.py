@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
-from holdfast.check.plain_search import PlainSearch
 from holdfast.check.result import Result
+from holdfast.check.search.plain_search import PlainSearch
 from holdfast.check.select import Selection, select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
@@ -28,7 +28,7 @@ from holdfast.lower.interpreter import Interpreter
 from holdfast.trace.trace import Origin
 
 if TYPE_CHECKING:
-    from holdfast.check.exploration import Exploration
+    from holdfast.check.search.exploration import Exploration
     from holdfast.lower.kernel.kernel import Kernel
 
 NO_BUDGET = Budget()
@@ -97,8 +97,8 @@ def search(
             if not plain.gave_up:
                 return plain.result(origin)
         # Numba takes a second to import, and small searches do without.
-        from holdfast.check.checkpoint import Checkpoint, resume  # noqa: PLC0415
-        from holdfast.check.kernel_search import KernelSearch  # noqa: PLC0415
+        from holdfast.check.search.checkpoint import Checkpoint, resume  # noqa: PLC0415
+        from holdfast.check.search.kernel_search import KernelSearch  # noqa: PLC0415
 
         try:
             found = KernelSearch(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from holdfast.check.comparison.diff import Diff, Parts, RuleDifference, Version
-from holdfast.check.comparison.half import Answer
-from holdfast.check.comparison.lockstep import Compared, Difference, Side
+from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version
+from holdfast.check.diff.half import Answer
+from holdfast.check.diff.lockstep import Compared, Difference, Side
 from holdfast.check.result import Result
 from holdfast.check.summary import MARGIN, entry
 from holdfast.ir.system import Property, System

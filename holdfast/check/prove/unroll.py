@@ -14,9 +14,9 @@ from typing import Any, Literal
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
-from holdfast.check.proof.asking import Askers, Spent
-from holdfast.check.proof.counterexample import claim_of
-from holdfast.check.proof.prover import Limits, label
+from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.counterexample import claim_of
+from holdfast.check.prove.prover import Limits, label
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED, trace_to_json
 from holdfast.check.select import select
 from holdfast.check.where import where_it_fails

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.exploration import Exploration
 from holdfast.check.runs import Found, keep_least
+from holdfast.check.search.exploration import Exploration
 from holdfast.check.select import Selection, select
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.proof.prove import NO_BUDGET, prove
-from holdfast.check.proof.prover import Limits
-from holdfast.check.proof.result import ProofResult, PropertyProof, Suggestion
+from holdfast.check.prove.engine import NO_BUDGET, prove
+from holdfast.check.prove.prover import Limits
+from holdfast.check.prove.result import ProofResult, PropertyProof, Suggestion
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, System

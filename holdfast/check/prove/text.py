@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from holdfast.check.proof.counterexample import ANY
-from holdfast.check.proof.result import Counterexample, ProofResult, PropertyProof, Suggestion
+from holdfast.check.prove.counterexample import ANY
+from holdfast.check.prove.result import Counterexample, ProofResult, PropertyProof, Suggestion
 from holdfast.check.summary import entry, render_result
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System

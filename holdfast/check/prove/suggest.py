@@ -15,9 +15,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from holdfast.check.proof.asking import Askers
-from holdfast.check.proof.clauses import Literal, clause, literals, pool
-from holdfast.check.proof.result import Counterexample, Suggestion
+from holdfast.check.prove.asking import Askers
+from holdfast.check.prove.clauses import Literal, clause, literals, pool
+from holdfast.check.prove.result import Counterexample, Suggestion
 from holdfast.ir.errors import HoldfastError
 from holdfast.ir.expr import Read, walk
 from holdfast.ir.stmt import Require, statements

@@ -6,16 +6,16 @@ from typing import Any, Literal
 
 import attrs
 
-from holdfast.check.proof.rests import Ground
-from holdfast.check.proof.second import SecondProver
-from holdfast.check.proof.trial import Trial
+from holdfast.check.prove.rests import Ground
+from holdfast.check.prove.second import SecondProver
+from holdfast.check.prove.trial import Trial
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json, trace_to_json
 from holdfast.ir.system import Property, Scope
 from holdfast.ir.writing import written
 from holdfast.trace.trace import Claim, Trace
 
 Verdict = Literal["proved", "violated", "not_inductive", "unknown", "contradicted", "vacuous"]
-"""``vacuous``: it is proved, of nothing: see ``holdfast.check.proof.sanity``.
+"""``vacuous``: it is proved, of nothing: see ``holdfast.check.prove.sanity``.
 
 ``contradicted``: it is proved, and a search of other sizes violates it, so that one of the two is wrong."""
 

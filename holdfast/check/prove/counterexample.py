@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.check.proof.result import Counterexample
+from holdfast.check.prove.result import Counterexample
 from holdfast.check.runs import repeat_differs, repetition
 from holdfast.check.select import idempotence
 from holdfast.check.where import where_it_fails

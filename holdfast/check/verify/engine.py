@@ -8,10 +8,10 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 
-from holdfast.check.agreement.jobs import Done, Job, make
-from holdfast.check.agreement.opinions import Opinion
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import OUT_OF_BUDGET
+from holdfast.check.verify.jobs import Done, Job, make
+from holdfast.check.verify.opinions import Opinion
 from holdfast.ir.errors import HoldfastError, UsageError
 
 

@@ -16,8 +16,8 @@ import attrs
 import numpy as np
 
 from holdfast import __version__
-from holdfast.check.kernel_search import SUMMED, KernelSearch
 from holdfast.check.runs import Found
+from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.check.select import DEADLOCK, idempotence
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.store import Store

@@ -9,13 +9,13 @@ from typing import Literal, get_args
 
 import attrs
 
-from holdfast.check.agreement import opinions
-from holdfast.check.agreement.opinions import Opinion, joined
 from holdfast.check.budget import Budget
-from holdfast.check.manifest import Configuration, Entry, Outcome, compiled, measure
+from holdfast.check.mutate.engine import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.mutate.guards import RESULTS, read_results, stored_rows
 from holdfast.check.mutate.limits import Limits
-from holdfast.check.mutate.mutation import Mutation, Options, fingerprint, usual_scopes
+from holdfast.check.verify import opinions
+from holdfast.check.verify.manifest import Configuration, Entry, Outcome, compiled, measure
+from holdfast.check.verify.opinions import Opinion, joined
 from holdfast.ir.lemmas import compile_with_lemmas
 from holdfast.ir.load import PROOF, load_with_lemmas
 from holdfast.ir.system import Scope, System
@@ -169,7 +169,7 @@ class _Comparison:
 
     def kernel(self) -> Opinion:
         """Interpreter and kernel, on the model and on its mutants; one kernel serves all that lack rules only."""
-        from holdfast.check.kernel_search import mutable_kernel  # noqa: PLC0415 - Numba takes a second to import
+        from holdfast.check.search.kernel_search import mutable_kernel  # noqa: PLC0415 - Numba takes a second to import
 
         shared = mutable_kernel(self.system, self.scope)
         mutants = [system for system, _ in self._mutants() if not system.chosen]

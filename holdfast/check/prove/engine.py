@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
-from holdfast.check.proof.asking import Askers, Spent
-from holdfast.check.proof.counterexample import claim_of, counterexample
-from holdfast.check.proof.prover import Limits, Prover, Standing, label
-from holdfast.check.proof.rests import Ground, grounds
-from holdfast.check.proof.rests import tried as tried_out
-from holdfast.check.proof.result import (
+from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.counterexample import claim_of, counterexample
+from holdfast.check.prove.prover import Limits, Prover, Standing, label
+from holdfast.check.prove.rests import Ground, grounds
+from holdfast.check.prove.rests import tried as tried_out
+from holdfast.check.prove.result import (
     Checked,
     Counterexample,
     Gap,
@@ -28,12 +28,12 @@ from holdfast.check.proof.result import (
     Timing,
     Verdict,
 )
-from holdfast.check.proof.sanity import sanity
-from holdfast.check.proof.second import SecondProver, ask_second
-from holdfast.check.proof.suggest import Suggester
-from holdfast.check.proof.trial import Trial, trial
+from holdfast.check.prove.sanity import sanity
+from holdfast.check.prove.second import SecondProver, ask_second
+from holdfast.check.prove.suggest import Suggester
+from holdfast.check.prove.trial import Trial, trial
 from holdfast.check.result import Result
-from holdfast.check.search import Engine, search
+from holdfast.check.search.engine import Engine, search
 from holdfast.check.select import select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read

@@ -1,0 +1,1 @@
+"""The exact search: is a bad state reachable within these bounds?"""

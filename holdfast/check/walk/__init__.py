@@ -1,0 +1,1 @@
+"""Random runs: is a bad state met on one of many seeded runs?"""
