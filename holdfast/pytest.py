@@ -21,11 +21,11 @@ from holdfast.check.live.engine import live
 from holdfast.check.live.result import LiveResult, render_live
 from holdfast.check.result import Result
 from holdfast.check.search.engine import search
-from holdfast.check.select import deadlock_claim, idempotence
 from holdfast.check.summary import render_summary
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.runs.selection import deadlock_claim, idempotence
 from holdfast.trace.text import render
 
 Item = Callable[[str], None]

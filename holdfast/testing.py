@@ -18,15 +18,15 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from holdfast.check.initial import initial_states
-from holdfast.check.replay import Replayer, Script
-from holdfast.check.select import select
-from holdfast.check.shrink import shrink
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action
 from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
+from holdfast.runs.replay import Replayer, Script
+from holdfast.runs.selection import select
+from holdfast.runs.shrink import shrink
+from holdfast.runs.starts import initial_states
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import conclusion
 from holdfast.trace.trace import Claim, Trace

@@ -36,7 +36,7 @@ def mutants(
     drawn: Annotated[bool, Parameter(name="--list", help="show the faults, and plant none", negative=())] = False,
     root: Annotated[Path, Parameter(help="the tree with holdfast/ and tests/", show=False)] = TOOL,
 ) -> int:
-    """Plant faults in holdfast/lower, holdfast/ir and holdfast/check, one at a time, and see which the tests notice.
+    """Plant faults in holdfast/lower, ir, check and runs, one at a time, and see which the tests notice.
 
     Nothing in the checkout is changed but .mutants/, where it is kept which tests reach which lines.
 

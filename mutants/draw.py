@@ -9,13 +9,13 @@ from typing import Literal
 
 from mutants.faults import Fault, faults_of
 
-Folder = Literal["lower", "ir", "check"]
-FOLDERS: tuple[Folder, ...] = ("lower", "ir", "check")
+Folder = Literal["lower", "ir", "check", "runs"]
+FOLDERS: tuple[Folder, ...] = ("lower", "ir", "check", "runs")
 """The folders of ``holdfast/`` that faults are planted in; each gets an equal share."""
 
 
 def draw(root: Path, seed: int, count: int, folders: Sequence[str] = FOLDERS) -> list[Fault]:
-    """So many faults, at most one on a line, by turns from each of the folders."""
+    """N faults, at most one on a line, by turns from each of the folders."""
     share, rest = divmod(count, len(folders))
     drawn = [
         draw_from(faults_of(root, f"holdfast/{folder}"), f"{seed} {folder}", share + (index < rest))
@@ -26,7 +26,7 @@ def draw(root: Path, seed: int, count: int, folders: Sequence[str] = FOLDERS) ->
 
 
 def draw_from(faults: Sequence[Fault], seed: str, count: int) -> list[Fault]:
-    """So many of these faults, or as many as there are lines."""
+    """N of these faults, or one a line if there are fewer lines."""
     order = list(faults)
     random.Random(seed).shuffle(order)  # noqa: S311 - a sample that everybody can draw again
     found: dict[tuple[str, int], Fault] = {}

@@ -1,1 +1,1 @@
-"""Renderers of the one result record (``holdfast.check.record``) for other tools."""
+"""Renderers of the one result record (``holdfast.records.record``) for other tools."""

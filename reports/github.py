@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from holdfast.check.record import Case, Record
+from holdfast.records.record import Case, Record
 
 LEVELS = {"failed": "error", "unanswered": "warning"}
 

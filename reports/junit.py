@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from holdfast.check.record import Case, Record, Status
+from holdfast.records.record import Case, Record, Status
 
 FORBIDDEN = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""

@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from holdfast.check.record import Case, Moment, Record
 from holdfast.ir.errors import Place
+from holdfast.records.record import Case, Moment, Record
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"

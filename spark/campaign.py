@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from holdfast import __version__
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
-from holdfast.check.select import DEADLOCK
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
+from holdfast.runs.selection import DEADLOCK
 from spark.cases import Target
 from spark.config import WAVE, Config
 from spark.places import CAMPAIGN, FINDINGS, unit_path

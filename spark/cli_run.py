@@ -6,7 +6,6 @@ from functools import partial
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
-from holdfast.check.select import DEADLOCK as NO_STEP
 from holdfast.cli.check import Names
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -16,6 +15,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.runs.selection import DEADLOCK as NO_STEP
 from spark.campaign import STOPPED, Progress, advance, begin, check_free, check_same, check_version
 from spark.cli_options import NO_SETTINGS, SparkSettings
 from spark.config import Config, traces_per_unit

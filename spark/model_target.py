@@ -8,8 +8,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from holdfast.check.initial import initial_states
-from holdfast.check.select import deadlock_claim, idempotence, select
 from holdfast.check.walk.engine import plan_of, walk
 from holdfast.check.walk.result import StopFigures
 from holdfast.check.walk.walker import Walker
@@ -17,6 +15,8 @@ from holdfast.ir.system import System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Sample, Violating, Walks
 from holdfast.lower.walking import STOPS
+from holdfast.runs.selection import deadlock_claim, idempotence, select
+from holdfast.runs.starts import initial_states
 from holdfast.trace.trace import Trace
 from spark.cases import Case, Shown, Sighting
 from spark.config import Config

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-from holdfast.check.opening import open_trace
-from holdfast.check.record import Record
-from holdfast.check.records.findings import record_of_findings
 from holdfast.ir.system import System
+from holdfast.records.findings import record_of_findings
+from holdfast.records.record import Record
+from holdfast.runs.loading import open_trace
 from holdfast.trace.text import count
 from spark.config import Config
 from spark.summary import Summary

@@ -19,9 +19,9 @@ import psutil
 from holdfast.check.budget import Meter, resident_bytes
 from holdfast.check.search.engine import Explorer
 from holdfast.check.search.kernel_search import KernelSearch
-from holdfast.check.select import Selection
 from holdfast.ir.errors import UsageError
 from holdfast.lower.interpreter import Interpreter
+from holdfast.runs.selection import Selection
 from spark.frontier import SMALL, Cluster, Frontier
 from spark.search_checkpoint import Commits, kept, refuse_used, resume
 from spark.search_files import Scratch

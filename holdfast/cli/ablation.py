@@ -17,13 +17,13 @@ from holdfast.check.prove.ablation import (
     read_ablations,
     stored_form,
 )
-from holdfast.check.records.proof import ablation_record
 from holdfast.cli.check import GRAVITY
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.proofs import Asked
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders, names_in
 from holdfast.ir.system import System
+from holdfast.records.proof import ablation_record
 
 STORED = "lemmas.json"
 """The file beside the models."""

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
-from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
@@ -25,6 +24,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
+from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
 
 USUAL = ("tiny", "default")
@@ -149,7 +149,7 @@ def check(
         say_legend(map(render_result, results), system)
     if itf is not None:
         _write_itf(results, itf)
-    reports.give([record_of(system, result, "check", expected=expect == "violated") for result in results])
+    reports.give([search_record(system, result, "check", expected=expect == "violated") for result in results])
     return _exit_code(results, expect, json)
 
 

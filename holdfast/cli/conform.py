@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
 from holdfast.check.conform.answer.retrace import NoRunError
 from holdfast.check.conform.answer.run import check_own, lines_of
-from holdfast.check.conform.answer.verdict import record_of, render, to_json, verdict_of
+from holdfast.check.conform.answer.verdict import render, to_json, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.judge import Judgement, Options, judge
@@ -29,6 +29,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
+from holdfast.records.conform import conform_record
 
 ALL = "all"
 
@@ -118,7 +119,7 @@ def conform(
     else:
         say(render(verdict))
         note(f"{judgement.judged:,} events in {meter.seconds:.1f} s, {judgement.judged / meter.seconds:,.0f} a second")
-    reports.give([record_of(verdict)])
+    reports.give([conform_record(verdict)])
     return verdict.exit_code
 
 

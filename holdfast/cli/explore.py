@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.check.explorer.session import Session
-from holdfast.check.opening import is_file, open_trace
 from holdfast.cli.check import Names
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
+from holdfast.runs.explorer.session import Session
+from holdfast.runs.loading import is_file, open_trace
 from holdfast.trace.line import looks_like_line
 
 USUAL = ("tiny", "default")

@@ -9,7 +9,6 @@ from pathlib import Path
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.live.result import LiveResult, live_to_json, render_live
 from holdfast.check.live.scopes import live_scopes
-from holdfast.check.records.live import live_record
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
 from holdfast.cli.check import Names, Switch, usual_scopes
 from holdfast.cli.output import Ticker, check_writable, note, say, write
@@ -19,6 +18,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
+from holdfast.records.live import live_record
 from holdfast.trace.itf import itf_text
 
 GRAVITY = (STARVED, UNSHOWN, OUT_OF_BUDGET, HOLDS)

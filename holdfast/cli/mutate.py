@@ -20,8 +20,6 @@ from holdfast.check.mutate.limits import Limits, Stopped
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.operators import try_operators
 from holdfast.check.mutate.result import OperatorRow, Report, Row, to_json
-from holdfast.check.record import Record, record_of
-from holdfast.check.records.mutation import mutation_record
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result
 from holdfast.check.result import to_json as result_to_json
 from holdfast.check.rules.book import book_beside
@@ -34,6 +32,9 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model, load_with_lemmas, model_folders, names_in
 from holdfast.ir.system import System
+from holdfast.records.mutation import mutation_record
+from holdfast.records.record import Record
+from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
 from holdfast.trace.trace import Trace
 
@@ -170,7 +171,7 @@ def _texts(answer: Answer) -> list[str]:
 
 
 def _record(system: System, answer: Answer) -> Record:
-    return mutation_record(system, answer) if isinstance(answer, Report) else record_of(system, answer, "mutate")
+    return mutation_record(system, answer) if isinstance(answer, Report) else search_record(system, answer, "mutate")
 
 
 @attrs.frozen

@@ -15,13 +15,13 @@ from holdfast.check.prove.prover import Limits
 from holdfast.check.prove.result import DISAGREES, ProofResult, Timing, proof_to_json
 from holdfast.check.prove.text import fragment_lines, render_proof
 from holdfast.check.prove.unroll import DepthResult, unroll
-from holdfast.check.records.proof import depth_record, proof_record
 from holdfast.check.result import HOLDS
 from holdfast.cli.check import GRAVITY
 from holdfast.cli.output import Ticker, cannot_write, note, say, write
 from holdfast.cli.reporting import Reports
 from holdfast.ir.load import WithLemmas
 from holdfast.ir.system import System
+from holdfast.records.proof import depth_record, proof_record
 from holdfast.trace.itf import itf_text
 from holdfast.trace.trace import Trace
 

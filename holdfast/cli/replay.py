@@ -9,11 +9,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.check.opening import Opened, open_trace
-from holdfast.check.replay import Replayer
 from holdfast.check.result import DEADLOCK, HOLDS, STARVED, VIOLATED
 from holdfast.cli.output import note, say
 from holdfast.ir.errors import UsageError
+from holdfast.runs.loading import Opened, open_trace
+from holdfast.runs.replay import Replayer
 from holdfast.trace.line import LONGEST
 from holdfast.trace.text import WIDTH, configuration, count, outcome, render
 from holdfast.trace.trace import Claim, Trace

@@ -13,9 +13,9 @@ from typing import Annotated
 import attrs
 from cyclopts import Parameter
 
-from holdfast.check.record import Record
 from holdfast.cli.output import check_writable, say, write
 from holdfast.ir.errors import UsageError
+from holdfast.records.record import Record
 
 GROUP = "holdfast.reports"
 

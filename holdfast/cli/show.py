@@ -9,15 +9,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.check.missing import missing_rules
-from holdfast.check.opening import Opened, open_trace
-from holdfast.check.refused import refusals
-from holdfast.check.replay import Replayer
-from holdfast.check.why import why as explain
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.legend import WithRules, legend_for
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
+from holdfast.runs.loading import Opened, open_trace
+from holdfast.runs.missing import missing_rules
+from holdfast.runs.refusals import refusals
+from holdfast.runs.replay import Replayer
+from holdfast.runs.why import why as explain
 from holdfast.trace.views.columns import WIDTH, View, render_columns
 from holdfast.trace.views.diagram import render_diagram
 from holdfast.trace.views.events import select_cells

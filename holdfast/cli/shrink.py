@@ -10,14 +10,14 @@ import attrs
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget, Meter, interruptible
-from holdfast.check.opening import Opened, open_trace
-from holdfast.check.replay import Replayer
 from holdfast.check.result import trace_to_json
-from holdfast.check.shrink import BUDGET, Shrunk
-from holdfast.check.shrink import shrink as shrink_run
 from holdfast.cli.check import Switch
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
+from holdfast.runs.loading import Opened, open_trace
+from holdfast.runs.replay import Replayer
+from holdfast.runs.shrink import BUDGET, Shrunk
+from holdfast.runs.shrink import shrink as shrink_run
 from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count, render
 

@@ -12,14 +12,6 @@ from typing import Annotated, Any
 import attrs
 from cyclopts import Parameter, validators
 
-from holdfast.check.record import Record
-from holdfast.check.records.second_opinion import (
-    DISAGREES,
-    agreement_record,
-    claims_record,
-    owed_record,
-    unanswered_record,
-)
 from holdfast.check.result import HOLDS, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, Claimed, SecondOpinion, Side
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
@@ -32,6 +24,14 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model, model_names
 from holdfast.ir.removal import remove_rules
+from holdfast.records.record import Record
+from holdfast.records.second_opinion import (
+    DISAGREES,
+    agreement_record,
+    claims_record,
+    owed_record,
+    unanswered_record,
+)
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import render

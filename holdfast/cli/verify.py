@@ -12,7 +12,6 @@ import attrs
 from rich.table import Table
 
 from holdfast.check.budget import Budget
-from holdfast.check.records.verification import verification_records
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
 from holdfast.check.verify.engine import run_all
 from holdfast.check.verify.jobs import ENGINES, Done, Job, jobs
@@ -23,6 +22,7 @@ from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders
+from holdfast.records.verification import verification_records
 
 DIFFERS = 1
 

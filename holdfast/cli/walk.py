@@ -10,7 +10,6 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
-from holdfast.check.record import record_of
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
 from holdfast.check.search.engine import Engine
 from holdfast.check.walk.campaign import Campaign
@@ -26,6 +25,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
+from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count
 
@@ -163,7 +163,7 @@ def walk(
             write(itf, itf_text(result.findings[0]))
         else:
             note(f"holdfast: nothing is violated, so {itf} is not written")
-    reports.give([record_of(system, result, "walk", expected=expect == "violated")])
+    reports.give([search_record(system, result, "walk", expected=expect == "violated")])
     return _exit_code(result, expect, json)
 
 

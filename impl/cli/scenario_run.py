@@ -10,10 +10,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.check.record import Case, Moment, Record, fingerprint
 from holdfast.cli.output import note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import Place, UsageError
+from holdfast.records.record import Case, Moment, Record, fingerprint
 from impl.rules import guards
 from impl.rules import without as without_rules
 from impl.scenario.failovers import run_with_failovers

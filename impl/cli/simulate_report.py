@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.check.record import Case, Moment, Record, Status, fingerprint
 from holdfast.ir.errors import Place
+from holdfast.records.record import Case, Moment, Record, Status, fingerprint
 from impl.cli.finding import Finding, told
 from impl.oracles import judge
 from impl.sim.awaits import awaits_of_brokers

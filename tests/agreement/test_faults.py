@@ -8,7 +8,6 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.judge import Judge
 from holdfast.check.live.fair import FairComponents
 from holdfast.check.search.plain_search import PlainSearch
 from holdfast.check.tlc import answer
@@ -26,6 +25,7 @@ from holdfast.lower.terms import Term
 from holdfast.lower.tla import expressions as tla_expressions
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.text import word
+from holdfast.runs.judge import Judge
 from tests.kernel.plain import use_python
 from tests.kernel.test_faults import FAULTS as KERNEL_FAULTS
 

@@ -10,7 +10,6 @@ import pytest
 from holdfast.check.prove import engine as prover
 from holdfast.check.prove.result import ProofResult
 from holdfast.check.prove.second import SecondProver
-from holdfast.check.records.verification import _case
 from holdfast.check.verify import opinions
 from holdfast.check.verify.jobs import SHORT, Done, Job, make
 from holdfast.check.verify.manifest import read_manifest
@@ -20,6 +19,7 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.kernel import graphs
+from holdfast.records.verification import _case
 from tests.kernel.plain import plain_build
 
 MODELS = Path(__file__).parents[2] / "models"

@@ -13,7 +13,6 @@ from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version, dif
 from holdfast.check.diff.half import Answer, Half, alike, same_action
 from holdfast.check.diff.lockstep import Compared, Difference, Lockstep
 from holdfast.check.diff.text import render_diff
-from holdfast.check.replay import Replayer, Stopped
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import Place
@@ -23,6 +22,7 @@ from holdfast.ir.system import System
 from holdfast.lower import symmetry
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.runs.replay import Replayer, Stopped
 from holdfast.trace.text import action as written
 
 Compiled = Callable[[str], System]

@@ -8,13 +8,13 @@ import textwrap
 
 import pytest
 
-from holdfast.check.explorer.cell_expression import CellExpressions
-from holdfast.check.explorer.expression import Expression, ExpressionCompiler, short
-from holdfast.check.replay import Replayer, Script
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Value
+from holdfast.runs.explorer.cell_expression import CellExpressions
+from holdfast.runs.explorer.expression import Expression, ExpressionCompiler, short
+from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.trace import Trace
 
 

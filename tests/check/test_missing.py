@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.check.missing import missing_rules
-from holdfast.check.replay import Replayer
 from holdfast.check.search.engine import search
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.runs.missing import missing_rules
+from holdfast.runs.replay import Replayer
 from tests.check.conftest import Compiled
 
 LAMP = """

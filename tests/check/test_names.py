@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.opening import open_trace
-from holdfast.check.record import record_of
-from holdfast.check.replay import Replayer
 from holdfast.check.search.engine import search
-from holdfast.check.select import select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.tla.files import Specification
 from holdfast.pytest import properties
+from holdfast.records.search import search_record
+from holdfast.runs.loading import open_trace
+from holdfast.runs.replay import Replayer
+from holdfast.runs.selection import select
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import to_line
 from tests.check.conftest import Compiled
@@ -66,7 +66,7 @@ def test_no_claim_hides_another(system: System) -> None:
     """A search that goes on finds each of the four, and each report has a case for it."""
     result = search(system, system.scopes["tiny"], keep_going=True)
     assert [(each.shown.name, each.shown.kind, each.length) for each in result.findings] == ALL
-    cases = [case.name for case in record_of(system, result, "check").cases]
+    cases = [case.name for case in search_record(system, result, "check").cases]
     assert sorted(cases) == sorted(name for name, _, _ in ALL)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from holdfast.check.live.engine import live
-from holdfast.check.opening import open_trace
 from holdfast.check.search.engine import search
 from holdfast.check.walk.campaign import Campaign
 from holdfast.check.walk.engine import walk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
+from holdfast.runs.loading import open_trace
 from holdfast.trace.line import to_line
 from tests.check.conftest import Compiled
 from tests.check.mutating import mutation

@@ -12,11 +12,11 @@ import attrs
 import itf_py
 import pytest
 
-from holdfast.check.opening import ImpossibleError, Opened, Source, _said, open_trace
-from holdfast.check.replay import Replayer, Script
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
+from holdfast.runs.loading import ImpossibleError, Opened, Source, _said, open_trace
+from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.line import replay_command, to_line

@@ -9,14 +9,14 @@ from typing import Any
 import attrs
 import pytest
 
-from holdfast.check.fitting import fit
-from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.check.search.engine import search
 from holdfast.check.walk.campaign import Campaign
 from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Cut, Refused
+from holdfast.runs.matching import fit
+from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.trace import Trace
 from tests.check.replaying import PINNED, counterexample, found, model, pinned, title

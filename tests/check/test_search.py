@@ -11,7 +11,6 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.replay import Replayer, Script
 from holdfast.check.result import to_json
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
@@ -22,6 +21,7 @@ from holdfast.lower.cpython import CPython
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Taken
 from holdfast.lower.symmetry import Symmetry
+from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.itf import itf_text
 from holdfast.trace.trace import Trace
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.replay import Replayer, Script
 from holdfast.check.search.engine import search
-from holdfast.check.shrink import Shortcuts, Shrunk, shrink
 from holdfast.check.walk.campaign import Campaign
 from holdfast.check.walk.engine import walk
 from holdfast.check.walk.result import WalkResult
@@ -20,6 +18,8 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower import symmetry
+from holdfast.runs.replay import Replayer, Script
+from holdfast.runs.shrink import Shortcuts, Shrunk, shrink
 from holdfast.trace.shrink import Run, Tries
 from holdfast.trace.trace import Trace
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.check.select import select
 from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Walks
 from holdfast.lower.walking import Plan, Tally, by_priority, no_schedule
+from holdfast.runs.selection import select
 
 
 @attrs.frozen

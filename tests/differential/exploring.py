@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from holdfast.check.budget import Budget
 from holdfast.check.result import Result
 from holdfast.check.search.engine import search
-from holdfast.check.select import select
 from holdfast.ir.errors import HoldfastError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.cpython import CPython
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.symmetry import Symmetry
+from holdfast.runs.selection import select
 from holdfast.trace.text import render
 from tests.differential.comparing import projected
 

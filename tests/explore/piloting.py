@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, Tree
 from textual.widgets.tree import TreeNode
 
-from holdfast.check.explorer.session import Session
 from holdfast.cli.explore import open_session
 from holdfast.cli.explorer.app import Explorer
 from holdfast.cli.explorer.prompt import Prompt
+from holdfast.runs.explorer.session import Session
 
 SMALL = (80, 24)
 """The least terminal that everything has to fit."""

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from textual.widgets import Footer, Static
 
-from holdfast.check.explorer.expression import Expression
-from holdfast.check.explorer.nearest import Search
-from holdfast.check.explorer.session import Session
 from holdfast.cli.explore import open_session
 from holdfast.cli.explorer.app import THEMES
 from holdfast.cli.explorer.panes import ChoicePane, RunPane, StatePane
 from holdfast.cli.explorer.prompt import Prompt, Sheet
 from holdfast.cli.explorer.wording import along
+from holdfast.runs.explorer.expression import Expression
+from holdfast.runs.explorer.nearest import Search
+from holdfast.runs.explorer.session import Session
 from tests.explore.piloting import SMALL, Screen, pilot
 
 FIRST = "open(p=p1, s=s1, e=1, heard=True)"

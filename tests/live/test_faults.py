@@ -13,12 +13,12 @@ import pytest
 from holdfast.check.live import components, engine, fair, lasso
 from holdfast.check.live.components import Mask, Numbers, Part
 from holdfast.check.live.fair import Fair, FairComponents
-from holdfast.check.replay import Replayer
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower import labelled
 from holdfast.lower.fairness import FREE
 from holdfast.lower.state_graph import Arrays
+from holdfast.runs.replay import Replayer
 from tests.live import judging
 from tests.live.asking import answer
 from tests.live.judging import differences

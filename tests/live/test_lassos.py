@@ -9,13 +9,13 @@ import attrs
 import itf_py
 import pytest
 
-from holdfast.check.live.shown import Judge
-from holdfast.check.opening import ImpossibleError, open_trace
-from holdfast.check.replay import Replayer
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Taken
+from holdfast.runs.lasso_judge import Judge
+from holdfast.runs.loading import ImpossibleError, open_trace
+from holdfast.runs.replay import Replayer
 from holdfast.trace.itf import write_itf
 from holdfast.trace.line import parse_line, to_line
 from holdfast.trace.text import render

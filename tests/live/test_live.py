@@ -10,13 +10,13 @@ import pytest
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.live.result import live_to_json, render_live
-from holdfast.check.records.live import live_record
-from holdfast.check.replay import Replayer
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.records.live import live_record
+from holdfast.runs.replay import Replayer
 from tests.live.asking import LEASE, answer, edited, run
 from tests.live.conftest import Compiled
 from tests.live.judging import differences

@@ -40,10 +40,19 @@ def forgotten(left: int) -> bool:
 def both(left: bool, right: bool) -> bool:
     return left and right
 ''',
+    "holdfast/runs/__init__.py": "",
+    "holdfast/runs/either.py": '''\
+"""Choosing."""
+
+
+def either(left: bool, right: bool) -> bool:
+    return left or right
+''',
     "tests/test_toy.py": """\
 from holdfast.check.both import both
 from holdfast.ir.same import same
 from holdfast.lower.counting import total
+from holdfast.runs.either import either
 
 
 def test_total():
@@ -56,6 +65,10 @@ def test_same():
 
 def test_both():
     assert both(True, True)
+
+
+def test_either():
+    assert either(True, False)
 """,
     "pyproject.toml": """\
 [tool.pytest.ini_options]

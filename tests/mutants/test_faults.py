@@ -106,10 +106,10 @@ def test_a_changed_file_is_not_edited() -> None:
 
 
 def test_one_seed_draws_one_sample(toy: Path) -> None:
-    """The same seed draws the same faults, a third in each folder; another seed draws others."""
+    """The same seed draws the same faults, as many in each folder; another seed draws others."""
     assert draw(toy, 1, 6) == draw(toy, 1, 6)
     assert draw(toy, 1, 6) != draw(toy, 2, 6)
-    assert sorted(fault.folder for fault in draw(toy, 1, 3)) == ["check", "ir", "lower"]
+    assert sorted(fault.folder for fault in draw(toy, 1, 4)) == ["check", "ir", "lower", "runs"]
 
 
 def test_a_line_has_one_fault(toy: Path) -> None:

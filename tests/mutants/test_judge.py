@@ -12,7 +12,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from mutants.draw import draw
+from mutants.draw import FOLDERS, draw
 from mutants.faults import Fault, faults_of
 from mutants.judge import Judge, Outcome
 from mutants.record import Record
@@ -38,7 +38,7 @@ RECORD = Record(
 
 def fault(root: Path, change: str) -> Fault:
     """The fault of that change."""
-    folders = ("lower", "ir", "check")
+    folders = FOLDERS
     (found,) = (each for folder in folders for each in faults_of(root, f"holdfast/{folder}") if each.change == change)
     return found
 

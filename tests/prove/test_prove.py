@@ -14,7 +14,6 @@ from holdfast.check.prove.engine import prove
 from holdfast.check.prove.result import Checked, ProofResult, PropertyProof, proof_to_json
 from holdfast.check.prove.text import render_proof
 from holdfast.check.prove.unroll import DepthResult, DepthVerdict, unroll
-from holdfast.check.records.proof import _possible, depth_record
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
@@ -25,6 +24,7 @@ from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import Answer
 from holdfast.lower.smt.unbounded import Unbounded
+from holdfast.records.proof import _possible, depth_record
 from tests.prove.conftest import Compiled, example
 
 LOCK = """

@@ -1,5 +1,5 @@
-"""Who may import whom: cli -> check -> trace -> lower -> ir <- lang; models only the language and their parts; the
-implementation nothing but itself, so that the models can judge it.
+"""Who may import whom: cli -> records -> check -> runs -> trace -> lower -> ir <- lang; models only the language and
+their parts; the implementation nothing but itself, so that the models can judge it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ SOURCES = sorted(path for folder in PACKAGES for path in (ROOT / folder).rglob("
 ADDED_UP = ["spark.summary", "spark.summary_text", "spark.saturation", "spark.estimate"]
 """What a page about a campaign is written from; nothing in it starts Spark."""
 
+ENGINE = ["holdfast.check", "holdfast.runs", "holdfast.trace", "holdfast.lower", "holdfast.ir"]
+
 ALLOWED = {
-    "holdfast.testing": ["holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
-    "holdfast.pytest": ["holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
-    "holdfast.cli": ["holdfast.cli", "holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
-    "holdfast.check": ["holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "holdfast.testing": ["holdfast.check", "holdfast.runs", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "holdfast.pytest": ["holdfast.check", "holdfast.runs", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "holdfast.cli": ["holdfast.cli", "holdfast.records", *ENGINE],
+    "holdfast.records": ["holdfast.records", *ENGINE],
+    "holdfast.check": ENGINE,
+    "holdfast.runs": ["holdfast.runs", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
     "holdfast.trace": ["holdfast.trace", "holdfast.lower", "holdfast.ir"],
     "holdfast.lower": ["holdfast.lower", "holdfast.ir", "holdfast.lang"],
     "holdfast.lang": ["holdfast.lang", "holdfast.ir.marks"],
     "holdfast.ir": ["holdfast.ir"],
-    "impl.cli": ["impl", "holdfast.cli", "holdfast.check", "holdfast.ir"],
+    "impl.cli": ["impl", "holdfast.cli", "holdfast.records", "holdfast.check", "holdfast.ir"],
     "impl": ["impl"],
     "models": ["holdfast.lang", "models.parts"],
-    "reports": ["reports", *ADDED_UP, "holdfast.check", "holdfast.trace", "holdfast.ir"],
-    "spark": ["spark", "holdfast.check", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "reports": ["reports", *ADDED_UP, "holdfast.records", "holdfast.check", "holdfast.trace", "holdfast.ir"],
+    "spark": ["spark", "holdfast.records", *ENGINE],
 }
 """For each package, most particular first, what its modules may import of this repository."""
 

@@ -13,8 +13,6 @@ import pytest
 import xmlschema
 
 from holdfast.check.budget import Budget
-from holdfast.check.record import Case, Record, record_of
-from holdfast.check.records.findings import record_of_findings
 from holdfast.check.result import Result
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
@@ -22,6 +20,9 @@ from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.records.findings import record_of_findings
+from holdfast.records.record import Case, Record
+from holdfast.records.search import search_record
 from reports import github, junit, sarif
 from tests.cli.samples import COUNTER
 from tests.reports.validating import JUNIT, SARIF
@@ -36,7 +37,7 @@ def searched(*without: str, **options: Any) -> tuple[System, Result]:
 def answered(*without: str, **options: Any) -> list[Record]:
     """What a search of `ownership` answers."""
     system, result = searched(*without, **options)
-    return [record_of(system, result, "check")]
+    return [search_record(system, result, "check")]
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_a_green_run_has_no_findings(tmp_path: Path) -> None:
     (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
     system = compile_model(load_model(str(tmp_path / "counter.py")))
     result = search(system, system.scope("tiny"), target="counter", engine="interpreter")
-    records = [record_of(system, result, "check")]
+    records = [search_record(system, result, "check")]
     assert records[0].exit_code == 0
     assert {case.status for case in records[0].cases} == {"passed"}
     assert json.loads(sarif.render(records))["runs"][0]["results"] == []
@@ -147,7 +148,7 @@ def test_the_fingerprint_is_that_of_the_finding(violated: list[Record], every: t
 
     moved = [attrs.evolve(violated[0], cases=tuple(_moved(case) for case in violated[0].cases))]
     assert of(moved) == of(violated)
-    different = of([record_of(*every, "check")])
+    different = of([search_record(*every, "check")])
     assert len(set(different)) == len(different) > 1
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from holdfast.check.opening import open_trace
 from holdfast.lower.walking import STOPS
+from holdfast.runs.loading import open_trace
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import render

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 
 from holdfast.check.budget import INTERRUPTED, Budget
-from holdfast.check.opening import open_trace
 from holdfast.check.search.engine import search
 from holdfast.check.walk.campaign import Campaign
 from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
+from holdfast.runs.loading import open_trace
 from spark.campaign import STOPPED, advance, begin, check_same, check_version
 from spark.config import WAVE, read_config, traces_per_unit
 from spark.model_target import ModelTarget

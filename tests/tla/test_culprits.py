@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.check.replay import Replayer, Script
 from holdfast.check.tlc.agreement import _with_culprit
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
+from holdfast.runs.replay import Replayer, Script
 
 BELL = """\
 from typing import Self

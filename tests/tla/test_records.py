@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.records.second_opinion import agreement_record, owed_record
 from holdfast.check.tlc.agreement import Agreement, Side
 from holdfast.check.tlc.liveness import LiveAgreement
 from holdfast.check.tlc.process import Tools
+from holdfast.records.second_opinion import agreement_record, owed_record
 from tests.tla.asking import opinion, system_of
 
 MAILBOX = "tests/tla/models/mailbox.py"

@@ -9,12 +9,12 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.replay import Replayer, Script
-from holdfast.check.why import Why, why
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
+from holdfast.runs.replay import Replayer, Script
+from holdfast.runs.why import Why, why
 from holdfast.trace.trace import Trace
 from holdfast.trace.views.slice import Slice
 from holdfast.trace.views.why import render_why

@@ -24,14 +24,11 @@ import numpy as np
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible, resident_bytes
 from holdfast.check.figures import coverage
-from holdfast.check.initial import initial_states
 from holdfast.check.live.components import Mask, part, reached
 from holdfast.check.live.explain import Reasons, why_fair
 from holdfast.check.live.fair import FairComponents
 from holdfast.check.live.lasso import Lasso, find_lasso
 from holdfast.check.live.result import DemandFigures, LiveFigures, LiveResult, LiveTiming, LiveVerdict, Owed
-from holdfast.check.replay import Replayer, Script
-from holdfast.check.select import Selection
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Property, Scope, System
@@ -39,6 +36,9 @@ from holdfast.ir.types import BUDGET
 from holdfast.lower.fairness import FREE, Demands
 from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.state_graph import FLAGS, StateGraph, draw
+from holdfast.runs.replay import Replayer, Script
+from holdfast.runs.selection import Selection
+from holdfast.runs.starts import initial_states
 from holdfast.trace.trace import Claim, Trace
 
 Engine = Literal["auto", "interpreter", "kernel"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from functools import partial
 
-from holdfast.check.live.shown import Judge, Met
-from holdfast.check.replay import Replayer, Script
 from holdfast.lower.fairness import Demand
 from holdfast.lower.interpreter import Args
 from holdfast.lower.outcome import Refused
+from holdfast.runs.lasso_judge import Judge, Met
+from holdfast.runs.replay import Replayer, Script
 
 Reasons = tuple[tuple[str, str], ...]
 """Pairs of a way to meet demands, and what is met so."""

@@ -18,10 +18,10 @@ from holdfast.check.mutate.result import Kill
 from holdfast.check.result import Result
 from holdfast.check.search.exploration import Exploration
 from holdfast.check.search.plain_search import PlainSearch
-from holdfast.check.select import select
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
+from holdfast.runs.selection import select
 from holdfast.trace.trace import Origin, Trace
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from holdfast.check.prove.asking import Askers, Spent
 from holdfast.check.prove.counterexample import claim_of
 from holdfast.check.prove.prover import Limits as Seconds
 from holdfast.check.prove.prover import Prover, Standing, label
-from holdfast.check.select import select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations
+from holdfast.runs.selection import select
 
 PROVED = ("equivalent", "redundant")
 """The ways to end of which the proof goes through."""

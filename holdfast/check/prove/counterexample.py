@@ -5,14 +5,14 @@ from __future__ import annotations
 import attrs
 
 from holdfast.check.prove.result import Counterexample
-from holdfast.check.runs import repeat_differs, repetition
-from holdfast.check.select import idempotence
-from holdfast.check.where import where_it_fails
 from holdfast.ir.system import System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Taken
 from holdfast.lower.smt.instance import Instance
 from holdfast.lower.smt.theory import Obligation
+from holdfast.runs.rebuilding import repeat_differs, repetition
+from holdfast.runs.selection import idempotence
+from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Step
 
 ANY = "any"

@@ -34,13 +34,13 @@ from holdfast.check.prove.suggest import Suggester
 from holdfast.check.prove.trial import Trial, trial
 from holdfast.check.result import Result
 from holdfast.check.search.engine import Engine, search
-from holdfast.check.select import select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Action, Scope, System
 from holdfast.lower.smt.instance import NotFound
 from holdfast.lower.smt.logic import Logic, sorts_of
 from holdfast.lower.smt.theory import Obligation, obligations
+from holdfast.runs.selection import select
 
 SCOPES = ("tiny", "default")
 """The scopes that are searched where a proof does not go through."""

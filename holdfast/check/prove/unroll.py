@@ -18,8 +18,6 @@ from holdfast.check.prove.asking import Askers, Spent
 from holdfast.check.prove.counterexample import claim_of
 from holdfast.check.prove.prover import Limits, label
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED, trace_to_json
-from holdfast.check.select import select
-from holdfast.check.where import where_it_fails
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
@@ -27,6 +25,8 @@ from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.smt.instance import NotFound, Path
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations
+from holdfast.runs.selection import select
+from holdfast.runs.where import where_it_fails
 from holdfast.trace.text import render
 from holdfast.trace.trace import Origin, Trace
 

@@ -16,11 +16,11 @@ import attrs
 import numpy as np
 
 from holdfast import __version__
-from holdfast.check.runs import Found
 from holdfast.check.search.kernel_search import SUMMED, KernelSearch
-from holdfast.check.select import DEADLOCK, idempotence
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.store import Store
+from holdfast.runs.rebuilding import Found
+from holdfast.runs.selection import DEADLOCK, idempotence
 
 VERSION = 2
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Literal
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
 from holdfast.check.result import Result
 from holdfast.check.search.plain_search import PlainSearch
-from holdfast.check.select import Selection, select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
+from holdfast.runs.selection import Selection, select
 from holdfast.trace.trace import Origin
 
 if TYPE_CHECKING:

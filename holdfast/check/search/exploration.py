@@ -8,15 +8,15 @@ from functools import lru_cache
 
 from holdfast.check.budget import Meter
 from holdfast.check.figures import Counters, figures, timing
-from holdfast.check.initial import initial_states
-from holdfast.check.replay import with_every_ghost
 from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
-from holdfast.check.runs import Edge, Fits, Found, Runs, repeat_differs
-from holdfast.check.select import Selection, deadlock_claim, idempotence, select
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
+from holdfast.runs.rebuilding import Edge, Fits, Found, Runs, repeat_differs
+from holdfast.runs.replay import with_every_ghost
+from holdfast.runs.selection import Selection, deadlock_claim, idempotence, select
+from holdfast.runs.starts import initial_states
 from holdfast.trace.trace import Claim, Origin, Trace
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.runs import Found, keep_least
 from holdfast.check.search.exploration import Exploration
-from holdfast.check.select import Selection, select
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.store import Level, Store
+from holdfast.runs.rebuilding import Found, keep_least
+from holdfast.runs.selection import Selection, select
 
 SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
 """The notes that are added up over the cores."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from holdfast.check.budget import Meter
-from holdfast.check.runs import Edge, Found, keep_least, repeat_differs
 from holdfast.check.search.exploration import Exploration
-from holdfast.check.select import Selection
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.outcome import Cut
+from holdfast.runs.rebuilding import Edge, Found, keep_least, repeat_differs
+from holdfast.runs.selection import Selection
 
 
 class PlainSearch(Exploration):

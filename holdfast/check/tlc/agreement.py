@@ -13,8 +13,6 @@ from functools import partial
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.fitting import fit
-from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.check.search.engine import search
 from holdfast.check.tlc.answer import Finding, TlcError, finding
 from holdfast.check.tlc.process import NoAnswerError, Said, Tools, run_tlc
@@ -22,6 +20,8 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.tla.files import Specification
+from holdfast.runs.matching import fit
+from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.foreign import ForeignRun
 from holdfast.trace.trace import Trace
 

@@ -13,13 +13,13 @@ from collections.abc import Callable
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.answer import Finding, TlcError, finding
 from holdfast.check.tlc.process import NoAnswerError
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.tla.debts import DebtModule
+from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.itf_values import Seq, Tup
 from holdfast.trace.trace import Trace
 

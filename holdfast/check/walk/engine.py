@@ -22,21 +22,21 @@ import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible, resident_bytes
 from holdfast.check.figures import coverage
-from holdfast.check.initial import initial_states
-from holdfast.check.replay import Replayer, with_every_ghost
 from holdfast.check.result import VIOLATION, WitnessFigures
-from holdfast.check.runs import repetition
 from holdfast.check.search.engine import Engine
-from holdfast.check.select import Selection, select
-from holdfast.check.shrink import Shrunk, shrink
 from holdfast.check.walk.campaign import Campaign
 from holdfast.check.walk.result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
 from holdfast.check.walk.walker import Run, Walker
-from holdfast.check.where import where_it_fails
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.walking import STOPS, VIOLATED, Plan, Tally, by_priority, no_schedule
+from holdfast.runs.rebuilding import repetition
+from holdfast.runs.replay import Replayer, with_every_ghost
+from holdfast.runs.selection import Selection, select
+from holdfast.runs.shrink import Shrunk, shrink
+from holdfast.runs.starts import initial_states
+from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Trace
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import attrs
 
 from holdfast.check.result import VIOLATION, Answer, Coverage, to_json
-from holdfast.check.shrink import Shrunk
 from holdfast.check.summary import covered, dropped, entry
+from holdfast.runs.shrink import Shrunk
 from holdfast.trace.text import WIDTH, configuration, count, render
 
 WalkVerdict = Literal["violated", "not_found", "out_of_budget"]

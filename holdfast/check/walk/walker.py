@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from holdfast.check.judge import Judge, Violation
-from holdfast.check.runs import Edge
-from holdfast.check.select import Selection
 from holdfast.ir.system import Property
 from holdfast.lower.chance import Chance
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Cut
 from holdfast.lower.walking import CUT, DEPTH, FINAL, MASKED, STILL, STUCK, VIOLATED, Plan, Stops, Tally, strides
+from holdfast.runs.judge import Judge, Violation
+from holdfast.runs.rebuilding import Edge
+from holdfast.runs.selection import Selection
 
 
 @attrs.frozen

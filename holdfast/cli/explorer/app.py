@@ -15,10 +15,6 @@ from textual.widget import Widget
 from textual.widgets import Footer, Static
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from holdfast.check.explorer.expression import Expression
-from holdfast.check.explorer.nearest import BUDGET, Search
-from holdfast.check.explorer.session import Session
-from holdfast.check.opening import is_file
 from holdfast.cli.explorer import wording
 from holdfast.cli.explorer.help import HELP
 from holdfast.cli.explorer.panes import ChoicePane, RunPane, StatePane, WatchPane
@@ -26,6 +22,10 @@ from holdfast.cli.explorer.prompt import Prompt, Question, Sheet
 from holdfast.cli.legend import legend_for
 from holdfast.cli.output import write
 from holdfast.ir.errors import HoldfastError
+from holdfast.runs.explorer.expression import Expression
+from holdfast.runs.explorer.nearest import BUDGET, Search
+from holdfast.runs.explorer.session import Session
+from holdfast.runs.loading import is_file
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import count

@@ -18,9 +18,9 @@ from textual.widgets import OptionList, Static, Tree
 from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 
-from holdfast.check.explorer.choices import Choice, Refusal, Untried
-from holdfast.check.explorer.session import Run, Session
 from holdfast.cli.explorer import wording
+from holdfast.runs.explorer.choices import Choice, Refusal, Untried
+from holdfast.runs.explorer.session import Run, Session
 from holdfast.trace.trace import Step
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from holdfast.check.explorer.beliefs import Belief
-from holdfast.check.explorer.choices import Named, Refusal
-from holdfast.check.explorer.expression import Expression
-from holdfast.check.explorer.session import Session
 from holdfast.lower.layout import Value
+from holdfast.runs.explorer.beliefs import Belief
+from holdfast.runs.explorer.choices import Named, Refusal
+from holdfast.runs.explorer.expression import Expression
+from holdfast.runs.explorer.session import Session
 from holdfast.trace.text import action, configuration, count
 from holdfast.trace.trace import Step, Trace
 

@@ -15,7 +15,6 @@ from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.trial import Path
 from holdfast.check.conform.logs.log import Log
-from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.load import load_model
@@ -23,6 +22,7 @@ from holdfast.ir.system import System
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.line import replay_command
 
 NAME = "Explained"

@@ -1,4 +1,4 @@
-"""The verdict about a log: as text, as JSON, and as the record that reports are written from."""
+"""The verdict about a log: as text and as JSON."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import attrs
 from holdfast.check.conform.answer.candidates import Candidate, candidates
 from holdfast.check.conform.answer.nearby import nearby
 from holdfast.check.conform.judge.facts import Facts
-from holdfast.check.conform.judge.judge import Judgement, Kind
-from holdfast.check.record import Case, Record, Status, changes_of
+from holdfast.check.conform.judge.judge import Judgement
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System
 
@@ -245,28 +244,3 @@ def to_json(verdict: Verdict) -> dict[str, Any]:
         "peak": judgement.tally.peak,
         "run": list(verdict.run),
     }  # fmt: skip
-
-
-def record_of(verdict: Verdict) -> Record:
-    """The record for reports: one case, the log."""
-    statuses: dict[Kind, Status] = {"conforms": "passed", "impossible": "failed", "unknown": "unanswered"}
-    case = Case(
-        name="conforms",
-        kind="log",
-        sentence=f"The log is one of a run of {verdict.system.name}.",
-        at=verdict.at,
-        status=statuses[verdict.judgement.kind],
-        message=headline(verdict),
-        text=render(verdict),
-    )
-    figures = (("events", str(verdict.judgement.events)), ("judged", str(verdict.judgement.judged)))
-    return Record(
-        engine="conform",
-        model=verdict.system.name,
-        scope="",
-        changes=changes_of(verdict.system.chosen, verdict.system.removed),
-        verdict=verdict.judgement.kind,
-        exit_code=verdict.exit_code,
-        cases=(case,),
-        figures=figures,
-    )

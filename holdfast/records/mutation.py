@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from holdfast.check.mutate.result import OperatorRow, ProofRow, Report, Row
-from holdfast.check.record import Case, Record, Status, identified
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System
+from holdfast.records.record import Case, Record, Status, identified
 
 
 def mutation_record(system: System, report: Report) -> Record:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.check.record import Case, Moment, Record, Status, changes_of, flow_of, identified
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, Claimed, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement
+from holdfast.records.record import Case, Moment, Record, Status, changes_of, flow_of, identified
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import render
 from holdfast.trace.trace import Trace

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast.check.record import Record, case_of, changes_of, identified, plain_case
 from holdfast.check.result import OUT_OF_BUDGET
-from holdfast.check.select import idempotence, select
 from holdfast.ir.system import System
+from holdfast.records.record import Record, case_of, changes_of, identified, plain_case
+from holdfast.runs.selection import idempotence, select
 from holdfast.trace.trace import Claim, Trace
 
 

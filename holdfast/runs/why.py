@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.check.replay import Replayer, Script
-from holdfast.check.select import idempotence
 from holdfast.ir.errors import UsageError
+from holdfast.runs.replay import Replayer, Script
+from holdfast.runs.selection import idempotence
 from holdfast.trace.trace import Trace
 from holdfast.trace.views.slice import Question, Slice, slice_run
 

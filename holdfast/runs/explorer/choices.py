@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import attrs
 
-from holdfast.check.judge import Judge
-from holdfast.check.replay import Replayer
 from holdfast.ir.system import Action
 from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.walking import instances
+from holdfast.runs.judge import Judge
+from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Step
 
 MOST_TRIED = 20_000

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import attrs
 
-from holdfast.check.fitting import NoValueError, first_difference, fit, scalar
-from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.load import load_model
@@ -16,6 +14,8 @@ from holdfast.ir.system import Action, Property, System
 from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
+from holdfast.runs.matching import NoValueError, first_difference, fit, scalar
+from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.foreign import ForeignRun, ForeignState, argument
 from holdfast.trace.line import Call, Line, parse_line
 from holdfast.trace.reading import FORMATS, read_file

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.check.runs import Edge, repeat_differs
-from holdfast.check.select import Selection, deadlock_claim, idempotence
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Interpreter
+from holdfast.runs.rebuilding import Edge, repeat_differs
+from holdfast.runs.selection import Selection, deadlock_claim, idempotence
 from holdfast.trace.trace import Claim
 
 

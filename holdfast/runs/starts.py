@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.check.select import Selection
 from holdfast.ir.errors import ModelError
 from holdfast.lower.interpreter import Interpreter
+from holdfast.runs.selection import Selection
 
 
 def initial_states(machine: Interpreter, selection: Selection) -> list[bytes]:

@@ -1,20 +1,18 @@
 """The one record from which every report is written: what was asked, what the answer is, and the run that shows it.
 
 Every engine's answer becomes a list of records, one for each model and scope. A record stands on its own: a renderer
-(``reports/``) needs neither the model nor the engine, and two reports of one answer cannot contradict each other. The
-records of searches and of random runs are made here, those of the other engines in ``holdfast.check.records``.
+(``reports/``) needs neither the model nor the engine, and two reports of one answer cannot contradict each other. Each
+engine has a module here that makes its records.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Literal
 
 import attrs
 
-from holdfast.check.result import VIOLATION, Answer, Result
-from holdfast.check.select import idempotence
+from holdfast.check.result import Answer
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System
 from holdfast.trace.line import replay_command
@@ -81,44 +79,6 @@ class Record:
     def title(self) -> str:
         """What was asked, nearly as the command line says it."""
         return " ".join(part for part in ("holdfast", self.engine, self.model, self.scope, *self.changes) if part)
-
-
-def record_of(system: System, answer: Answer, command: str, *, expected: bool = False) -> Record:
-    """The record of a search or of random runs; ``command`` is the verb that asked.
-
-    Where a violation is ``expected``, to find one is what should happen.
-    """
-    found = {trace.shown.name for trace in answer.findings}
-    missing = {claim.name for claim in answer.missing} if isinstance(answer, Result) else set()
-    vacuous = {claim.name for claim in answer.vacuous} if isinstance(answer, Result) else set()
-    open_ended = answer.verdict == "out_of_budget" or answer.ended_by == VIOLATION
-    cases = [case_of(system, trace) for trace in answer.findings]
-    if expected:
-        cases = [attrs.evolve(case, status="passed", message=f"{case.message}, as expected") for case in cases]
-    for claim in _asked(system, answer):
-        if claim.name in found:
-            continue
-        if open_ended:
-            said = f"not answered: ended by {answer.ended_by}"
-            cases.append(plain_case(claim, "skipped" if answer.ended_by == VIOLATION else "unanswered", said))
-        elif claim.name in missing:
-            cases.append(plain_case(claim, "failed", "no state that was reached is such a witness"))
-        elif claim.name in vacuous:
-            cases.append(plain_case(claim, "failed", "its premise was never met, so it says nothing"))
-        else:
-            cases.append(plain_case(claim, "passed", answer.verdict))
-    record = Record(
-        engine=command,
-        model=answer.target,
-        scope=answer.scope,
-        changes=changes_of(answer.variants, answer.removed),
-        verdict=answer.verdict,
-        exit_code=answer.exit_code,
-        cases=tuple(cases),
-        figures=numbers(answer),
-        seconds=getattr(answer.timing, "seconds", None),
-    )
-    return identified(record, system.name)
 
 
 def case_of(system: System, trace: Trace) -> Case:
@@ -217,14 +177,3 @@ def _fingerprint_of(trace: Trace) -> str:
     """Equal for the same run to the same violation; lines and wording of the model do not matter."""
     steps = [f"{step.action}{step.args}" for step in trace.steps]
     return fingerprint(trace.model, trace.scope, *trace.variants, *trace.removed, trace.shown.name, *steps)
-
-
-def _asked(system: System, answer: Answer) -> Iterator[Claim]:
-    """The claims that the engine was asked about, in the order of the model."""
-    asked = {name for name, _ in answer.figures.evaluated} | {each.claim.name for each in answer.witnesses}
-    for prop in system.properties:
-        if prop.name in asked and prop.kind in ("invariant", "lemma", "step", "witness"):
-            yield Claim.of_property(prop)
-    for action in system.actions:
-        if action.idempotent is not None and idempotence(system, action).name in asked:
-            yield idempotence(system, action)

@@ -11,16 +11,16 @@ from difflib import get_close_matches
 
 import attrs
 
-from holdfast.check.live.shown import Judge
-from holdfast.check.runs import repeat_differs, repetition
-from holdfast.check.select import Selection, deadlock_claim, idempotence, select
-from holdfast.check.where import where_it_fails
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.runs.lasso_judge import Judge
+from holdfast.runs.rebuilding import repeat_differs, repetition
+from holdfast.runs.selection import Selection, deadlock_claim, idempotence, select
+from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Step, Trace
 
 

@@ -11,9 +11,9 @@ from holdfast.check.prove.ablation import Ablation, Ablations
 from holdfast.check.prove.result import Checked, ProofResult, PropertyProof
 from holdfast.check.prove.text import counterexample_text
 from holdfast.check.prove.unroll import DepthResult
-from holdfast.check.record import Case, Record, case_of, changes_of, identified, plain_case
-from holdfast.check.select import idempotence, select
 from holdfast.ir.system import System
+from holdfast.records.record import Case, Record, case_of, changes_of, identified, plain_case
+from holdfast.runs.selection import idempotence, select
 from holdfast.trace.text import count
 from holdfast.trace.trace import Claim
 

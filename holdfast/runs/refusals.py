@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from holdfast.check.explorer.choices import Chooser, Untried
-from holdfast.check.replay import Replayer
+from holdfast.runs.explorer.choices import Chooser, Untried
+from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Trace
 
 Clauses = Mapping[str, str]

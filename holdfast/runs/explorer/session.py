@@ -12,17 +12,17 @@ from functools import cached_property
 
 import attrs
 
-from holdfast.check.explorer.beliefs import Belief, beliefs
-from holdfast.check.explorer.cell_expression import CellExpressions
-from holdfast.check.explorer.choices import Choice, Chooser, Refusal, Untried
-from holdfast.check.explorer.expression import Expression, ExpressionCompiler
-from holdfast.check.explorer.nearest import BUDGET, Search, nearest
-from holdfast.check.replay import Replayer, Script, Stopped
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Taken
+from holdfast.runs.explorer.beliefs import Belief, beliefs
+from holdfast.runs.explorer.cell_expression import CellExpressions
+from holdfast.runs.explorer.choices import Choice, Chooser, Refusal, Untried
+from holdfast.runs.explorer.expression import Expression, ExpressionCompiler
+from holdfast.runs.explorer.nearest import BUDGET, Search, nearest
+from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.trace import Step, Trace
 
 Run = tuple[Step, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from holdfast.check.record import Case, Record, Status, identified
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
 from holdfast.check.verify.jobs import Asked, Done, Job
 from holdfast.ir.errors import Place
+from holdfast.records.record import Case, Record, Status, identified
 
 DIFFERS = 1
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from holdfast.check.replay import Replayer, Script
 from holdfast.ir.errors import UsageError
 from holdfast.ir.types import SortType
 from holdfast.lower.symmetry import Renaming, Symmetry
+from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.shrink import Call, Run, Shrinker, Tries, never
 from holdfast.trace.trace import Trace
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 
-from holdfast.check.where import where_it_fails
 from holdfast.ir.system import Property
 from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Step, Trace
 
 Edge = tuple[bytes, int, Args]

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from holdfast.check.explorer.expression import Expression, column, parse_expression
 from holdfast.ir.errors import UsageError
 from holdfast.ir.types import BoolType
 from holdfast.lower.layout import Value
+from holdfast.runs.explorer.expression import Expression, column, parse_expression
 from holdfast.trace.trace import Trace
 
 Values = Sequence[Value]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.check.replay import Replayer
 from holdfast.ir.compile import compile_model
 from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Trace
 
 

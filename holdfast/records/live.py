@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from holdfast.check.live.result import LiveResult, fair_text
-from holdfast.check.record import Case, Record, case_of, changes_of, identified, numbers, plain_case
 from holdfast.ir.system import System
+from holdfast.records.record import Case, Record, case_of, changes_of, identified, numbers, plain_case
 from holdfast.trace.text import count
 from holdfast.trace.trace import Claim
 

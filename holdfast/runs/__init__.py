@@ -1,0 +1,1 @@
+"""Runs on a model: loaded, replayed, matched, explained, shrunk."""
