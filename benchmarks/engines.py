@@ -22,9 +22,9 @@ from holdfast.check.walk.engine import walk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.store import Store
+from holdfast.lower.python.interpreter import Interpreter
 
 MODEL = Path(__file__).with_name("takeover.py")
 ROOT = Path(__file__).parents[1]

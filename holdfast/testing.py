@@ -21,8 +21,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
+from holdfast.lower.python.interpreter import Args
 from holdfast.runs.replay import Replayer, Script
 from holdfast.runs.selection import select
 from holdfast.runs.shrink import shrink

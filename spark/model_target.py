@@ -12,9 +12,9 @@ from holdfast.check.walk.engine import plan_of, walk
 from holdfast.check.walk.result import StopFigures
 from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Sample, Violating, Walks
-from holdfast.lower.walking import STOPS
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.random_runs.plan import STOPS
 from holdfast.runs.selection import deadlock_claim, idempotence, select
 from holdfast.runs.starts import initial_states
 from holdfast.trace.trace import Trace

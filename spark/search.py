@@ -20,7 +20,7 @@ from holdfast.check.budget import Meter, resident_bytes
 from holdfast.check.search.engine import Explorer
 from holdfast.check.search.kernel_search import KernelSearch
 from holdfast.ir.errors import UsageError
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import Selection
 from spark.frontier import SMALL, Cluster, Frontier
 from spark.search_checkpoint import Commits, kept, refuse_used, resume

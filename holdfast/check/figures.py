@@ -9,7 +9,7 @@ import attrs
 from holdfast.check.budget import Meter, resident_bytes
 from holdfast.check.result import ActionFigures, Coverage, Figures, RuleFigures, Timing
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.statistics import Statistics
 from holdfast.runs.selection import Selection, idempotence
 

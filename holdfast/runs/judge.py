@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from holdfast.ir.system import Property
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.rebuilding import Edge, repeat_differs
 from holdfast.runs.selection import Selection, deadlock_claim, idempotence
 from holdfast.trace.trace import Claim

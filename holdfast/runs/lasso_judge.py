@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from holdfast.ir.system import Property
-from holdfast.lower.fairness import FREE, Demand, Demands
-from holdfast.lower.interpreter import Args, Interpreter
-from holdfast.lower.labelled import LabelledSteps
+from holdfast.lower.graph.fairness import FREE, Demand, Demands
+from holdfast.lower.graph.labelled_steps import LabelledSteps
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.lower.statistics import Statistics
 
 Call = tuple[str, Args]

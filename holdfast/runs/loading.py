@@ -11,9 +11,9 @@ from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action, Property, System
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
+from holdfast.lower.python.interpreter import Args
 from holdfast.runs.matching import NoValueError, first_difference, fit, scalar
 from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.foreign import ForeignRun, ForeignState, argument

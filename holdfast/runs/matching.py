@@ -15,9 +15,9 @@ import attrs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Action
 from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Field, Layout, Value
 from holdfast.lower.outcome import Refused
+from holdfast.lower.python.interpreter import Args
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.foreign import NO_VALUE, UNKNOWN_ACTION, ForeignRun, ForeignState
 from holdfast.trace.itf_values import Fun, Rec, Seq, SetOf, Tree, Tup, Variant, show

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.ir.compile import compile_model
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Trace
 

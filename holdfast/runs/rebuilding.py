@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 
 from holdfast.ir.system import Property
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Step, Trace
 

@@ -14,9 +14,9 @@ import attrs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Action, Property, Scope, System
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.runs.lasso_judge import Judge
 from holdfast.runs.rebuilding import repeat_differs, repetition
 from holdfast.runs.selection import Selection, deadlock_claim, idempotence, select

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.ir.errors import ModelError
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import Selection
 
 

@@ -8,8 +8,8 @@ import attrs
 
 from holdfast.ir.expr import Expr, Quantified
 from holdfast.ir.system import Param, Property
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Value
+from holdfast.lower.python.interpreter import Args, Interpreter
 
 
 def where_it_fails(

@@ -17,9 +17,9 @@ import attrs
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Layout, Value
 from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.lower.python.interpreter import Args, Interpreter
 from impl.controller.node import Controller
 from impl.controller.view import Outcome
 from impl.errors import E

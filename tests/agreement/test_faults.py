@@ -17,11 +17,11 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.stmt import Assign
 from holdfast.ir.system import System
-from holdfast.lower.emit import Emitter
-from holdfast.lower.interpreter import Interpreter
-from holdfast.lower.labelled import LabelledSteps
+from holdfast.lower.graph.labelled_steps import LabelledSteps
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.python.terms import Term
 from holdfast.lower.smt.bodies import Bodies, Run
-from holdfast.lower.terms import Term
 from holdfast.lower.tla import expressions as tla_expressions
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.text import word

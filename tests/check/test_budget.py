@@ -16,7 +16,7 @@ from holdfast.check.summary import render_result
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 
 
 @pytest.mark.parametrize(

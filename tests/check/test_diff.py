@@ -20,8 +20,8 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower import symmetry
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.replay import Replayer, Stopped
 from holdfast.trace.text import action as written
 

@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Value
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.explorer.cell_expression import CellExpressions
 from holdfast.runs.explorer.expression import Expression, ExpressionCompiler, short
 from holdfast.runs.replay import Replayer, Script

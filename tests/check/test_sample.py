@@ -12,11 +12,11 @@ from holdfast.check.walk.walker import Run, Walker
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.ir.types import NatType, OptionalType
-from holdfast.lower.chance import ALL, GOLDEN, mixed
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.walks import ROOM, Sample, Violating
 from holdfast.lower.outcome import Refused
-from holdfast.lower.walking import VIOLATED
+from holdfast.lower.random_runs.chance import ALL, GOLDEN, mixed
+from holdfast.lower.random_runs.plan import VIOLATED
 from tests.check.walking import Both, noted
 
 Compiled = Callable[[str], System]

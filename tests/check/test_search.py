@@ -17,9 +17,9 @@ from holdfast.check.summary import render_result
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.cpython import CPython
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Taken
+from holdfast.lower.python.cpython import CPython
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.itf import itf_text

@@ -11,8 +11,8 @@ from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.cpython import CPython
 from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.lower.python.cpython import CPython
 from holdfast.runs.explorer.choices import Refusal, Untried
 from holdfast.runs.explorer.session import Session
 from holdfast.runs.replay import Replayer, Stopped

@@ -18,10 +18,10 @@ from holdfast.check.walk.walker import Run
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.chance import Chance
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel import build
-from holdfast.lower.walking import (
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.random_runs.chance import Chance
+from holdfast.lower.random_runs.plan import (
     CUT,
     DEPTH,
     FINAL,

@@ -6,9 +6,9 @@ import attrs
 
 from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.walks import Walks
-from holdfast.lower.walking import Plan, Tally, by_priority, no_schedule
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.random_runs.plan import Plan, Tally, by_priority, no_schedule
 from holdfast.runs.selection import select
 
 

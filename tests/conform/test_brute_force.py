@@ -17,8 +17,8 @@ import pytest
 
 from holdfast.ir.system import Scope
 from holdfast.ir.types import NatType, OptionalType, SortType
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.lower.python.interpreter import Interpreter
 from tests.conform.walked_logs import Line, judged, lines, system
 
 LENGTH = 25

@@ -18,10 +18,10 @@ from holdfast.ir.errors import HoldfastError, ModelError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Property, Scope, System
-from holdfast.lower.cpython import CPython
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Outcome, Taken
+from holdfast.lower.python.cpython import CPython
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.lower.symmetry import Symmetry
 from tests.differential.running import any_state, arguments, rules_of, sample
 

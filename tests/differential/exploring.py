@@ -9,9 +9,9 @@ from holdfast.check.result import Result
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import HoldfastError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.cpython import CPython
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Layout
+from holdfast.lower.python.cpython import CPython
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
 from holdfast.runs.selection import select
 from holdfast.trace.text import render

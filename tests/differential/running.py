@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from holdfast.ir.compile import source as sources
 from holdfast.ir.load import load_model
 from holdfast.ir.system import Action, Property, System
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Layout
+from holdfast.lower.python.interpreter import Args
 
 
 @contextmanager

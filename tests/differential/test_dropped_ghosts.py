@@ -16,7 +16,7 @@ import pytest
 from holdfast.ir.compile import compile_model, model
 from holdfast.ir.errors import ModelError
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from tests.differential.comparing import first, pruned_differences
 from tests.differential.running import loaded
 from tests.differential.vocabulary import HEADER

@@ -22,9 +22,10 @@ from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, Ruled
 from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import System
 from holdfast.ir.types import SortType
-from holdfast.lower import prune, symmetry
-from holdfast.lower.emit import Emitter
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower import symmetry
+from holdfast.lower.python import prune
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.interpreter import Interpreter
 from tests.differential.comparing import (
     configurations,
     differences,

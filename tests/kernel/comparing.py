@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.ir.system import Action, Property, Scope, System
-from holdfast.lower.cpython import CPython
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.outcome import Cut
+from holdfast.lower.python.cpython import CPython
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.lower.symmetry import Symmetry
 from holdfast.runs.rebuilding import repeat_differs
 from tests.differential.comparing import some_states, starts_of

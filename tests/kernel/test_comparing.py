@@ -9,10 +9,10 @@ import pytest
 
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel import comparing
 from holdfast.lower.kernel.comparing import CHUNK, Comparison
 from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.python.interpreter import Interpreter
 from tests.differential.running import rules_of
 from tests.kernel.plain import plain_build
 

@@ -18,7 +18,7 @@ from holdfast.lower.kernel import kernel as kernels
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.packing import Packing, Slot
 from holdfast.lower.kernel.source import Gather, Source
-from holdfast.lower.terms import FALSE, Term, add, literal
+from holdfast.lower.python.terms import FALSE, Term, add, literal
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.writing import SEARCHED, written
 

@@ -11,10 +11,10 @@ from holdfast.check.search.engine import engine as searches
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
-from holdfast.lower.fairness import Demands
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import graphs
 from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.python.interpreter import Interpreter
 from tests.check.walking import Both
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.plain import plain_build, use_python

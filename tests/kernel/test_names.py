@@ -14,12 +14,12 @@ from holdfast.check.live.engine import live
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
-from holdfast.lower.fairness import Demands
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import build, comparing, graphs, kernel, walks
 from holdfast.lower.kernel.comparing import Comparison
 from holdfast.lower.kernel.graphs import KernelGraph
-from holdfast.lower.names import refuse_clashes
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.python.names import refuse_clashes
 from tests.check.walking import Both
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.searching import equal_searches

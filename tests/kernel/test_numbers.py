@@ -15,16 +15,16 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import System
 from holdfast.ir.types import IntType
-from holdfast.lower.fairness import Demands
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import source
 from holdfast.lower.kernel.comparing import Comparison
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.graphs import KernelGraph
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.packing import Packing
-from holdfast.lower.sinks import One
-from holdfast.lower.terms import Term
+from holdfast.lower.python.instance_ends import One
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.python.terms import Term
 from tests.check.walking import Both
 from tests.kernel import plain
 from tests.kernel.comparing import Engines, differences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from tests.language.conftest import Build
 from tests.language.writing import disagreement
 

@@ -15,7 +15,7 @@ import holdfast.ir
 from holdfast.ir.compile import expressions
 from holdfast.ir.compile.bodies import OUTSIDE
 from holdfast.ir.errors import ModelError
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from tests.language.cases import Case, read_cases, write_messages
 from tests.language.writing import compiled
 

@@ -7,8 +7,8 @@ import pytest
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.lower.python.interpreter import Interpreter
 from tests.language.conftest import Build
 from tests.language.writing import disagreement
 

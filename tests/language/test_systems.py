@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.lang import Model
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from tests.language.conftest import Build
 from tests.language.toy import Epoch, Node, Phase, Stream
 from tests.language.writing import disagreement

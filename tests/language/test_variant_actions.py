@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.ir.errors import ModelError
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from tests.language.conftest import Build
 from tests.language.toy import Epoch, Node
 from tests.language.writing import disagreement

@@ -12,9 +12,9 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action, Property, System
-from holdfast.lower.cpython import CPython
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.outcome import Taken
+from holdfast.lower.python.cpython import CPython
+from holdfast.lower.python.interpreter import Args, Interpreter
 
 HEADER = (
     "from __future__ import annotations; from enum import Enum; from typing import Self; "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.lower.fairness import FREE, Demand
-from holdfast.lower.state_graph import Arrays
+from holdfast.lower.graph.fairness import FREE, Demand
+from holdfast.lower.graph.state_graph import Arrays
 from tests.live.oracle import Puzzle
 
 

@@ -11,7 +11,7 @@ from holdfast.check.live.components import part, reached
 from holdfast.check.live.engine import live
 from holdfast.check.live.fair import FairComponents
 from holdfast.check.live.lasso import find_lasso
-from holdfast.lower.fairness import FREE
+from holdfast.lower.graph.fairness import FREE
 from tests.live.arrays import PuzzleDemands, as_arrays
 from tests.live.oracle import Puzzle, is_violation, puzzles, shortest_stem, violated
 from tests.live.written import as_model

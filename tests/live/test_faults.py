@@ -15,9 +15,9 @@ from holdfast.check.live.components import Mask, Numbers, Part
 from holdfast.check.live.fair import Fair, FairComponents
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower import labelled
-from holdfast.lower.fairness import FREE
-from holdfast.lower.state_graph import Arrays
+from holdfast.lower.graph import labelled_steps as labelled
+from holdfast.lower.graph.fairness import FREE
+from holdfast.lower.graph.state_graph import Arrays
 from holdfast.runs.replay import Replayer
 from tests.live import judging
 from tests.live.asking import answer

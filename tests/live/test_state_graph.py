@@ -16,10 +16,10 @@ from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.fairness import FREE, Demands, protocol_cells
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.graph.fairness import FREE, Demands, protocol_cells
+from holdfast.lower.graph.state_graph import FLAGS, Arrays, PlainGraph, draw
 from holdfast.lower.kernel import build, graphs
-from holdfast.lower.state_graph import FLAGS, Arrays, PlainGraph, draw
+from holdfast.lower.python.interpreter import Interpreter
 from tests.kernel.plain import plain_build
 from tests.kernel.writing import written
 from tests.live.asking import LEASE, answer

@@ -16,10 +16,10 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action, Property
-from holdfast.lower.cpython import CPython
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Taken
+from holdfast.lower.python.cpython import CPython
+from holdfast.lower.python.interpreter import Args, Interpreter
 
 MODELS = Path(__file__).parent / "models"
 

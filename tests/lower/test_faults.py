@@ -13,10 +13,10 @@ from holdfast.ir.expr import TRUE, Expr, Fold, Quantified, Read
 from holdfast.ir.stmt import Fill, For, If, Require, Stmt
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import Key, OptionalType, Plain, Scalar, SortType
-from holdfast.lower.cpython import CPython
-from holdfast.lower.emit import Emitter
-from holdfast.lower.interpreter import Interpreter
-from holdfast.lower.terms import Term, add, literal
+from holdfast.lower.python.cpython import CPython
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.python.terms import Term, add, literal
 
 
 class NoFault(Emitter):

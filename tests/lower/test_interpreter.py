@@ -14,8 +14,8 @@ from holdfast.ir.expr import FALSE, TRUE, Arithmetic, Compare, Fold, Lit, Name, 
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 from holdfast.ir.system import Action, Param, Property, System
 from holdfast.ir.types import BOOL, INT, NatType, NumberType, OptionalType, SortType
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Cut, Refused, Taken
+from holdfast.lower.python.interpreter import Interpreter
 
 
 def at_tiny(system: System, **changes: object) -> Interpreter:
@@ -283,7 +283,7 @@ SOURCES = """
 import sys
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 system = compile_model(load_model(sys.argv[1]))
 print(Interpreter(system, system.scopes["default"]).sources)
 """

@@ -15,11 +15,11 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action, System
-from holdfast.lower.effects import effect
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Refused, Taken
-from holdfast.lower.reads import ask
+from holdfast.lower.provenance.effects import effect
+from holdfast.lower.provenance.reads import ask
+from holdfast.lower.python.interpreter import Args, Interpreter
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Layout
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
 
 

@@ -12,10 +12,10 @@ import pytest
 from holdfast.ir.compile import compile_model
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import System
-from holdfast.lower.emit import Emitter
-from holdfast.lower.interpreter import Interpreter
-from holdfast.lower.sinks import One
-from holdfast.lower.terms import (
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.instance_ends import One
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.python.terms import (
     Term,
     add,
     greatest,

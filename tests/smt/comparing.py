@@ -11,9 +11,9 @@ import z3
 
 from holdfast.ir.system import Action, Scope, System
 from holdfast.ir.types import BoolType, OptionalType, Scalar
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.lower.smt.bodies import Bodies
 from holdfast.lower.smt.cells import Pins, cells_of, indices, pins
 from holdfast.lower.smt.encoding import Encoding, argument, start_argument

@@ -14,9 +14,9 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Scalar
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Taken
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.unbounded import Unbounded, computed_nats, largest_literals

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from holdfast.lower.walking import STOPS
+from holdfast.lower.random_runs.plan import STOPS
 from holdfast.runs.loading import open_trace
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command

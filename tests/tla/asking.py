@@ -16,7 +16,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.tla.files import Specification
 
 ROOT = Path(__file__).parents[2]

@@ -15,8 +15,8 @@ import attrs
 
 from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import Action, Scope, System
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.trace.trace import Origin, Step, Trace
 
 Arguments = tuple[str, ...]

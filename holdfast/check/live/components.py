@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from holdfast.lower.state_graph import Arrays
+from holdfast.lower.graph.state_graph import Arrays
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -33,9 +33,9 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Property, Scope, System
 from holdfast.ir.types import BUDGET
-from holdfast.lower.fairness import FREE, Demands
-from holdfast.lower.interpreter import Args, Interpreter
-from holdfast.lower.state_graph import FLAGS, StateGraph, draw
+from holdfast.lower.graph.fairness import FREE, Demands
+from holdfast.lower.graph.state_graph import FLAGS, StateGraph, draw
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.runs.replay import Replayer, Script
 from holdfast.runs.selection import Selection
 from holdfast.runs.starts import initial_states

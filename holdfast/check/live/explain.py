@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from functools import partial
 
-from holdfast.lower.fairness import Demand
-from holdfast.lower.interpreter import Args
+from holdfast.lower.graph.fairness import Demand
 from holdfast.lower.outcome import Refused
+from holdfast.lower.python.interpreter import Args
 from holdfast.runs.lasso_judge import Judge, Met
 from holdfast.runs.replay import Replayer, Script
 

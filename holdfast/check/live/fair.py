@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 
 from holdfast.check.live.components import Numbers, Part
-from holdfast.lower.fairness import FREE, Demands
-from holdfast.lower.state_graph import FLAGS, Arrays, words_of_flags
+from holdfast.lower.graph.fairness import FREE, Demands
+from holdfast.lower.graph.state_graph import FLAGS, Arrays, words_of_flags
 
 
 @attrs.frozen(eq=False)

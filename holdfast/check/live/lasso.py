@@ -14,7 +14,7 @@ import numpy as np
 
 from holdfast.check.live.components import Mask, Numbers, Part, edges_of, part
 from holdfast.check.live.fair import Fair, FairComponents
-from holdfast.lower.state_graph import FLAGS, Arrays
+from holdfast.lower.graph.state_graph import FLAGS, Arrays
 
 NONE = -1
 

@@ -20,7 +20,7 @@ from holdfast.check.search.exploration import Exploration
 from holdfast.check.search.plain_search import PlainSearch
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import select
 from holdfast.trace.trace import Origin, Trace
 

@@ -6,8 +6,8 @@ import attrs
 
 from holdfast.check.prove.result import Counterexample
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Taken
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.smt.instance import Instance
 from holdfast.lower.smt.theory import Obligation
 from holdfast.runs.rebuilding import repeat_differs, repetition

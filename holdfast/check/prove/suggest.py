@@ -22,7 +22,7 @@ from holdfast.ir.errors import HoldfastError
 from holdfast.ir.expr import Read, walk
 from holdfast.ir.stmt import Require, statements
 from holdfast.ir.system import Property, Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.houdini import Clause, Clauses
 from holdfast.lower.smt.logic import Logic

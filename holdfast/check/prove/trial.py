@@ -17,7 +17,7 @@ from holdfast.check.result import Result
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import Read, walk
 from holdfast.ir.system import Property, Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.smt.constants import some_scopes
 from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.logic import Logic

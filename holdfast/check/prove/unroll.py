@@ -21,7 +21,7 @@ from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED, trace_to_json
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.lower.smt.instance import NotFound, Path
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations

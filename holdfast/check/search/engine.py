@@ -23,7 +23,7 @@ from holdfast.check.result import Result
 from holdfast.check.search.plain_search import PlainSearch
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import Selection, select
 from holdfast.trace.trace import Origin
 

@@ -11,7 +11,7 @@ from holdfast.check.figures import Counters, figures, timing
 from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
 from holdfast.runs.rebuilding import Edge, Fits, Found, Runs, repeat_differs
 from holdfast.runs.replay import with_every_ghost

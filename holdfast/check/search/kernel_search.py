@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.search.exploration import Exploration
 from holdfast.ir.system import Property, Scope, System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.store import Level, Store
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.rebuilding import Found, keep_least
 from holdfast.runs.selection import Selection, select
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.check.budget import Meter
 from holdfast.check.search.exploration import Exploration
 from holdfast.ir.system import Property
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.outcome import Cut
+from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.runs.rebuilding import Edge, Found, keep_least, repeat_differs
 from holdfast.runs.selection import Selection
 

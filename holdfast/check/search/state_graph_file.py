@@ -13,7 +13,7 @@ import networkx as nx
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.trace.text import is_blank
 
 LIMIT = 5_000

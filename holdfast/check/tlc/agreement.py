@@ -18,7 +18,7 @@ from holdfast.check.tlc.answer import Finding, TlcError, finding
 from holdfast.check.tlc.process import NoAnswerError, Said, Tools, run_tlc
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Interpreter
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.tla.files import Specification
 from holdfast.runs.matching import fit
 from holdfast.runs.replay import Replayer, Script, Stopped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.lower.chance import MOST_SEED
+from holdfast.lower.random_runs.chance import MOST_SEED
 
 MOST_RUNS = 10**15
 MOST_STEPS = 1_000_000

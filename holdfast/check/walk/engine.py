@@ -4,10 +4,10 @@ Where a search is exact, runs go deep: through spaces that no search finishes, a
 they find is real; what they do not find may still be there.
 
 A campaign (``campaign.py``) is a seed and a number of runs. Each run follows from seed and number alone
-(``lower/walking.py``), so the runs may be made in any order, on any number of cores. The interpreter makes the first
-ones, for it starts at once; the kernel all others, in chunks. The chunks are looked at in order, and of the runs that
-violate something the first by number is the answer. It is made again on the interpreter, which shows its steps, and
-then made as small as it gets.
+(``lower/random_runs/plan.py``), so the runs may be made in any order, on any number of cores. The interpreter makes
+the first ones, for it starts at once; the kernel all others, in chunks. The chunks are looked at in order, and of the
+runs that violate something the first by number is the answer. It is made again on the interpreter, which shows its
+steps, and then made as small as it gets.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from holdfast.check.walk.result import StopFigures, WalkFigures, WalkResult, Wal
 from holdfast.check.walk.walker import Run, Walker
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System
-from holdfast.lower.interpreter import Interpreter
-from holdfast.lower.walking import STOPS, VIOLATED, Plan, Tally, by_priority, no_schedule
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.random_runs.plan import STOPS, VIOLATED, Plan, Tally, by_priority, no_schedule
 from holdfast.runs.rebuilding import repetition
 from holdfast.runs.replay import Replayer, with_every_ghost
 from holdfast.runs.selection import Selection, select

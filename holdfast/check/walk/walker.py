@@ -1,7 +1,7 @@
 """Random runs over the interpreter: a run that the kernel found, step by step, or any run by its number.
 
-This draws what ``lower/kernel/walk_driver.py`` draws, in the same order; ``lower/walking.py`` says what that is. The
-kernel only tells the number of a run that violates something. What it violates is found here.
+This draws what ``lower/kernel/walk_driver.py`` draws, in the same order; ``lower/random_runs/plan.py`` says what that
+is. The kernel only tells the number of a run that violates something. What it violates is found here.
 """
 
 from __future__ import annotations
@@ -11,10 +11,22 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from holdfast.ir.system import Property
-from holdfast.lower.chance import Chance
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.outcome import Cut
-from holdfast.lower.walking import CUT, DEPTH, FINAL, MASKED, STILL, STUCK, VIOLATED, Plan, Stops, Tally, strides
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.random_runs.chance import Chance
+from holdfast.lower.random_runs.plan import (
+    CUT,
+    DEPTH,
+    FINAL,
+    MASKED,
+    STILL,
+    STUCK,
+    VIOLATED,
+    Plan,
+    Stops,
+    Tally,
+    strides,
+)
 from holdfast.runs.judge import Judge, Violation
 from holdfast.runs.rebuilding import Edge
 from holdfast.runs.selection import Selection

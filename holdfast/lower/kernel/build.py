@@ -31,7 +31,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
-from holdfast.lower.names import refuse_clashes
+from holdfast.lower.python.names import refuse_clashes
 
 HEAD = '''"""Generated: the kernel of one model in one scope."""
 

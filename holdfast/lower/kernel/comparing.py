@@ -18,12 +18,12 @@ from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.stmt import Require
 from holdfast.ir.system import Action
 from holdfast.ir.types import BUDGET
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.kernel import Words
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.source import Source
-from holdfast.lower.names import code_name
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.python.names import code_name
 from holdfast.lower.statistics import Statistics
 
 MOST_ACTIONS = 62

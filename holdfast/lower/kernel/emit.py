@@ -13,12 +13,12 @@ from holdfast.ir.expr import Expr, Fold, Read
 from holdfast.ir.stmt import Assign, Fill
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Plain
-from holdfast.lower.emit import Emitter
-from holdfast.lower.expressions import origin
 from holdfast.lower.kernel.packing import Packing, Slot
-from holdfast.lower.names import code_name
-from holdfast.lower.sinks import Sink
-from holdfast.lower.terms import FALSE, TRUE, Term, add, literal, subtract, term, truth
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.expressions import origin
+from holdfast.lower.python.instance_ends import Sink
+from holdfast.lower.python.names import code_name
+from holdfast.lower.python.terms import FALSE, TRUE, Term, add, literal, subtract, term, truth
 
 ALL_BITS = (1 << 63) - 1
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action, Property
-from holdfast.lower.fairness import FREE, Demands
-from holdfast.lower.kernel.ends import Gather
+from holdfast.lower.graph.fairness import FREE, Demands
+from holdfast.lower.graph.state_graph import FLAGS, words_of_flags
+from holdfast.lower.kernel.instance_ends import Gather
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.source import Source
-from holdfast.lower.names import code_name, numbered
-from holdfast.lower.state_graph import FLAGS, words_of_flags
+from holdfast.lower.python.names import code_name, numbered
 from holdfast.lower.statistics import Statistics
 
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
-from holdfast.lower.fairness import Demands
-from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.graph.fairness import Demands
+from holdfast.lower.graph.state_graph import Arrays, Pause, StateGraph
 from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.graph_source import GraphSource
 from holdfast.lower.kernel.kernel import Words
 from holdfast.lower.kernel.packing import Packing
-from holdfast.lower.names import numbered
-from holdfast.lower.state_graph import Arrays, Pause, StateGraph
+from holdfast.lower.python.interpreter import Args, Interpreter
+from holdfast.lower.python.names import numbered
 from holdfast.lower.statistics import Statistics
 
 CHUNK = 1 << 14

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Action, Property
-from holdfast.lower.interpreter import Args, Interpreter
 from holdfast.lower.kernel.build import build
-from holdfast.lower.kernel.ends import TAKEN
+from holdfast.lower.kernel.instance_ends import TAKEN
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.packing import WORD_BITS, Packing
 from holdfast.lower.kernel.source import Source
-from holdfast.lower.names import numbered
 from holdfast.lower.outcome import Outcome, Taken
+from holdfast.lower.python.interpreter import Args, Interpreter
+from holdfast.lower.python.names import numbered
 from holdfast.lower.statistics import Statistics
 from holdfast.lower.symmetry import Symmetry
 

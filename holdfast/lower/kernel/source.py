@@ -13,15 +13,15 @@ from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
 from holdfast.lower.kernel.emit import KernelEmitter
-from holdfast.lower.kernel.ends import Again, EndWith, Gather
+from holdfast.lower.kernel.instance_ends import Again, EndWith, Gather
 from holdfast.lower.kernel.notes import Shapes, places, shapes
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.layout import Field
-from holdfast.lower.names import code_name, numbered
 from holdfast.lower.outcome import Cut, Refused
-from holdfast.lower.predicates import parameters
-from holdfast.lower.prune import prune
-from holdfast.lower.sinks import Sink
+from holdfast.lower.python.instance_ends import Sink
+from holdfast.lower.python.names import code_name, numbered
+from holdfast.lower.python.predicates import parameters
+from holdfast.lower.python.prune import prune
 from holdfast.lower.statistics import Statistics
 from holdfast.lower.symmetry import Symmetry
 

@@ -1,7 +1,7 @@
 """Random runs of any model, in machine code. A template, as ``driver.py`` is.
 
-``random_runs/plan.py`` says what a run is, and ``check/walk/walker.py`` says the same over the interpreter; the two must
-draw in the same order. Names that are not defined here (``offers``, ``judge``, ``invariants``, ``ACTIONS``, …) are the
+``random_runs/plan.py`` says what a run is, and ``check/walk/walker.py`` says the same over the interpreter; the two
+must draw in the same order. Names that are not defined here (``offers``, ``judge``, ``invariants``, …) are the
 model's. Three blocks of words are handed from function to function: ``work`` is what a run works with, ``seen`` has
 the steps that were listed last, which rules decided something and what was cut, ``counts`` all else that is counted;
 ``walk_source.py`` has the places in them. What only a sample counts is asked for at compile time (``SAMPLED``).

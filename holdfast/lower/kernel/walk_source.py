@@ -12,11 +12,11 @@ from typing import Any
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
 from holdfast.ir.types import IntType, NatType, OptionalType
-from holdfast.lower.kernel.ends import CUT, DIFFERS, Gather
+from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, Gather
 from holdfast.lower.kernel.source import Source
 from holdfast.lower.layout import Field
-from holdfast.lower.names import code_name
-from holdfast.lower.walking import STATE_BITS, instances, strides
+from holdfast.lower.python.names import code_name
+from holdfast.lower.random_runs.plan import STATE_BITS, instances, strides
 
 
 class WalkSource(Source):

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Action, Property
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.walk_source import WalkSource
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.lower.random_runs.plan import STATE_BITS, STOPS, VIOLATED, Plan, Stops, Tally
 from holdfast.lower.statistics import Statistics
-from holdfast.lower.walking import STATE_BITS, STOPS, VIOLATED, Plan, Stops, Tally
 
 Numbers = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import z3
 
 from holdfast.ir.system import Scope
-from holdfast.lower.chance import Chance
+from holdfast.lower.random_runs.chance import Chance
 from holdfast.lower.smt.cells import CellTerm, cells_of, codes_of, is_code
 from holdfast.lower.smt.instance import scope_of
 from holdfast.lower.smt.sized import Sized

@@ -11,7 +11,7 @@ import z3
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Property, System
 from holdfast.ir.types import Key
-from holdfast.lower.prune import prune
+from holdfast.lower.python.prune import prune
 from holdfast.lower.smt.bodies import Bodies, Run
 from holdfast.lower.smt.expressions import Expressions, Scope
 from holdfast.lower.smt.guards import Guard, all_hold, bound, is_refused

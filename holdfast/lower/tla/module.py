@@ -9,7 +9,7 @@ from holdfast.ir.expr import FALSE, Expr, Fold, Name, Quantified, walk
 from holdfast.ir.system import Action, Param, Property, Var
 from holdfast.ir.types import INT, BoolType, OptionalType
 from holdfast.lower.layout import budget as layout_budget
-from holdfast.lower.prune import prune
+from holdfast.lower.python.prune import prune
 from holdfast.lower.tla.blocks import Becomes, Block
 from holdfast.lower.tla.bodies import Body
 from holdfast.lower.tla.conjuncts import HOLDS, Conjuncts

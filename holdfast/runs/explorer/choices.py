@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import attrs
 
 from holdfast.ir.system import Action
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
-from holdfast.lower.walking import instances
+from holdfast.lower.python.interpreter import Args
+from holdfast.lower.random_runs.plan import instances
 from holdfast.runs.judge import Judge
 from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Step

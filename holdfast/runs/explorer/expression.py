@@ -28,7 +28,7 @@ from holdfast.ir.expr import Expr, Fold, Lit, Quantified, Ruled, walk
 from holdfast.ir.system import PropertyKind, System
 from holdfast.ir.types import BOOL, NoneType
 from holdfast.lower.layout import Layout, Value
-from holdfast.lower.values import LANGUAGE, value_function
+from holdfast.lower.python.values import LANGUAGE, value_function
 
 LONGEST = 2_000
 """Characters. What is longer was not written by hand, and belongs into the model."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 import attrs
 
-from holdfast.lower.interpreter import Args, Interpreter
+from holdfast.lower.python.interpreter import Args, Interpreter
 
 Ended = Literal["found", "exhausted", "budget", "stopped"]
 

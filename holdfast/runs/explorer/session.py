@@ -14,9 +14,9 @@ import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Taken
+from holdfast.lower.python.interpreter import Args
 from holdfast.runs.explorer.beliefs import Belief, beliefs
 from holdfast.runs.explorer.cell_expression import CellExpressions
 from holdfast.runs.explorer.choices import Choice, Chooser, Refusal, Untried

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import attrs
 
 from holdfast.ir.system import Property
-from holdfast.lower.effects import Effect, effect
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Taken
-from holdfast.lower.reads import NOTHING, Reads, ask
+from holdfast.lower.provenance.effects import Effect, effect
+from holdfast.lower.provenance.reads import NOTHING, Reads, ask
 from holdfast.trace.trace import Claim, Step, Trace
 
 

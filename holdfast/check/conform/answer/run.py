@@ -19,9 +19,9 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
-from holdfast.lower.interpreter import Interpreter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Refused, Taken
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.replay import Replayer, Script, Stopped
 from holdfast.trace.line import replay_command
 

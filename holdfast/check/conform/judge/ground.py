@@ -20,8 +20,8 @@ from holdfast.ir.system import Property, Scope, System
 from holdfast.ir.types import NatType, OptionalType, SortType, Type
 from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Taken
-from holdfast.lower.prune import prune
-from holdfast.lower.reads import ask
+from holdfast.lower.provenance.reads import ask
+from holdfast.lower.python.prune import prune
 
 NARROW, WIDE = 12, 48
 """The least and the most values that a window has room for, where nobody says and no constant needs more."""

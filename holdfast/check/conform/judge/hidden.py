@@ -11,7 +11,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Read
 from holdfast.ir.stmt import Assign, Fill, Stmt, expressions, statements
 from holdfast.ir.system import Action, System
-from holdfast.lower.prune import prune
+from holdfast.lower.python.prune import prune
 
 IN_A_ROW = 4
 """The most hidden steps that are inserted before one event."""

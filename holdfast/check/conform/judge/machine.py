@@ -14,10 +14,10 @@ import attrs
 from holdfast.ir.expr import Read
 from holdfast.ir.stmt import Assign, Fill, expressions, statements
 from holdfast.ir.system import Action
-from holdfast.lower.emit import Emitter
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
-from holdfast.lower.sinks import One
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.instance_ends import One
 
 Step = Callable[[bytes, tuple[int, ...]], Outcome]
 

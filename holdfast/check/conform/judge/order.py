@@ -39,7 +39,7 @@ from holdfast.ir.expr import (
 from holdfast.ir.stmt import Assign, Fill, For, Let, Stmt, direct_expressions, statements
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import NONE, NatType, NumberType, OptionalType, Type
-from holdfast.lower.prune import prune
+from holdfast.lower.python.prune import prune
 
 
 @attrs.frozen

@@ -35,7 +35,7 @@ from holdfast.ir.expr import (
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import OptionalType, SortType
-from holdfast.lower.prune import prune
+from holdfast.lower.python.prune import prune
 
 
 @attrs.frozen

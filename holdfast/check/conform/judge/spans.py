@@ -14,7 +14,7 @@ from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr, Read, children
 from holdfast.ir.stmt import Assign, Fill, direct_expressions, statements
 from holdfast.ir.system import Action, System
-from holdfast.lower.prune import prune
+from holdfast.lower.python.prune import prune
 
 
 def counted_by_spans(system: System, uses: Uses, dropped: frozenset[str], action: Action, at: Place) -> str:

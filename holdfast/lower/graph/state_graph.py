@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.ir.system import Property
-from holdfast.lower.fairness import FREE, Demands
-from holdfast.lower.interpreter import Args, Interpreter
-from holdfast.lower.labelled import LabelledSteps
+from holdfast.lower.graph.fairness import FREE, Demands
+from holdfast.lower.graph.labelled_steps import LabelledSteps
+from holdfast.lower.python.interpreter import Args, Interpreter
 
 FLAGS = 63
 """How many demands one word of flags has room for: a word is signed, and stays positive."""

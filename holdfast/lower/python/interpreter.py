@@ -10,14 +10,14 @@ from typing import Any, Literal
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import Read, walk
 from holdfast.ir.system import Action, Property, Scope, System
-from holdfast.lower.emit import Emitter
 from holdfast.lower.layout import Layout
-from holdfast.lower.names import numbered
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
-from holdfast.lower.predicates import condition, first_failing, parameters, predicate
-from holdfast.lower.sinks import Every, One, Sink
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.instance_ends import Every, One, Sink
+from holdfast.lower.python.names import numbered
+from holdfast.lower.python.predicates import condition, first_failing, parameters, predicate
+from holdfast.lower.python.terms import Term
 from holdfast.lower.statistics import Statistics
-from holdfast.lower.terms import Term
 
 Args = tuple[int, ...]
 """The codes of an action's or property's arguments, in the order of its parameters."""

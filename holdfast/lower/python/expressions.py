@@ -34,8 +34,8 @@ from holdfast.ir.expr import (
 from holdfast.ir.system import Param
 from holdfast.ir.types import EnumType, IntType, Key, OptionalType, Plain, Scalar
 from holdfast.lower.layout import Layout
-from holdfast.lower.names import numbered
-from holdfast.lower.terms import (
+from holdfast.lower.python.names import numbered
+from holdfast.lower.python.terms import (
     FALSE,
     TRUE,
     Term,

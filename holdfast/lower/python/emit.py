@@ -15,12 +15,12 @@ from holdfast.ir.expr import Name, Ruled, negate
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, expressions, statements
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Scalar
-from holdfast.lower.expressions import Expressions, origin
 from holdfast.lower.layout import Layout
-from holdfast.lower.names import code_name, local_name
-from holdfast.lower.prune import prune
-from holdfast.lower.sinks import Sink
-from holdfast.lower.terms import FALSE, TRUE, Term, literal, subtract, term, truth
+from holdfast.lower.python.expressions import Expressions, origin
+from holdfast.lower.python.instance_ends import Sink
+from holdfast.lower.python.names import code_name, local_name
+from holdfast.lower.python.prune import prune
+from holdfast.lower.python.terms import FALSE, TRUE, Term, literal, subtract, term, truth
 
 
 class Emitter(Expressions):

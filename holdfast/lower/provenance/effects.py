@@ -17,8 +17,8 @@ from holdfast.ir.system import Action
 from holdfast.ir.types import BUDGET, OptionalType
 from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
-from holdfast.lower.prune import prune
-from holdfast.lower.reads import NOTHING, Evaluation, Reads, Seen, Undefined, coded, whole
+from holdfast.lower.provenance.reads import NOTHING, Evaluation, Reads, Seen, Undefined, coded, whole
+from holdfast.lower.python.prune import prune
 
 
 @attrs.frozen

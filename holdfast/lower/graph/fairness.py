@@ -16,9 +16,9 @@ import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Action
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Layout, Value
-from holdfast.lower.names import code_name
+from holdfast.lower.python.interpreter import Args
+from holdfast.lower.python.names import code_name
 
 Strength = Literal["weak", "strong"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Param, Property
-from holdfast.lower.expressions import Expressions
-from holdfast.lower.terms import Term
+from holdfast.lower.python.expressions import Expressions
+from holdfast.lower.python.terms import Term
 
 
 def parameters(prop: Property, of: Action | None) -> list[tuple[Param, int]]:

@@ -9,8 +9,8 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr
 from holdfast.ir.types import BoolType, EnumType, OptionalType, SortType
 from holdfast.lang import count
-from holdfast.lower.expressions import Expressions
 from holdfast.lower.layout import Layout, Value
+from holdfast.lower.python.expressions import Expressions
 
 LANGUAGE: Mapping[str, object] = {"count": count}
 """What an expression may call beside Python's own words, whether the model's file imports it or not."""

@@ -20,9 +20,9 @@ from holdfast.lang.maps import Cut as LangCut
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.rules import Refused as LangRefused
-from holdfast.lower.interpreter import Args
 from holdfast.lower.layout import Layout, classes_of_scopes
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
+from holdfast.lower.python.interpreter import Args
 
 
 class CPython:

@@ -34,9 +34,9 @@ from holdfast.ir.expr import (
 )
 from holdfast.ir.system import Param, Property
 from holdfast.ir.types import BoolType, EnumType, IntType, OptionalType, Scalar
-from holdfast.lower.expressions import COMPARISONS, origin
 from holdfast.lower.layout import Layout
-from holdfast.lower.predicates import parameters
+from holdfast.lower.python.expressions import COMPARISONS, origin
+from holdfast.lower.python.predicates import parameters
 
 Reads = frozenset[int]
 NOTHING: Reads = frozenset()

@@ -7,11 +7,11 @@ from typing import Any
 
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
-from holdfast.lower.emit import Emitter
-from holdfast.lower.fairness import FREE, Demands, protocol_cells
+from holdfast.lower.graph.fairness import FREE, Demands, protocol_cells
 from holdfast.lower.layout import Layout
-from holdfast.lower.names import numbered
-from holdfast.lower.sinks import Every
+from holdfast.lower.python.emit import Emitter
+from holdfast.lower.python.instance_ends import Every
+from holdfast.lower.python.names import numbered
 from holdfast.lower.statistics import Statistics
 
 Labelled = tuple[bytes, int]

@@ -1,0 +1,1 @@
+"""Which cells a value or a step read: the interpreter once more, slowly, for reasons."""
