@@ -19,12 +19,12 @@ from benchmarks.clock import now
 from holdfast.check.budget import Budget
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
-from spark.campaign import advance, begin
-from spark.config import Config, traces_per_unit
-from spark.model_target import ModelTarget
-from spark.session import Cluster, start_cluster
-from spark.settings import SparkOptions
-from spark.storage import Folder
+from spark.campaign.config import Config, traces_per_unit
+from spark.campaign.engine import advance, begin
+from spark.campaign.model_target import ModelTarget
+from spark.cluster.session import Cluster, start_cluster
+from spark.cluster.settings import SparkOptions
+from spark.cluster.storage import Folder
 
 MODEL = "reassignment"
 WARM = 100_000

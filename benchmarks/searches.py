@@ -18,10 +18,10 @@ from benchmarks.clock import now
 from benchmarks.explored import Explored
 from holdfast.check.search.engine import search
 from holdfast.ir.system import Scope, System
-from spark.search import SparkSearch
-from spark.search_files import Scratch
-from spark.session import Cluster, start_cluster
-from spark.settings import SparkOptions
+from spark.cluster.session import Cluster, start_cluster
+from spark.cluster.settings import SparkOptions
+from spark.search.engine import SparkSearch
+from spark.search.files import Scratch
 
 MOVES = {"two_words": (4,), "one_word": (4, 5)}
 """For each scope of the model, the budgets of moves with which it is searched."""

@@ -12,7 +12,7 @@ import pytest
 
 from tests.docs.fences import ROOT, blocks
 from tests.docs.test_pages import prose
-from tests.repo.test_imports import ADDED_UP, ALLOWED, SINGLE, imports, within
+from tests.repo.test_imports import ALLOWED, SINGLE, imports, within
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
@@ -27,7 +27,7 @@ WALKS = (
 SPAN = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"\S*/\S*|\S+\.(?:md|py|toml)")
 NAMED = re.compile(r"`([^`\s]+\.py)`\s+`([\w.]+)`((?:,\s+`[\w.]+`)*)")
-"""A file and, directly after it, one name or several: `` `spark/ship.py` `code_archive`, `kernels` ``."""
+"""A file and, directly after it, one name or several: `` `spark/cluster/ship.py` `code_archive`, `kernels` ``."""
 
 INNER = re.compile(r"\.github/.|tests/[^/]+/.")
 """Folders that the tree leaves out: the parts of ``.github/``, and test data inside the folders of ``tests/``."""
@@ -128,9 +128,9 @@ def import_rule(page: str) -> dict[str, set[str]]:
     """What each package may import besides itself, as the page says."""
     rule = {}
     for packages, others, _ in rows(page, "package"):
-        allowed = {full_name(name) for name in SPAN.findall(others) if name != "ADDED_UP"}
+        allowed = {full_name(name) for name in SPAN.findall(others)}
         for package in SPAN.findall(packages):
-            rule[full_name(package)] = allowed | set(ADDED_UP if "`ADDED_UP`" in others else ())
+            rule[full_name(package)] = allowed
     return rule
 
 
@@ -199,7 +199,7 @@ SAMPLE = """
 ## The tree
 
 ```text
-spark/  tasks
+spark/cluster/  tasks
 tests/lost/  a folder that is gone
 tests/lost/  the same again
 not a folder
@@ -210,48 +210,48 @@ not a folder
 | package | may also import | why |
 |---|---|---|
 | `lang` | `ir` | too much |
-| `reports`, `models` | `ADDED_UP`, `models.parts` | a list that stands for its names |
+| `reports`, `models` | `models.parts` | two packages in one row |
 
 | library | place | why there |
 |---|---|---|
-| `numba`, `scipy` | `spark/`, `spark/work.py` | neither is right |
+| `numba`, `scipy` | `spark/`, `spark/campaign/work.py` | neither is right |
 
 ## A seed to a finding on a page
 
-1. Right. `spark/ship.py` `code_archive`, `kernels` and `spark/config.py` `Config.seed_of`.
-2. Wrong. `spark/ship.py`
-   `code_archive`, `airmail` and `spark/config.py` `Config.tree_of`, by `holdfast campaign --out runs/a`.
+1. Right. `spark/cluster/ship.py` `code_archive`, `kernels` and `spark/campaign/config.py` `Config.seed_of`.
+2. Wrong. `spark/cluster/ship.py`
+   `code_archive`, `airmail` and `spark/campaign/config.py` `Config.tree_of`, by `holdfast campaign --out runs/a`.
 3. Gone. `spark/post.py` `send`, `docs/lost/`, `LOST.md`.
-4. Vague. `spark/ship.py` does it.
+4. Vague. `spark/cluster/ship.py` does it.
 
 ## Ten files to read first
 
-1. `spark/ship.py`: a sentence.
-2. `spark/work.py`:
+1. `spark/cluster/ship.py`: a sentence.
+2. `spark/campaign/work.py`:
 """
 
 
 def test_what_is_wrong_is_seen() -> None:
     """The tests themselves find a wrong folder, path, name, step, file, import and library; what is right passes."""
-    names = ["README.md", "spark/ship.py", ".ci/run", "tests/docs/a.py", "tests/docs/golden/b.md", "tests/c.py"]
+    names = ["README.md", "spark/cluster/ship.py", ".ci/run", "tests/docs/a.py", "tests/docs/golden/b.md", "tests/c.py"]
     wanted = folders(names)
 
-    assert wanted == [".ci", "spark", "tests", "tests/docs"]
+    assert wanted == [".ci", "spark/cluster", "tests", "tests/docs"]
     assert wrong_folders(SAMPLE, wanted) == [
         "no folder: not a folder",
         *("lacks .ci", "lacks tests", "lacks tests/docs"),
         *("gone: tests/lost", "gone: tests/lost", "twice: tests/lost"),
     ]
     assert wrong_paths(SAMPLE) == ["spark/post.py", "docs/lost/", "LOST.md"]
-    assert wrong_names(SAMPLE) == ["spark/ship.py: airmail", "spark/config.py: Config.tree_of"]
+    assert wrong_names(SAMPLE) == ["spark/cluster/ship.py: airmail", "spark/campaign/config.py: Config.tree_of"]
     assert vague_steps(SAMPLE) == ["Vague"]
-    assert first_files(SAMPLE) == ["spark/ship.py"]
+    assert first_files(SAMPLE) == ["spark/cluster/ship.py"]
     assert import_rule(SAMPLE) == {
         "holdfast.lang": {"holdfast.ir"},
-        "reports": {"models.parts", *ADDED_UP},
-        "models": {"models.parts", *ADDED_UP},
+        "reports": {"models.parts"},
+        "models": {"models.parts"},
     }
     assert wrong_libraries(SAMPLE) == [
         *(f"lacks {library}" for library in SINGLE if library not in ("numba", "scipy")),
-        *("numba: spark/", "scipy: spark/work.py"),
+        *("numba: spark/", "scipy: spark/campaign/work.py"),
     ]

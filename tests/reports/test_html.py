@@ -14,8 +14,8 @@ import attrs
 import pytest
 
 from holdfast.trace.views.svg import STYLE
-from reports.html import MOST_ACTIONS, MOST_FINDINGS, MOST_RULES, MOST_STEPS, render
-from spark.summary import RuleSum, Summary
+from spark.campaign.page.html import MOST_ACTIONS, MOST_FINDINGS, MOST_RULES, MOST_STEPS, render
+from spark.campaign.summary import RuleSum, Summary
 from tests.reports.browser import Browser, find_browser
 from tests.spark.samples import HOSTILE, summary
 
@@ -230,7 +230,7 @@ def test_a_very_long_run_is_text(made: Callable[[str], Summary]) -> None:
 def test_the_page_styles_all_that_diagrams_use() -> None:
     """A diagram gives its style to the page; a class that is new there needs a rule here."""
     classes = set(re.findall(r"\.([a-z]+)", STYLE))
-    css = Path("reports/page/campaign.css").read_text(encoding="utf-8")
+    css = Path("spark/campaign/page/campaign.css").read_text(encoding="utf-8")
     assert classes - set(re.findall(r"\.run \.([a-z]+)", css)) == set()
 
 

@@ -7,8 +7,8 @@ import re
 import attrs
 import pytest
 
-from reports.plot import compact, growth_plot, ticks
-from spark.saturation import Point, Saturation
+from spark.campaign.page.plot import compact, growth_plot, ticks
+from spark.campaign.saturation import Point, Saturation
 
 CURVE = Saturation(
     what="x", samples=3, seen=30, once=6, twice=4, curve=(Point(100, 10), Point(200, 25), Point(300, 30))

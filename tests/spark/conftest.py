@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from spark.session import Cluster, start_cluster
-from spark.settings import SparkOptions
+from spark.cluster.session import Cluster, start_cluster
+from spark.cluster.settings import SparkOptions
 from tests.cli.conftest import holdfast
 from tests.s3 import keys, s3
 

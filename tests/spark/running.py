@@ -14,12 +14,12 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from spark.campaign import advance, begin
-from spark.config import Config
-from spark.model_target import ModelTarget
-from spark.places import UNIT_TABLES
-from spark.storage import Folder
-from spark.task import Work
+from spark.campaign.config import Config
+from spark.campaign.engine import advance, begin
+from spark.campaign.model_target import ModelTarget
+from spark.campaign.places import UNIT_TABLES
+from spark.cluster.storage import Folder
+from spark.cluster.task import Work
 
 TABLE = Path(__file__).parents[1] / "check" / "models" / "table.py"
 

@@ -15,10 +15,10 @@ from holdfast.runs.loading import open_trace
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import render
-from spark.config import Config
-from spark.places import CAMPAIGN, FINDINGS, unit_path
-from spark.summary import Summary, summarise
-from spark.tables import STATE_BITS, VERSION, to_parquet
+from spark.campaign.config import Config
+from spark.campaign.places import CAMPAIGN, FINDINGS, unit_path
+from spark.campaign.summary import Summary, summarise
+from spark.campaign.tables import STATE_BITS, VERSION, to_parquet
 
 ACTIONS = (
     "reserve", "append", "send_close", "recover", "register", "open", "close", "trim", "delete", "commit",

@@ -15,12 +15,12 @@ from holdfast.check.result import Result, to_json
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.ir.system import System
-from spark import search_tasks
-from spark.frontier import Cluster
-from spark.search import SparkSearch
-from spark.search_files import Scratch
-from spark.storage import open_storage
-from spark.task import Work
+from spark.cluster.storage import open_storage
+from spark.cluster.task import Work
+from spark.search.engine import SparkSearch
+from spark.search.engine import tasks as search_tasks
+from spark.search.files import Scratch
+from spark.search.frontier import Cluster
 from tests.kernel.plain import plain_build, use_python
 
 

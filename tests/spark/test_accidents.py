@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from spark.storage import Folder
+from spark.cluster.storage import Folder
 from tests.spark.running import BROKEN, TABLE, place, tables
 
 TRACES = 8_000_000

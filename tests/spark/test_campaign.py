@@ -20,14 +20,14 @@ from holdfast.check.walk.campaign import Campaign
 from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import open_trace
-from spark.campaign import STOPPED, advance, begin, check_same, check_version
-from spark.config import WAVE, read_config, traces_per_unit
-from spark.model_target import ModelTarget
-from spark.places import unit_path
-from spark.reading import read_campaign
-from spark.storage import StorageError
-from spark.tables import from_parquet, to_parquet
-from spark.task import Work
+from spark.campaign.config import WAVE, read_config, traces_per_unit
+from spark.campaign.engine import STOPPED, advance, begin, check_same, check_version
+from spark.campaign.model_target import ModelTarget
+from spark.campaign.places import unit_path
+from spark.campaign.reading import read_campaign
+from spark.campaign.tables import from_parquet, to_parquet
+from spark.cluster.storage import StorageError
+from spark.cluster.task import Work
 from tests.spark.running import BROKEN, Done, DriverDiedError, Here, begun, config, go_on, ran, table_model, tables
 
 Row = dict[str, Any]

@@ -10,9 +10,9 @@ from textwrap import dedent
 
 import pytest
 
-import spark.cli_run
-from spark.places import unit_path
-from spark.session import start_cluster
+import spark.cli.run
+from spark.campaign.places import unit_path
+from spark.cluster.session import start_cluster
 from tests.cli.running import Run
 from tests.spark.running import BROKEN, TABLE, here, place, tables
 
@@ -22,7 +22,7 @@ WITHOUT = ("--without", *BROKEN)
 @pytest.fixture(autouse=True)
 def workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """No command of these tests starts Spark."""
-    monkeypatch.setattr(spark.cli_run, "start_cluster", here)
+    monkeypatch.setattr(spark.cli.run, "start_cluster", here)
 
 
 def run_words(out: Path, *more: object, traces: object = 3000) -> list[object]:
@@ -248,7 +248,7 @@ def test_a_missing_library_is_named(broken: Path) -> None:
 
 def test_what_cannot_start_has_not_begun(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Spark does not start, there is no campaign afterwards that would have to be resumed."""
-    monkeypatch.setattr(spark.cli_run, "start_cluster", start_cluster)
+    monkeypatch.setattr(spark.cli.run, "start_cluster", start_cluster)
 
     ran = holdfast(*run_words(tmp_path / "a", "--master", "spark://127.0.0.1:1"))
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import boto3
 import pytest
 
-import spark.cli_run
+import spark.cli.run
 from holdfast.check.budget import Budget
-from spark.campaign import advance
-from spark.model_target import ModelTarget
-from spark.places import UNIT_TABLES
-from spark.session import Cluster, start_cluster
-from spark.settings import SparkOptions
-from spark.storage import open_storage
+from spark.campaign.engine import advance
+from spark.campaign.model_target import ModelTarget
+from spark.campaign.places import UNIT_TABLES
+from spark.cluster.session import Cluster, start_cluster
+from spark.cluster.settings import SparkOptions
+from spark.cluster.storage import open_storage
 from tests.cli.running import Run
 from tests.spark.running import BROKEN, TABLE, begun, config, here, place, ran, table_model, tables
 
@@ -49,7 +49,7 @@ def test_a_bucket_holds_what_a_folder_holds(
     holdfast: Run, s3: str, keys: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tables and the page land in the bucket, and nothing that is printed or written holds a credential."""
-    monkeypatch.setattr(spark.cli_run, "start_cluster", here)
+    monkeypatch.setattr(spark.cli.run, "start_cluster", here)
     client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
     client.create_bucket(Bucket="campaigns")
     words = ["campaign", "run", "--target", TABLE, "--scope", "tiny", "--without", *BROKEN, "--traces", 3000]
@@ -76,7 +76,7 @@ def test_a_missing_bucket_is_one_line(
     holdfast: Run, s3: str, keys: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is run."""
-    monkeypatch.setattr(spark.cli_run, "start_cluster", here)
+    monkeypatch.setattr(spark.cli.run, "start_cluster", here)
 
     ran = holdfast("campaign", "run", "--target", TABLE, "--out", "s3://nowhere-at-all/a", "--s3", s3)
 

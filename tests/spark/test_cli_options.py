@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark.cli_options import SparkSettings
-from spark.settings import JAVA_OPTIONS, arguments, environment, read_master
+from spark.cli.options import SparkSettings
+from spark.cluster.settings import JAVA_OPTIONS, arguments, environment, read_master
 
 SPARK = "spark://host:7077"
 

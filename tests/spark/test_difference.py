@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark.difference import compare, render_difference
-from spark.summary import Summary
+from spark.campaign.difference import compare, render_difference
+from spark.campaign.summary import Summary
 from tests.spark.samples import Sample, campaign, summarise
 
 

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark.estimate import Measured, measured, parse_count, plan, render_plan, size, span
+from spark.campaign.estimate import Measured, measured, parse_count, plan, render_plan, size, span
 from tests.spark.samples import summary
 
 RATES = Measured(

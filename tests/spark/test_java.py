@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark import java
-from spark.java import spark_java
+from spark.cluster import java
+from spark.cluster.java import spark_java
 
 MODULES = "java.base@{version}\njava.se@{version}\n"
 

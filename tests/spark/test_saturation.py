@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from spark.saturation import MOST_POINTS, Growth, Point, Saturation, StateGrowth, chao2, linear_count, sentence
-from spark.tables import STATE_BITS
+from spark.campaign.saturation import MOST_POINTS, Growth, Point, Saturation, StateGrowth, chao2, linear_count, sentence
+from spark.campaign.tables import STATE_BITS
 
 
 def bits(*signatures: int) -> bytes:

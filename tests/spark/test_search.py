@@ -24,11 +24,10 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from spark import frontier
-from spark.frontier import Cluster, Frontier
-from spark.search import Family
-from spark.search_files import read_rows, write_rows
-from spark.storage import open_storage
+from spark.cluster.storage import open_storage
+from spark.search.engine import Family, frontier
+from spark.search.files import read_rows, write_rows
+from spark.search.frontier import Cluster, Frontier
 from tests.kernel.writing import SEARCHED, written
 from tests.spark.searching import Here, assert_equal, files, interpreted, spark_search
 

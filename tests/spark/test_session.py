@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from holdfast.ir.errors import ModelError, Place, UsageError
-from spark.jvm import telling_line
-from spark.session import Cluster, Job, start_cluster
-from spark.settings import SparkOptions, read_master
-from spark.task import TaskError
+from spark.cluster.jvm import telling_line
+from spark.cluster.session import Cluster, Job, start_cluster
+from spark.cluster.settings import SparkOptions, read_master
+from spark.cluster.task import TaskError
 from tests.spark import tasks
 
 ROOT = Path(__file__).parents[2]
@@ -177,8 +177,8 @@ def test_the_telling_line_of_a_log(log: str, line: str) -> None:
 SESSION = """
 import json, os, signal, sys
 import pyarrow as pa
-from spark.session import start_cluster
-from spark.settings import SparkOptions
+from spark.cluster.session import start_cluster
+from spark.cluster.settings import SparkOptions
 from tests.spark import tasks
 
 got = []

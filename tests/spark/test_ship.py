@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spark.ship import code_archive
+from spark.cluster.ship import code_archive
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,8 +25,8 @@ FROM_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from holdfast.lower.kernel.build import kernel_text
-import holdfast.lower.kernel.memory as memory, spark.task
-print(memory.__file__, spark.task.__file__, len(kernel_text("", "driver.py")) > 1000)
+import holdfast.lower.kernel.memory as memory, spark.cluster.task
+print(memory.__file__, spark.cluster.task.__file__, len(kernel_text("", "driver.py")) > 1000)
 """
 
 SEARCH = """
@@ -36,7 +36,7 @@ from numba.core import event
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
-from spark.ship import kernels, unpack_kernels
+from spark.cluster.ship import kernels, unpack_kernels
 if sys.argv[2] == "unpack":
     unpack_kernels(sys.argv[3])
 system = compile_model(load_model(sys.argv[1]))
@@ -53,8 +53,8 @@ import pyarrow as pa
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
-from spark.session import start_cluster
-from spark.settings import SparkOptions
+from spark.cluster.session import start_cluster
+from spark.cluster.settings import SparkOptions
 from tests.spark import tasks
 system = compile_model(load_model(sys.argv[1]))
 search(system, system.scopes["tiny"], engine="kernel")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark import storage
-from spark.storage import Storage, StorageError, open_storage
+from spark.cluster import storage
+from spark.cluster.storage import Storage, StorageError, open_storage
 
 boto3 = pytest.importorskip("boto3")
 botocore = pytest.importorskip("botocore.exceptions")

@@ -10,11 +10,11 @@ import attrs
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark import reading
-from spark.places import CAMPAIGN, FINDINGS, unit_number, unit_path
-from spark.summary import summarise
-from spark.summary_text import render_status, render_summary, timing_line
-from spark.tables import from_parquet, to_parquet
+from spark.campaign.engine import reading
+from spark.campaign.places import CAMPAIGN, FINDINGS, unit_number, unit_path
+from spark.campaign.summary import summarise
+from spark.campaign.tables import from_parquet, to_parquet
+from spark.campaign.text import render_status, render_summary, timing_line
 from tests.spark.samples import Held, Sample, campaign, campaign_row, summary
 
 SMALL = Sample(traces=95_000, traces_per_unit=10_000, removed=("ST-14",), findings=3)

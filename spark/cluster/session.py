@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from holdfast.ir.errors import HoldfastError, UsageError
-from spark.java import EXTRA, spark_java
-from spark.jvm import Jvm, LostSparkError
-from spark.settings import (
+from spark.cluster.java import EXTRA, spark_java
+from spark.cluster.jvm import Jvm, LostSparkError
+from spark.cluster.settings import (
     LOG4J2,
     LOG4J2_FILE,
     Master,
@@ -36,8 +36,8 @@ from spark.settings import (
     environment,
     read_master,
 )
-from spark.ship import code_archive, digest, kernels
-from spark.task import ANSWER, TaskError, Work, answer, failure, task
+from spark.cluster.ship import code_archive, digest, kernels
+from spark.cluster.task import ANSWER, TaskError, Work, answer, failure, task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

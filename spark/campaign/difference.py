@@ -11,8 +11,8 @@ from holdfast.check.result import HOLDS, VIOLATED
 from holdfast.check.summary import entry
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
-from spark.config import Config
-from spark.summary import Finding, Rates, Summary
+from spark.campaign.config import Config
+from spark.campaign.summary import Finding, Rates, Summary
 
 MOST_FINDINGS = 20
 """How many findings of a kind the text lists before it only counts."""

@@ -51,7 +51,7 @@ def read_setting(text: str) -> tuple[str, str]:
     """The name and the value of KEY=VALUE; raises UsageError for what Spark would pass over. A value may be secret."""
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
-        raise UsageError(f"--conf is {name!r}; write KEY=VALUE with a key of Spark, as in spark.task.cpus=1")
+        raise UsageError(f"--conf is {name!r}; write KEY=VALUE with a key of Spark, as in spark.cluster.task.cpus=1")
     if name in _CHOSEN:
         raise UsageError(f"--conf sets {name}; {_CHOSEN[name]}")
     return name, value
@@ -170,7 +170,7 @@ def settings(master: Master, folder: Path) -> dict[str, str]:
             chosen["spark.python.unix.domain.socket.enabled"] = "false"
     else:
         # As often as on this machine.
-        chosen["spark.task.maxFailures"] = str(ATTEMPTS)
+        chosen["spark.cluster.task.maxFailures"] = str(ATTEMPTS)
         # Machines differ in how many executors they have ready at once: the first tasks wait for most of them.
         chosen["spark.scheduler.minRegisteredResourcesRatio"] = "0.8"
     return chosen
@@ -200,7 +200,7 @@ appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
 def environment(options: SparkOptions, master: Master, folder: Path, java_home: Path | None) -> dict[str, str]:
     """What the processes of Spark find in their environment besides what this process has."""
     theirs = dict(options.conf)
-    root = str(Path(__file__).parents[1])
+    root = str(Path(__file__).parents[2])
     chosen = {
         # The interpreter that runs this, not the first python3 on PATH.
         "PYSPARK_PYTHON": theirs.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable,

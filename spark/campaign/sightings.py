@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 
-from spark.places import unit_number, unit_path
-from spark.reading import Row, row_of
-from spark.storage import Storage
+from spark.campaign.places import unit_number, unit_path
+from spark.campaign.reading import Row, row_of
+from spark.cluster.storage import Storage
 
 READERS = 8
 """How many files are read at the same time: those of S3 take long to come."""

@@ -18,15 +18,15 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.runs.selection import DEADLOCK
-from spark.cases import Target
-from spark.config import WAVE, Config
-from spark.places import CAMPAIGN, FINDINGS, unit_path
-from spark.reading import Begun, Row, rows_of
-from spark.sightings import Seen, Sightings
-from spark.storage import Storage, StorageError
-from spark.tables import VERSION, to_parquet
-from spark.task import Work
-from spark.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
+from spark.campaign.cases import Target
+from spark.campaign.config import WAVE, Config
+from spark.campaign.places import CAMPAIGN, FINDINGS, unit_path
+from spark.campaign.reading import Begun, Row, rows_of
+from spark.campaign.sightings import Seen, Sightings
+from spark.campaign.tables import VERSION, to_parquet
+from spark.campaign.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
+from spark.cluster.storage import Storage, StorageError
+from spark.cluster.task import Work
 
 TASKS = 8
 """Into how many tasks a core's share of the units is divided: the more, the better they are spread, but each costs."""

@@ -14,9 +14,9 @@ import numpy as np
 from holdfast.check.search.checkpoint import found_row, header_of, refuse_another, restore_found
 from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
-from spark.frontier import Frontier
-from spark.search_files import HEADER
-from spark.storage import Storage
+from spark.cluster.storage import Storage
+from spark.search.files import HEADER
+from spark.search.frontier import Frontier
 
 VERSION = 2
 SPLIT = ("moved", "parts", "tasks")

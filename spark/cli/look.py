@@ -16,20 +16,20 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
-from spark.campaign import check_same
-from spark.cli_run import exit_code
-from spark.config import Config, traces_per_unit
-from spark.difference import compare, render_difference
-from spark.estimate import Measured, measured, parse_count, render_plan
-from spark.estimate import plan as plan_for
-from spark.model_target import ModelTarget
-from spark.reading import read_campaign
-from spark.records import campaign_record
-from spark.storage import Storage, open_storage
-from spark.summary import Summary, summarise
-from spark.summary_text import render_status
-from spark.tables import TIMING, to_parquet
-from spark.work import coverage_row, runs_row
+from spark.campaign.config import Config, traces_per_unit
+from spark.campaign.difference import compare, render_difference
+from spark.campaign.engine import check_same
+from spark.campaign.estimate import Measured, measured, parse_count, render_plan
+from spark.campaign.estimate import plan as plan_for
+from spark.campaign.model_target import ModelTarget
+from spark.campaign.reading import read_campaign
+from spark.campaign.record import campaign_record
+from spark.campaign.summary import Summary, summarise
+from spark.campaign.tables import TIMING, to_parquet
+from spark.campaign.text import render_status
+from spark.campaign.work import coverage_row, runs_row
+from spark.cli.run import exit_code
+from spark.cluster.storage import Storage, open_storage
 
 PAGE = "report.html"
 

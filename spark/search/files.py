@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.ir.errors import UsageError
-from spark.storage import Folder, Storage, StorageError
+from spark.cluster.storage import Folder, Storage, StorageError
 
 Words = NDArray[np.int64]
 """States as rows of words."""

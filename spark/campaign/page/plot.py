@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from spark.saturation import Saturation
+from spark.campaign.saturation import Saturation
 
 WIDTH, LEFT, RIGHT = 480, 58, 12
 UPPER, LOWER = (26, 196), (232, 322)

@@ -9,8 +9,8 @@ from holdfast.records.findings import record_of_findings
 from holdfast.records.record import Record
 from holdfast.runs.loading import open_trace
 from holdfast.trace.text import count
-from spark.config import Config
-from spark.summary import Summary
+from spark.campaign.config import Config
+from spark.campaign.summary import Summary
 
 
 def campaign_record(system: System, config: Config, summary: Summary, command: str, code: int) -> Record:

@@ -18,8 +18,8 @@ from holdfast.lower.random_runs.plan import STOPS
 from holdfast.runs.selection import deadlock_claim, idempotence, select
 from holdfast.runs.starts import initial_states
 from holdfast.trace.trace import Trace
-from spark.cases import Case, Shown, Sighting
-from spark.config import Config
+from spark.campaign.cases import Case, Shown, Sighting
+from spark.campaign.config import Config
 
 Row = tuple[int, ...]
 

@@ -12,12 +12,12 @@ import attrs
 import pyarrow as pa
 
 from holdfast.ir.errors import UsageError
-from spark.config import Config, read_config
-from spark.places import CAMPAIGN, UNIT_TABLES, unit_path
-from spark.tables import SCHEMAS, VERSION, from_parquet
+from spark.campaign.config import Config, read_config
+from spark.campaign.places import CAMPAIGN, UNIT_TABLES, unit_path
+from spark.campaign.tables import SCHEMAS, VERSION, from_parquet
 
 if TYPE_CHECKING:
-    from spark.storage import Storage
+    from spark.cluster.storage import Storage
 
 TOGETHER = 64
 """How many units are fetched together: from S3 a file takes longer to come than to be read."""

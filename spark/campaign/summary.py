@@ -14,13 +14,13 @@ import attrs
 from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
-from spark.config import Config
-from spark.places import FINDINGS, unit_number
-from spark.reading import Row, read_campaign, rows_of, units_of
-from spark.saturation import Growth, Saturation, StateGrowth
+from spark.campaign.config import Config
+from spark.campaign.places import FINDINGS, unit_number
+from spark.campaign.reading import Row, read_campaign, rows_of, units_of
+from spark.campaign.saturation import Growth, Saturation, StateGrowth
 
 if TYPE_CHECKING:
-    from spark.storage import Storage
+    from spark.cluster.storage import Storage
 
 Verdict = Literal["violated", "not_found", "out_of_budget"]
 

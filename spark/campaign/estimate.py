@@ -12,9 +12,9 @@ from holdfast.check.summary import entry
 from holdfast.check.walk.campaign import MOST_RUNS
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
-from spark.config import traces_per_unit
-from spark.places import UNIT_TABLES
-from spark.summary import Summary
+from spark.campaign.config import traces_per_unit
+from spark.campaign.places import UNIT_TABLES
+from spark.campaign.summary import Summary
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:[eE]\+?(\d{1,2}))?", re.ASCII)
 MANY_FILES = 3_000_000

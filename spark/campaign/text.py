@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from holdfast.check.summary import entry
 from holdfast.check.walk.result import WHY
 from holdfast.trace.text import WIDTH, count
-from spark.difference import listed
-from spark.estimate import size, span
-from spark.saturation import sentence
-from spark.summary import Finding, Summary
+from spark.campaign.difference import listed
+from spark.campaign.estimate import size, span
+from spark.campaign.saturation import sentence
+from spark.campaign.summary import Finding, Summary
 
 MOST_FINDINGS = 10
 """How many findings are listed; the page of `holdfast campaign report` has more."""

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from spark.tables import STATE_BITS
+from spark.campaign.tables import STATE_BITS
 
 MOST_POINTS = 120
 """How many points a curve has at most: more cannot be told apart on a page."""

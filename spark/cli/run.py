@@ -16,18 +16,18 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.runs.selection import DEADLOCK as NO_STEP
-from spark.campaign import STOPPED, Progress, advance, begin, check_free, check_same, check_version
-from spark.cli_options import NO_SETTINGS, SparkSettings
-from spark.config import Config, traces_per_unit
-from spark.estimate import parse_count, span
-from spark.model_target import ModelTarget
-from spark.reading import read_campaign
-from spark.records import campaign_record
-from spark.session import start_cluster
-from spark.settings import SparkOptions
-from spark.storage import Storage, open_storage
-from spark.summary import Summary, summarise
-from spark.summary_text import render_summary, timing_line
+from spark.campaign.config import Config, traces_per_unit
+from spark.campaign.engine import STOPPED, Progress, advance, begin, check_free, check_same, check_version
+from spark.campaign.estimate import parse_count, span
+from spark.campaign.model_target import ModelTarget
+from spark.campaign.reading import read_campaign
+from spark.campaign.record import campaign_record
+from spark.campaign.summary import Summary, summarise
+from spark.campaign.text import render_summary, timing_line
+from spark.cli.options import NO_SETTINGS, SparkSettings
+from spark.cluster.session import start_cluster
+from spark.cluster.settings import SparkOptions
+from spark.cluster.storage import Storage, open_storage
 
 
 def run(

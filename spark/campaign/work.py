@@ -15,11 +15,11 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import render
-from spark.cases import Case, CaseConfig, ready, run_case
-from spark.config import Config
-from spark.places import unit_path
-from spark.storage import Storage
-from spark.tables import to_parquet
+from spark.campaign.cases import Case, CaseConfig, ready, run_case
+from spark.campaign.config import Config
+from spark.campaign.places import unit_path
+from spark.campaign.tables import to_parquet
+from spark.cluster.storage import Storage
 
 UNITS = pa.schema([pa.field("unit", pa.int64(), nullable=False)])
 WANTED = pa.schema(

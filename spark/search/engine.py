@@ -22,12 +22,12 @@ from holdfast.check.search.kernel_search import KernelSearch
 from holdfast.ir.errors import UsageError
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import Selection
-from spark.frontier import SMALL, Cluster, Frontier
-from spark.search_checkpoint import Commits, kept, refuse_used, resume
-from spark.search_files import Scratch
-from spark.session import start_cluster
-from spark.settings import SparkOptions, read_master, read_setting
-from spark.storage import Storage, open_storage
+from spark.cluster.session import start_cluster
+from spark.cluster.settings import SparkOptions, read_master, read_setting
+from spark.cluster.storage import Storage, open_storage
+from spark.search.checkpoint import Commits, kept, refuse_used, resume
+from spark.search.files import Scratch
+from spark.search.frontier import SMALL, Cluster, Frontier
 
 
 class SparkSearch(KernelSearch):

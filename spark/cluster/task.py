@@ -18,7 +18,7 @@ import attrs
 import pyarrow as pa
 
 from holdfast.ir.errors import HoldfastError
-from spark.ship import unpack_kernels
+from spark.cluster.ship import unpack_kernels
 
 Work = Callable[[bytes, pa.RecordBatch], Iterator[pa.RecordBatch]]
 """What a task does with its rows: a function of a module, its payload and the rows."""

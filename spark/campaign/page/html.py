@@ -26,11 +26,11 @@ from holdfast.ir.errors import UsageError
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.text import count
 from holdfast.trace.views.svg import STYLE, render_svg
-from reports.plot import compact, growth_plot
-from spark.estimate import size, span
-from spark.saturation import Point, Saturation, sentence
-from spark.summary import Finding, RuleSum, Summary
-from spark.summary_text import answer
+from spark.campaign.estimate import size, span
+from spark.campaign.page.plot import compact, growth_plot
+from spark.campaign.saturation import Point, Saturation, sentence
+from spark.campaign.summary import Finding, RuleSum, Summary
+from spark.campaign.text import answer
 
 MOST_FINDINGS = 25
 MOST_RULES = 500
@@ -95,7 +95,7 @@ def render(summary: Summary) -> str:
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=PackageLoader("reports", "page"),
+        loader=PackageLoader("spark.campaign", "page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -105,7 +105,7 @@ def _environment() -> Environment:
 
 
 def _part(name: str) -> str:
-    return files("reports").joinpath("page", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(css: str, js: str) -> str:

@@ -19,7 +19,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def code_archive() -> bytes:
     """The packages as a zip that Python can import from; equal code is equal bytes."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:

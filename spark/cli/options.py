@@ -10,7 +10,7 @@ import attrs
 from cyclopts import Parameter
 
 from holdfast.ir.errors import UsageError
-from spark.settings import SparkOptions, read_master, read_setting
+from spark.cluster.settings import SparkOptions, read_master, read_setting
 
 _SIZE = re.compile(r"\d+[kmgtp]?b?", re.IGNORECASE)
 

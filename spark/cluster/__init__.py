@@ -1,0 +1,1 @@
+"""Spark itself: settings, its Java, a session, tasks and their files."""

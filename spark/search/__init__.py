@@ -1,0 +1,1 @@
+"""Exhaustive search with its states in files, and Spark to work on them."""
