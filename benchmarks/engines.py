@@ -17,7 +17,7 @@ from benchmarks.explored import Explored
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.search.engine import Engine, search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
@@ -67,7 +67,7 @@ def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states
 
 def walked(model: System, scope: str, *, traces: int, depth: int, properties: Sequence[str] | None = None) -> float:
     """Steps per second of random runs on one core, with all properties checked at each, or these."""
-    campaign = Campaign(seed=1, traces=traces, depth=depth)
+    campaign = WalkOptions(seed=1, traces=traces, depth=depth)
     result = walk(model, model.scopes[scope], campaign, cores=1, engine="kernel", properties=properties)
     if result.verdict != "not_found":
         raise RuntimeError(f"walks in scope {scope}: {result.verdict}")

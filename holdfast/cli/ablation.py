@@ -19,7 +19,7 @@ from holdfast.check.prove.ablation import (
 )
 from holdfast.cli.check import GRAVITY
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
-from holdfast.cli.proofs import Asked
+from holdfast.cli.proofs import ProofRequest
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders, names_in
 from holdfast.ir.system import System
@@ -29,7 +29,7 @@ STORED = "lemmas.json"
 """The file beside the models."""
 
 
-def print_ablations(asked: Asked, *, update: bool) -> int:
+def print_ablations(asked: ProofRequest, *, update: bool) -> int:
     """Leave out each lemma of the models, print what becomes of their proofs, and store it if that is asked."""
     path = _stored_at(asked.names, asked.systems) if update else None
     found: list[Ablations] = []

@@ -15,7 +15,7 @@ from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
-from holdfast.cli.elsewhere import NOWHERE, SPARK, Elsewhere
+from holdfast.cli.elsewhere import NOWHERE, SPARK, ExternalEngine
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
@@ -59,7 +59,7 @@ def check(
     rules: WithRules = False,
     itf: Path | None = None,
     graph: Path | None = None,
-    elsewhere: Elsewhere = NOWHERE,
+    elsewhere: ExternalEngine = NOWHERE,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Search every state that a model can reach, and show the shortest run to a violation.
@@ -175,7 +175,7 @@ def _refuse_unfit(cores: int | None, graph: Path | None) -> None:
 
 @contextmanager
 def _started(
-    engine: Engines, cores: int | None, checkpoint: str | None, resume: str | None, elsewhere: Elsewhere
+    engine: Engines, cores: int | None, checkpoint: str | None, resume: str | None, elsewhere: ExternalEngine
 ) -> Iterator[dict[str, Any]]:
     """What tells ``search`` who explores, while the context lasts."""
     if engine != SPARK:

@@ -72,14 +72,14 @@ def diff(
 
 
 @attrs.frozen
-class Side:
+class ComparedModel:
     """A side of the comparison: what the command line calls the model, and the compiled system."""
 
     target: str
     system: System
 
 
-def parse_side(text: str) -> Side:
+def parse_side(text: str) -> ComparedModel:
     """The system that ``MODEL[+VARIANT...][-LABEL...]`` names.
 
     A path may hold + and - too: of several ways to read the text, the longest model that there is counts. Raises
@@ -95,7 +95,7 @@ def parse_side(text: str) -> Side:
             f"{text!r}: {rest!r} is neither +VARIANT nor -LABEL; write the variants first, such as "
             f"{target}+as_built-ST-14"
         )
-    return Side(target, remove_rules(compile_model(model, variants=variants), removed))
+    return ComparedModel(target, remove_rules(compile_model(model, variants=variants), removed))
 
 
 def _end_of_model(text: str) -> int:
@@ -124,7 +124,7 @@ def _marked(pattern: re.Pattern[str], rest: str) -> tuple[list[str], str]:
     return names, rest
 
 
-def _common(sides: list[Side]) -> str:
+def _common(sides: list[ComparedModel]) -> str:
     """The scope to compare in, if none is named."""
     scopes = [list(side.system.scopes) for side in sides]
     both = [name for name in scopes[0] if name in scopes[1]]

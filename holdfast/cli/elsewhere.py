@@ -19,7 +19,7 @@ SPARK = "spark"
 
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
-class Elsewhere:
+class ExternalEngine:
     """Where Spark runs.
 
     Parameters
@@ -49,7 +49,7 @@ class Elsewhere:
         )
 
 
-NOWHERE = Elsewhere()
+NOWHERE = ExternalEngine()
 
 
 def _engine(name: str) -> Callable[..., AbstractContextManager[Explorer]]:

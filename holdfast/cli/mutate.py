@@ -16,7 +16,7 @@ from rich.table import Table
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.mutate.engine import Mutation, Options, fingerprint, usual_scopes
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
-from holdfast.check.mutate.limits import Limits, Stopped
+from holdfast.check.mutate.limits import Interruption, Limits
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.operators import try_operators
 from holdfast.check.mutate.result import OperatorRow, Report, Row, to_json
@@ -146,7 +146,7 @@ def mutate(
             keep=partial(log.keep, target, stamp),
             show=partial(_write_run, itf, target),
         )
-        rows = Rows(partial(log.operator, target, stamp), partial(log.keep_operator, target, stamp))
+        rows = OperatorRows(partial(log.operator, target, stamp), partial(log.keep_operator, target, stamp))
         proving = _proving(target, stamp, log, limits) if prove else None
         answers.append(_mutate(mutation, limits, rows if operators else None, proving, as_json=json))
         if rules:
@@ -175,7 +175,7 @@ def _record(system: System, answer: Answer) -> Record:
 
 
 @attrs.frozen
-class Rows:
+class OperatorRows:
     """Operator mutants: what an earlier run knows of one, and where what becomes of one is kept."""
 
     known: Callable[[str, str, int], OperatorRow | None]
@@ -193,7 +193,7 @@ def _proving(target: str, stamp: str, log: MutationLog, limits: Limits) -> Provi
 def _mutate(
     mutation: Mutation,
     limits: Limits,
-    operators: Rows | None,
+    operators: OperatorRows | None,
     proving: Proving | None,
     *,
     as_json: bool,
@@ -205,7 +205,7 @@ def _mutate(
             if proving is not None:
                 proving.proofs.prove_whole()
             broken = mutation.broken()
-        except Stopped as stopped:
+        except Interruption as stopped:
             note(f"holdfast: {mutation.target}: {stopped}, before any mutant was tried")
             return mutation.untried(str(stopped))
         if broken is None:
@@ -227,7 +227,7 @@ def _mutate(
     return report
 
 
-def _with_operators(mutation: Mutation, report: Report, limits: Limits, operators: Rows) -> Report:
+def _with_operators(mutation: Mutation, report: Report, limits: Limits, operators: OperatorRows) -> Report:
     """The report with the operator mutants of the first scope, as far as the limits go."""
     rows: list[OperatorRow] = []
     ended_by: str | None = None
@@ -238,7 +238,7 @@ def _with_operators(mutation: Mutation, report: Report, limits: Limits, operator
 
     try:
         try_operators(mutation.system, mutation.benches[0], limits, keep, operators.known)
-    except Stopped as stopped:
+    except Interruption as stopped:
         ended_by = str(stopped)
     return attrs.evolve(report, operators=tuple(rows), ended_by=ended_by)
 

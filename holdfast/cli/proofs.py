@@ -30,7 +30,7 @@ UNANSWERED = Path("unanswered")
 
 
 @attrs.frozen
-class Asked:
+class ProofRequest:
     """What every way to ask the prover has to know. ``names`` are the models as the command line calls them."""
 
     names: tuple[str, ...]
@@ -48,14 +48,14 @@ class Asked:
         yield from zip(self.loaded, self.systems, strict=True)
 
 
-def print_fragments(asked: Asked) -> int:
+def print_fragments(asked: ProofRequest) -> int:
     """Where the formulas of each model leave what Z3 can decide."""
     for system in asked.systems:
         say("\n".join(fragment_lines(system)))
     return HOLDS
 
 
-def print_unrolled(asked: Asked, depth: int, itf: Path | None) -> int:
+def print_unrolled(asked: ProofRequest, depth: int, itf: Path | None) -> int:
     """Look for violations within so many steps."""
     results: list[DepthResult] = []
     for each, system in asked.each():
@@ -86,7 +86,7 @@ def print_unrolled(asked: Asked, depth: int, itf: Path | None) -> int:
 
 
 def print_proofs(
-    asked: Asked, *, seeds: int, length: int, explain: bool, suggest: bool, second: bool, itf: Path | None
+    asked: ProofRequest, *, seeds: int, length: int, explain: bool, suggest: bool, second: bool, itf: Path | None
 ) -> int:
     """Prove each model."""
     results: list[ProofResult] = []

@@ -139,7 +139,7 @@ def prove(
     if with_ is not None:
         require_cvc5()
     limits = Limits(quick, max(quick, long))
-    asked = proofs.Asked(
+    asked = proofs.ProofRequest(
         (model, *models), tuple(loaded), tuple(systems), property, budgeted, limits, cores, json, reports
     )
     if fragment:

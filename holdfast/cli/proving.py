@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import attrs
 from rich.table import Table
 
-from holdfast.check.mutate.limits import Limits, Stopped
+from holdfast.check.mutate.limits import Interruption, Limits
 from holdfast.check.mutate.proving import Proofs
 from holdfast.check.mutate.result import Mutant, ProofRow, Report
 from holdfast.ir.compile import compile_model
@@ -56,7 +56,7 @@ def with_proofs(report: Report, proving: Proving) -> Report:
                 found = proving.proofs.row(row, _lacking(proving.system, mutant))
                 proving.keep(lemmas, found)
             rows.append(found)
-    except Stopped as stopped:
+    except Interruption as stopped:
         return _ended(report, rows, str(stopped))
     return attrs.evolve(report, proofs=tuple(rows))
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from holdfast.check.result import DEADLOCK, HOLDS, STARVED, VIOLATED
 from holdfast.cli.output import note, say
 from holdfast.ir.errors import UsageError
-from holdfast.runs.loading import Opened, open_trace
+from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.replay import Replayer
 from holdfast.trace.line import LONGEST
 from holdfast.trace.text import WIDTH, configuration, count, outcome, render
@@ -72,7 +72,7 @@ def _from_input() -> str:
     return found[0] if " " in found[0].strip() else f"{found[0].strip()} "
 
 
-def _shown(opened: Opened, replayer: Replayer) -> tuple[Trace, str | None]:
+def _shown(opened: LoadedRun, replayer: Replayer) -> tuple[Trace, str | None]:
     """The run with what it shows, and the claim that it was said to show and does not.
 
     A run that does not show what it was kept for, or was kept for nothing, may still violate something.

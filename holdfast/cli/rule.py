@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from holdfast.check.rules.book import RULES, read_book
-from holdfast.check.rules.facts import Facts
+from holdfast.check.rules.facts import RuleFacts
 from holdfast.check.rules.page import page_text
 from holdfast.check.rules.text import Answer, legend, render_rule, to_json
 from holdfast.cli.output import check_writable, note, say, write
@@ -38,14 +38,14 @@ def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
     if pages is not None:
         if rules or json:
             raise UsageError("--pages writes all pages and prints no rule; leave the ids and --json out")
-        return _write_pages(Facts(folder, book), pages)
+        return _write_pages(RuleFacts(folder, book), pages)
     entries = {asked: book.entry(asked) for asked in dict.fromkeys(rules)}
     if not entries:
         if json:
             raise UsageError("--json wants the id of a rule, such as ST-14")
         say(legend(" ".join(book.entries), book))
         return 0
-    facts = Facts(folder, book)
+    facts = RuleFacts(folder, book)
     answers = [
         Answer(asked, entry, *facts.of(entry.row.id), facts.code.get(entry.row.id, ())).of_its_part()
         for asked, entry in entries.items()
@@ -63,7 +63,7 @@ def rules_folder() -> Path | None:
     return next((folder for folder in model_folders() if (folder / RULES).is_dir()), None)
 
 
-def _write_pages(facts: Facts, folder: Path) -> int:
+def _write_pages(facts: RuleFacts, folder: Path) -> int:
     texts = {}
     for page in facts.book.pages:
         path = folder / f"{page.name}.md"

@@ -13,7 +13,7 @@ from holdfast.cli.check import Names, Switch
 from holdfast.cli.legend import WithRules, legend_for
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
-from holdfast.runs.loading import Opened, open_trace
+from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.missing import missing_rules
 from holdfast.runs.refusals import refusals
 from holdfast.runs.replay import Replayer
@@ -108,7 +108,7 @@ def _arguments(run: str | None, why: tuple[str, ...] | None) -> tuple[str, str |
     return run, asked[0] if asked else None
 
 
-def _replayer(opened: Opened, run: str, option: str) -> Replayer:
+def _replayer(opened: LoadedRun, run: str, option: str) -> Replayer:
     if opened.replayer is None:
         raise UsageError(f"{option} needs the model behind {opened.trace.target or run}; name it with --model")
     return opened.replayer

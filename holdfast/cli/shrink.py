@@ -14,9 +14,9 @@ from holdfast.check.result import trace_to_json
 from holdfast.cli.check import Switch
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
-from holdfast.runs.loading import Opened, open_trace
+from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.replay import Replayer
-from holdfast.runs.shrink import BUDGET, Shrunk
+from holdfast.runs.shrink import BUDGET, ShrinkResult
 from holdfast.runs.shrink import shrink as shrink_run
 from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count, render
@@ -69,7 +69,7 @@ def shrink(
     return 0
 
 
-def _to_keep(opened: Opened, wanted: str | None) -> tuple[Replayer, str]:
+def _to_keep(opened: LoadedRun, wanted: str | None) -> tuple[Replayer, str]:
     """What replays the run, and the name of the claim that it must still show."""
     trace, replayer = opened.trace, opened.replayer
     if replayer is None:
@@ -88,7 +88,7 @@ def _to_keep(opened: Opened, wanted: str | None) -> tuple[Replayer, str]:
     return replayer, claim
 
 
-def _report(shrunk: Shrunk, *, interrupted: bool, as_json: bool) -> None:
+def _report(shrunk: ShrinkResult, *, interrupted: bool, as_json: bool) -> None:
     trace = shrunk.trace
     before = trace.length + shrunk.removed
     if as_json:

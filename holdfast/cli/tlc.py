@@ -13,7 +13,7 @@ import attrs
 from cyclopts import Parameter, validators
 
 from holdfast.check.result import HOLDS, VIOLATED
-from holdfast.check.tlc.agreement import Agreement, Claimed, SecondOpinion, Side
+from holdfast.check.tlc.agreement import Agreement, CheckerAnswer, Refinement, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
 from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools, result_of
 from holdfast.cli.check import Names, Switch
@@ -98,7 +98,7 @@ def tlc(
     if not opinions:
         raise UsageError("there are no models here; name a file: holdfast tlc path/to/model.py")
     ask = _implements if implements else _owes if live else _agrees
-    answers: list[Answered] = []
+    answers: list[TlcReport] = []
     try:
         # Two runs of TLC at a time, each with a thread that waits for it.
         pool = ThreadPoolExecutor(2)
@@ -119,7 +119,7 @@ def tlc(
 
 
 @attrs.frozen
-class Answered:
+class TlcReport:
     """What was found of one model: as people read it, as JSON values, as a record, and TLC's counterexamples."""
 
     text: str
@@ -131,16 +131,16 @@ class Answered:
 # Running ---------------------------------------------------------------------------------------------------------
 
 
-def _agrees(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:
+def _agrees(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[TlcReport]:
     """Search in this thread, which Ctrl-C reaches, while TLC runs beside it."""
     asked = [pool.submit(opinion.ask) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
         found = opinion.compared(partial(result_of, future))
         record = agreement_record(opinion, found)
-        yield Answered(_text(found), _to_json(found), record, [] if found.run is None else [found.run])
+        yield TlcReport(_text(found), _to_json(found), record, [] if found.run is None else [found.run])
 
 
-def _implements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:
+def _implements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[TlcReport]:
     """Let TLC check each module that a model says it implements."""
     asked = [pool.submit(_claims, opinion) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
@@ -148,14 +148,14 @@ def _implements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> 
         record = claims_record(opinion, claims)
         found = {"implements": [_claim_json(claim) for claim in claims]}
         runs = [claim.run for claim in claims if claim.run is not None]
-        yield Answered(_claims_text(opinion, claims), _heading_json(record) | found, record, runs)
+        yield TlcReport(_claims_text(opinion, claims), _heading_json(record) | found, record, runs)
 
 
-def _claims(opinion: SecondOpinion) -> list[Claimed]:
+def _claims(opinion: SecondOpinion) -> list[Refinement]:
     return [opinion.implemented(name) for name in opinion.implementing]
 
 
-def _owes(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[Answered]:
+def _owes(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[TlcReport]:
     """Decide liveness in this thread, while TLC runs beside it."""
     asked = [pool.submit(ask_liveness, opinion) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
@@ -163,7 +163,7 @@ def _owes(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterat
         record = owed_record(opinion, owed)
         found = {"liveness": None if owed is None else _owed_json(owed)}
         runs = () if owed is None else owed.runs
-        yield Answered(_owed_text(opinion, owed), _heading_json(record) | found, record, runs)
+        yield TlcReport(_owed_text(opinion, owed), _heading_json(record) | found, record, runs)
 
 
 def _unanswered(left: Sequence[SecondOpinion], ended: BaseException) -> Iterator[Record]:
@@ -190,7 +190,7 @@ def _text(agreement: Agreement) -> str:
     return "\n".join(lines)
 
 
-def _claims_text(opinion: SecondOpinion, claims: Sequence[Claimed]) -> str:
+def _claims_text(opinion: SecondOpinion, claims: Sequence[Refinement]) -> str:
     """What TLC found of the modules that the model implements."""
     heading = _configured(opinion.target, opinion.scope.name, opinion.system.chosen, opinion.system.removed)
     lines = [f"{heading}:" if claims else f"{heading}: it implements no module of {SPEC}/ in this scope"]
@@ -258,11 +258,11 @@ def _to_json(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _side_json(side: Side) -> dict[str, Any]:
+def _side_json(side: CheckerAnswer) -> dict[str, Any]:
     return attrs.asdict(side)
 
 
-def _claim_json(claim: Claimed) -> dict[str, Any]:
+def _claim_json(claim: Refinement) -> dict[str, Any]:
     run = None if claim.run is None else replay_command(claim.run)
     return {"name": claim.name, "holds": claim.holds, "replay": run}
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from holdfast.check.budget import Budget
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
 from holdfast.check.verify.engine import run_all
-from holdfast.check.verify.jobs import ENGINES, Done, Job, jobs
+from holdfast.check.verify.jobs import ENGINES, Job, JobResult, jobs
 from holdfast.check.verify.manifest import MANIFEST, Entry, format_manifest, read_manifest
 from holdfast.check.verify.opinions import joined
 from holdfast.cli.check import Names, Switch
@@ -109,9 +109,9 @@ def _chosen(every: Sequence[Job], only: Sequence[str]) -> list[Job]:
     return found
 
 
-def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: bool) -> list[Done]:
+def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: bool) -> list[JobResult]:
     """What came out, in the order of the jobs, with a count on a terminal meanwhile; less after Ctrl-C."""
-    found: dict[Job, Done] = {}
+    found: dict[Job, JobResult] = {}
     processes = os.cpu_count() or 1
     with Ticker() as ticker, suppress(KeyboardInterrupt):
 
@@ -127,7 +127,7 @@ def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: b
     return [found[job] for job in chosen if job in found]
 
 
-def _pin(manifest: Path, entries: Sequence[Entry], found: Sequence[Done]) -> int:
+def _pin(manifest: Path, entries: Sequence[Entry], found: Sequence[JobResult]) -> int:
     """Write the manifest with what was found; what was not checked stays as it is."""
     outcomes = {done.job.entries[0]: done.outcome for done in found}
     if any(outcome is None or outcome.error for outcome in outcomes.values()):
@@ -144,11 +144,11 @@ def _pin(manifest: Path, entries: Sequence[Entry], found: Sequence[Done]) -> int
 # Text -------------------------------------------------------------------------------------------------------------
 
 
-def _is_off(done: Done) -> bool:
+def _is_off(done: JobResult) -> bool:
     return bool(done.opinion.problems or done.opinion.open)
 
 
-def _table(found: Sequence[Done]) -> Table:
+def _table(found: Sequence[JobResult]) -> Table:
     """A line for each model and engine: what it found, and whether that is as expected."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("model", "engine", "found", "as expected?"):
@@ -164,9 +164,9 @@ def _table(found: Sequence[Done]) -> Table:
     return table
 
 
-def _grouped(found: Sequence[Done]) -> dict[tuple[str, str], list[Done]]:
+def _grouped(found: Sequence[JobResult]) -> dict[tuple[str, str], list[JobResult]]:
     """What was made, by model and engine, in the order in which engines are listed."""
-    groups: dict[tuple[str, str], list[Done]] = {}
+    groups: dict[tuple[str, str], list[JobResult]] = {}
     models = list(dict.fromkeys(done.job.model for done in found))
     for model in models:
         for engine in ENGINES:
@@ -176,7 +176,7 @@ def _grouped(found: Sequence[Done]) -> dict[tuple[str, str], list[Done]]:
     return groups
 
 
-def _tell_times(found: Sequence[Done]) -> None:
+def _tell_times(found: Sequence[JobResult]) -> None:
     """How long each engine took on each model; times go to standard error."""
     times: dict[str, list[str]] = {}
     for (model, engine), group in _grouped(found).items():

@@ -12,7 +12,7 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import Budget
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
 from holdfast.check.search.engine import Engine
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import WalkProgress
 from holdfast.check.walk.engine import walk as walk_runs
 from holdfast.check.walk.result import WalkResult, render_walk, walk_to_json
@@ -29,7 +29,7 @@ from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count
 
-PLAIN = Campaign()
+PLAIN = WalkOptions()
 """A campaign as it is where no option says otherwise."""
 
 USUAL = ("default", "tiny")
@@ -114,7 +114,7 @@ def walk(
         Reports for other tools.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
-    campaign = Campaign(
+    campaign = WalkOptions(
         seed=seed_number(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
     )
     system = remove_rules(compile_model(load_model(model), variants=variant), without)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from holdfast.check.prove.ablation import Ablation, Ablations
-from holdfast.check.prove.result import Checked, ProofResult, PropertyProof
+from holdfast.check.prove.result import ProofResult, PropertyProof, SanityCheck
 from holdfast.check.prove.text import counterexample_text
 from holdfast.check.prove.unroll import DepthResult
 from holdfast.ir.system import System
@@ -93,7 +93,7 @@ def _where(action: str) -> str:
     return "at the start" if action == "init" else f"after {action}"
 
 
-def _possible(system: System, checked: Checked) -> Case:
+def _possible(system: System, checked: SanityCheck) -> Case:
     """Whether something is possible without which the proof would be of nothing."""
     places = {action.name: action.at for action in system.actions} | {prop.name: prop.at for prop in system.properties}
     at = places.get(checked.what.partition(" ")[0], system.init.at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED
-from holdfast.check.tlc.agreement import Agreement, Claimed, SecondOpinion
+from holdfast.check.tlc.agreement import Agreement, Refinement, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement
 from holdfast.records.record import Case, Moment, Record, Status, changes_of, flow_of, identified
 from holdfast.trace.line import replay_command
@@ -33,7 +33,7 @@ def agreement_record(opinion: SecondOpinion, agreement: Agreement) -> Record:
     )
 
 
-def claims_record(opinion: SecondOpinion, claims: Sequence[Claimed]) -> Record:
+def claims_record(opinion: SecondOpinion, claims: Sequence[Refinement]) -> Record:
     """Whether the model implements the modules that say so: a case for each."""
     cases = [
         _case(

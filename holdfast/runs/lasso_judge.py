@@ -20,7 +20,7 @@ Call = tuple[str, Args]
 
 
 @attrs.frozen
-class Met:
+class FairnessEvidence:
     """How a way round meets a demand of fairness: by the step of that number, or because it is not possible after the
     step of that number; neither if nothing meets it.
     """
@@ -56,7 +56,7 @@ class Judge:
         sizes = (range(self.machine.layout.codes(param.type)) for param in prop.params)
         return next((args for args in itertools.product(*sizes) if self._owes(prop, args, states, loop)), None)
 
-    def fairness(self, states: Sequence[bytes], calls: Sequence[Call], loop: int) -> Iterator[Met]:
+    def fairness(self, states: Sequence[bytes], calls: Sequence[Call], loop: int) -> Iterator[FairnessEvidence]:
         """How the way round meets each demand. A step that a bound cut is possible: it is none of the protocol's."""
         served: dict[int, int] = {}
         for number in range(loop, len(calls)):
@@ -66,7 +66,7 @@ class Judge:
         possible = [self._possible(state) for state in states[loop:]]
         for number, demand in enumerate(self.demands.each):
             without = [place for place, labels in enumerate(possible, start=loop) if number not in labels]
-            yield Met(
+            yield FairnessEvidence(
                 demand,
                 served.get(number),
                 without[0] if without else None,

@@ -15,7 +15,7 @@ from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
 from holdfast.lower.python.interpreter import Args
 from holdfast.runs.matching import NoValueError, first_difference, fit, scalar
-from holdfast.runs.replay import Replayer, Script, Stopped
+from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.foreign import ForeignRun, ForeignState, argument
 from holdfast.trace.line import Call, Line, parse_line
 from holdfast.trace.reading import FORMATS, read_file
@@ -29,7 +29,7 @@ class ImpossibleError(HoldfastError):
 
 
 @attrs.frozen
-class Opened:
+class LoadedRun:
     """A run, and what takes it again: None for a foreign run.
 
     ``changed`` is a sentence where the model is not the one that the run was made with: another one by its
@@ -73,7 +73,7 @@ class Source:
         return remove_rules(compile_model(load_model(self.target), variants=self.variants), self.removed)
 
 
-def open_trace(what: str, *, model: str | None = None) -> Opened:
+def open_trace(what: str, *, model: str | None = None) -> LoadedRun:
     """Open a line, or a file: ITF, or what TLC printed or dumped.
 
     ``model`` names the model to replay on, in place of the one that the line or file names, as ``TARGET [SCOPE]
@@ -102,7 +102,7 @@ def is_file(what: str) -> bool:
 # Files -----------------------------------------------------------------------------------------------------------
 
 
-def _open_file(path: Path, wanted: Source | None) -> Opened:
+def _open_file(path: Path, wanted: Source | None) -> LoadedRun:
     found = read_file(path)
     if isinstance(found, Line):
         return _open_line(found, wanted)
@@ -110,11 +110,11 @@ def _open_file(path: Path, wanted: Source | None) -> Opened:
     if said is not None:
         return _open_own(found, said, wanted)
     if wanted is None:
-        return Opened(found.trace(), None)
+        return LoadedRun(found.trace(), None)
     replayer, script = _fitted(found, wanted)
     trace = replayer.trace(script, _claim_on(replayer, found, script))
-    assert not isinstance(trace, Stopped), "every step was found to be possible"
-    return Opened(trace, replayer)
+    assert not isinstance(trace, StoppedScript), "every step was found to be possible"
+    return LoadedRun(trace, replayer)
 
 
 def _fitted(run: ForeignRun, wanted: Source) -> tuple[Replayer, Script]:
@@ -153,7 +153,7 @@ def _names(said: Claim, known: Claim) -> bool:
 
 
 @attrs.frozen
-class Said:
+class RunHeader:
     """What ``#meta`` of a file of ours says of the run besides its states."""
 
     source: Source
@@ -163,7 +163,7 @@ class Said:
     seed: int | None
 
 
-def _said(run: ForeignRun) -> Said | None:
+def _said(run: ForeignRun) -> RunHeader | None:
     """What a file that Holdfast wrote says of itself; None for a file of another tool."""
     meta = run.heading.get("#meta", {})
     fingerprint, source, scope = (meta.get(name) for name in ("fingerprint", "source", "scope"))
@@ -171,7 +171,7 @@ def _said(run: ForeignRun) -> Said | None:
         return None
     variants, removed, options = (_texts(run, name) for name in ("variants", "without", "options"))
     claim, seed = meta.get("claim"), meta.get("seed")
-    return Said(
+    return RunHeader(
         Source(source, scope, variants or (), removed or ()),
         fingerprint,
         claim if isinstance(claim, str) else None,
@@ -189,7 +189,7 @@ def _texts(run: ForeignRun, name: str) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def _open_own(run: ForeignRun, said: Said, wanted: Source | None) -> Opened:
+def _open_own(run: ForeignRun, said: RunHeader, wanted: Source | None) -> LoadedRun:
     source = _instead(said.source, wanted)
     try:
         system = source.system()
@@ -198,7 +198,7 @@ def _open_own(run: ForeignRun, said: Said, wanted: Source | None) -> Opened:
         if wanted is not None:
             raise
         gone = f"the model {source.target} is not here as the file names it ({error}); the file alone is shown"
-        return Opened(run.trace(), None, gone)
+        return LoadedRun(run.trace(), None, gone)
     known = wanted is None
     replayer = Replayer(
         system,
@@ -221,7 +221,7 @@ def _open_own(run: ForeignRun, said: Said, wanted: Source | None) -> Opened:
         if changed is None:
             raise
         raise ImpossibleError(f"{error}; {changed}") from None
-    return Opened(trace, replayer, changed, said.claim)
+    return LoadedRun(trace, replayer, changed, said.claim)
 
 
 def _own_script(replayer: Replayer, run: ForeignRun) -> Script:
@@ -253,7 +253,7 @@ def _values(replayer: Replayer, run: ForeignRun, action: Action, state: ForeignS
 def _check_states(replayer: Replayer, run: ForeignRun, script: Script) -> None:
     """Raise UsageError where the file has another state than the model gives."""
     states = replayer.states(script)
-    assert not isinstance(states, Stopped), "it was followed before"
+    assert not isinstance(states, StoppedScript), "it was followed before"
     found = first_difference(replayer.machine.layout, run, states)
     if found is not None:
         raise UsageError(
@@ -265,7 +265,7 @@ def _check_states(replayer: Replayer, run: ForeignRun, script: Script) -> None:
 # Lines -----------------------------------------------------------------------------------------------------------
 
 
-def _open_line(line: Line, wanted: Source | None) -> Opened:
+def _open_line(line: Line, wanted: Source | None) -> LoadedRun:
     said = Source(line.target, line.scope, line.variants, line.removed)
     source = _instead(said, wanted)
     system = source.system()
@@ -280,7 +280,7 @@ def _open_line(line: Line, wanted: Source | None) -> Opened:
         if changed is None:
             raise
         raise ImpossibleError(f"{error}; {changed}") from None
-    return Opened(_follow(replayer, script, line.claim, changed), replayer, changed, line.claim)
+    return LoadedRun(_follow(replayer, script, line.claim, changed), replayer, changed, line.claim)
 
 
 def _instead(said: Source, wanted: Source | None) -> Source:
@@ -343,7 +343,7 @@ def _coded(replayer: Replayer, call: Call) -> Args:
 
 def _follow(replayer: Replayer, script: Script, claim: str | None, changed: str | None) -> Trace:
     trace = replayer.trace(script, claim)
-    if isinstance(trace, Stopped):
+    if isinstance(trace, StoppedScript):
         raise _stopped(replayer, script, trace, changed)
     if trace.loop is not None and trace.steps[trace.loop].code != trace.steps[-1].code:
         problem = f"the loop does not lead back: the last state is not that after step {trace.loop}"
@@ -353,7 +353,7 @@ def _follow(replayer: Replayer, script: Script, claim: str | None, changed: str 
     return trace
 
 
-def _stopped(replayer: Replayer, script: Script, stopped: Stopped, changed: str | None) -> HoldfastError:
+def _stopped(replayer: Replayer, script: Script, stopped: StoppedScript, changed: str | None) -> HoldfastError:
     """Why a script cannot be followed, as an error."""
     if stopped.index == 0:
         action, args, where = replayer.system.init, script.start, "the start"

@@ -25,7 +25,7 @@ Fits = Callable[[bytes, Edge], bool]
 
 
 @attrs.frozen
-class Found:
+class Discovery:
     """What there is to show: a claim, and where it shows.
 
     ``last`` is the state in which it does, ``before`` the stored state it was found from (None for an initial
@@ -42,7 +42,7 @@ class Found:
     fits: Fits | None = None
 
 
-def keep_least(best: dict[str, Found], new: Found) -> None:
+def keep_least(best: dict[str, Discovery], new: Discovery) -> None:
     """Keep, of each claim, what has the shorter run, or the lesser rank."""
     known = best.get(new.claim.name)
     if known is None or (new.depth, new.rank) < (known.depth, known.rank):
@@ -65,16 +65,16 @@ def repeat_differs(machine: Interpreter, state: bytes, outcome: object) -> bool:
 
 
 @attrs.frozen
-class Runs:
+class RunBuilder:
     """Rebuilds runs: from the initial states, and the stored states on the way to what was found."""
 
     machine: Interpreter
     canonical: Callable[[bytes], bytes]
     starts: Sequence[bytes]
-    path: Callable[[Found], list[bytes]]
+    path: Callable[[Discovery], list[bytes]]
     origin: Origin
 
-    def trace(self, found: Found) -> Trace:
+    def trace(self, found: Discovery) -> Trace:
         """The run that shows what was found."""
         orbits = [self.canonical(state) for state in self.path(found)]
         before = state = min(start for start in self.starts if self.canonical(start) == orbits[0])

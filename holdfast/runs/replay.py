@@ -37,7 +37,7 @@ class Script:
 
 
 @attrs.frozen
-class Stopped:
+class StoppedScript:
     """A script that cannot be followed to its end: the step at which it stops (counted from 1; 0 is ``@init``), and
     why it is not possible there.
     """
@@ -88,14 +88,14 @@ class Replayer:
 
     # Following --------------------------------------------------------------------------------------------------
 
-    def states(self, script: Script) -> tuple[bytes, ...] | Stopped:
+    def states(self, script: Script) -> tuple[bytes, ...] | StoppedScript:
         """The states of the run, that of the start included."""
         found: list[bytes] = []
         state = self.machine.layout.blank()
         for name, args in ((self.system.init.name, script.start), *script.steps):
             outcome = self.machine.step(state, name, args)
             if not isinstance(outcome, Taken):
-                return Stopped(len(found), outcome)
+                return StoppedScript(len(found), outcome)
             state = outcome.state
             found.append(state)
         return tuple(found)
@@ -115,7 +115,7 @@ class Replayer:
         """Whether the script can be followed, and its end violates that very property, or is that witness."""
         judge = self._judge(claim_name)
         states = self.states(script)
-        return not isinstance(states, Stopped) and judge.shown(self, states, script)
+        return not isinstance(states, StoppedScript) and judge.shown(self, states, script)
 
     def ends(self, claim_name: str, states: Sequence[bytes], script: Script) -> bool:
         """As ``shows``, where the states are known: the last two, and a script of the last step, are enough."""
@@ -126,7 +126,7 @@ class Replayer:
         that cannot be followed.
         """
         states = self.states(script)
-        if isinstance(states, Stopped):
+        if isinstance(states, StoppedScript):
             return None
         failing = (
             name
@@ -163,13 +163,13 @@ class Replayer:
 
     # Traces -----------------------------------------------------------------------------------------------------
 
-    def trace(self, script: Script, claim_name: str | None) -> Trace | Stopped:
+    def trace(self, script: Script, claim_name: str | None) -> Trace | StoppedScript:
         """The run with what it shows, as the engines give it.
 
         It claims nothing if no claim is named, or if its end does not show that one.
         """
         states = self.states(script)
-        if isinstance(states, Stopped):
+        if isinstance(states, StoppedScript):
             return states
         judge = None if claim_name is None else self._judge(claim_name)
         if judge is not None and not judge.shown(self, states, script):

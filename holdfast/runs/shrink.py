@@ -28,7 +28,7 @@ FEW = 100
 
 
 @attrs.frozen
-class Shrunk:
+class ShrinkResult:
     """What shrinking came to. ``removed`` steps are gone, and ``tried`` candidates were looked at.
 
     ``shortest`` says that no run of the model is shorter that shows the claim; False if that is not known.
@@ -48,7 +48,7 @@ def shrink(
     *,
     budget: int = BUDGET,
     stopped: Callable[[], bool] = never,
-) -> Shrunk:
+) -> ShrinkResult:
     """The least run found that shows the claim; of equal length, the one with the least arguments.
 
     ``budget`` is the number of candidates; once ``stopped``, the least so far is the answer. Raises UsageError for an
@@ -64,7 +64,7 @@ def shrink(
     least = _script(shrinker.shrink(((system.init.name, script.start), *script.steps)))
     trace = replayer.trace(least, claim_name)
     assert isinstance(trace, Trace), "what was kept was replayed"
-    return Shrunk(least, trace, len(script.steps) - len(least.steps), tries.made, shortcuts.exhausted)
+    return ShrinkResult(least, trace, len(script.steps) - len(least.steps), tries.made, shortcuts.exhausted)
 
 
 def _script(run: Run) -> Script:
@@ -73,17 +73,17 @@ def _script(run: Run) -> Script:
 
 
 @attrs.frozen
-class _Found:
+class _Visit:
     """A state that the search has come to, and how: by a call from another, or as one that it starts from."""
 
     state: bytes
-    before: _Found | None
+    before: _Visit | None
     call: Call | None
 
     def calls(self) -> list[Call]:
         """The calls from where the search started."""
         found: list[Call] = []
-        here: _Found | None = self
+        here: _Visit | None = self
         while here is not None and here.call is not None:
             found.append(here.call)
             here = here.before
@@ -185,7 +185,7 @@ class _Search:
         depth = 0
         while level and self.best is None and self.place + depth + 1 < len(self.run) - 1:
             depth += 1
-            following: list[_Found] = []
+            following: list[_Visit] = []
             for found in level:
                 if not self.left:
                     return self.best
@@ -196,19 +196,19 @@ class _Search:
         self.complete = self.best is None
         return self.best
 
-    def _starts(self) -> Iterator[_Found]:
+    def _starts(self) -> Iterator[_Visit]:
         if self.place:
-            yield _Found(self.states[self.place], None, None)
+            yield _Visit(self.states[self.place], None, None)
             return
         for state, args in self.shortcuts.starts:
-            yield _Found(state, None, (self.run[0][0], args))
+            yield _Visit(state, None, (self.run[0][0], args))
 
-    def _steps(self, found: _Found) -> Iterator[_Found]:
+    def _steps(self, found: _Visit) -> Iterator[_Visit]:
         for index in self.usable:
             for new, args in self.machine.successors[index](found.state):
-                yield _Found(new, found, (self.shortcuts.actions[index], args))
+                yield _Visit(new, found, (self.shortcuts.actions[index], args))
 
-    def _visit(self, found: _Found, depth: int) -> bool:
+    def _visit(self, found: _Visit, depth: int) -> bool:
         """Note what a state is good for; whether it was not seen before."""
         if self._shows(found):
             self._offer(found, len(self.run))
@@ -221,7 +221,7 @@ class _Search:
             self._offer(found, met)
         return True
 
-    def _shows(self, found: _Found) -> bool:
+    def _shows(self, found: _Visit) -> bool:
         """Whether the run may end here."""
         before = found.before
         if before is None:
@@ -233,7 +233,7 @@ class _Search:
     def _ends(self, states: tuple[bytes, ...], script: Script) -> bool:
         return self.shortcuts.replayer.ends(self.shortcuts.claim_name, states, script)
 
-    def _offer(self, found: _Found, met: int) -> None:
+    def _offer(self, found: _Visit, met: int) -> None:
         """The run over ``found`` and then as it went on after the place ``met``."""
         renaming = None if met == len(self.run) else self.shortcuts.renaming(self.states[met], found.state)
         rest = tuple(self.shortcuts.renamed(call, renaming) for call in self.run[met + 1 :])

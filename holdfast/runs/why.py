@@ -12,14 +12,14 @@ from holdfast.trace.views.slice import Question, Slice, slice_run
 
 
 @attrs.frozen
-class Why:
+class Reasons:
     """The run up to the place that shows it, and its slice."""
 
     trace: Trace
     slice: Slice
 
 
-def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Why:
+def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Reasons:
     """Why a run shows a property, by its name or a rule id; by default what it claims, or first violates at its end.
 
     A property that the end does not violate is looked for from the start on. Raises UsageError for a name that the
@@ -35,7 +35,7 @@ def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Why:
                 shown = replayer.trace(part, wanted)
                 assert isinstance(shown, Trace), "it was followed before"
                 prop = next((prop for prop in replayer.system.properties if prop.name == wanted), None)
-                return Why(shown, slice_run(replayer.machine.layout, shown, Question(shown.shown, prop)))
+                return Reasons(shown, slice_run(replayer.machine.layout, shown, Question(shown.shown, prop)))
     done = "reached" if replayer.claim(wanted).kind == "witness" else "violated"
     raise UsageError(f"--why {name or wanted}: it is {done} nowhere in this run; name a property that is")
 

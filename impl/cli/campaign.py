@@ -17,7 +17,7 @@ from holdfast.cli.reporting import Reports
 from holdfast.ir.errors import HoldfastError
 from impl.cli.finding import Finding, investigate, told
 from impl.cli.simulate_report import record_of, to_json
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.outcome import Outcome, Totals, outcome
 from impl.sim.run import StoppedError
 from impl.sim.seeds import WorkerError, outcomes
@@ -41,7 +41,7 @@ class SimulationError(HoldfastError):
     exit_code = FAULT
 
 
-class Campaign:
+class Simulations:
     """The runs of some seeds. ``folder``: where runs that violate something are kept."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Campaign:
             return FAULT
         return OUT_OF_BUDGET if self._ended else HELD
 
-    def run_one(self, *, is_kept: bool) -> Checked | None:
+    def run_one(self, *, is_kept: bool) -> CheckResult | None:
         """The run of one seed; None if a limit came first. ``is_kept``: whether a violation is made small and kept."""
         with interruptible(self._meter):
             try:

@@ -12,7 +12,7 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.cli.output import cannot_write
 from impl.oracles.verdict import Violation
 from impl.sim.case_file import Case, case_of, text
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.small import recorded, smallest
 from impl.sim.timeline import timeline
 
@@ -46,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def investigate(
-    question: Question, checked: Checked, violation: Violation, folder: Path | None, *, shrunk: bool, meter: Meter
+    question: Question, checked: CheckResult, violation: Violation, folder: Path | None, *, shrunk: bool, meter: Meter
 ) -> Finding:
     """What becomes of a violation of a run; ``meter`` is that of the command. Without a folder nothing is kept."""
     run = checked.run

@@ -14,12 +14,12 @@ from holdfast.cli.output import check_writable, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.cli import move as move_command
-from impl.cli.campaign import Campaign
+from impl.cli.campaign import Simulations
 from impl.cli.move import NO_MOVE, MoveOptions
 from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, labels, read_case
-from impl.sim.check import Checked, Question
+from impl.sim.check import CheckResult, Question
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
 from impl.sim.faults import KINDS, PARTITION
@@ -193,7 +193,9 @@ def simulate(
     for path in (log, history_file):
         if path is not None:
             check_writable(path)
-    campaign = Campaign(question, numbers, KEEP if keep is None else keep, limits, shrunk=shrink, keep_going=keep_going)
+    campaign = Simulations(
+        question, numbers, KEEP if keep is None else keep, limits, shrunk=shrink, keep_going=keep_going
+    )
     shown: list[str] = []
     if seeds is None:
         checked = campaign.run_one(is_kept=file is None)
@@ -257,7 +259,7 @@ def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -
     return tuple(dict.fromkeys(names))
 
 
-def _write_files(checked: Checked, log: Path | None, history: Path | None, *, elects: bool) -> None:
+def _write_files(checked: CheckResult, log: Path | None, history: Path | None, *, elects: bool) -> None:
     """Write the logs and the history of a run. The log of partition 0 is events.0.ndjson beside events.ndjson."""
     if log is not None:
         write(log, conform_log(checked.run.log).decode())

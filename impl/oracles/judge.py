@@ -13,7 +13,7 @@ from impl.oracles.log import exactly_once, log
 from impl.oracles.lost import lost
 from impl.oracles.owner import owner
 from impl.oracles.reads import aborted, bound, order
-from impl.oracles.storage import Stored, storage
+from impl.oracles.storage import BucketContents, storage
 from impl.oracles.verdict import Violation
 
 Oracle = Callable[[Stream], Iterator[Violation]]
@@ -40,7 +40,7 @@ class Verdict(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def judge(history: History, stored: Stored | None = None) -> Verdict:
+def judge(history: History, stored: BucketContents | None = None) -> Verdict:
     """Ask every oracle. ``stored``: the bucket after a run that has healed; without it ``storage`` is not asked."""
     try:
         calls = Calls(history)

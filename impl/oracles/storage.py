@@ -10,7 +10,7 @@ from impl.oracles.calls import Calls
 from impl.oracles.verdict import Violation
 
 
-class Stored(msgspec.Struct, frozen=True):
+class BucketContents(msgspec.Struct, frozen=True):
     """The bucket at the end. ``batches``: by key, those in live objects and WALs: base, end, value.
 
     ``orphans``: the keys of objects in the bucket that the metadata do not know. ``missing``: the ids of committed
@@ -22,7 +22,7 @@ class Stored(msgspec.Struct, frozen=True):
     missing: tuple[int, ...] = ()
 
 
-def storage(calls: Calls, stored: Stored) -> Iterator[Violation]:
+def storage(calls: Calls, stored: BucketContents) -> Iterator[Violation]:
     """Look for every acknowledged batch in the bucket."""
     for stream in calls.streams.values():
         there = stored.batches.get(stream.key, frozenset())

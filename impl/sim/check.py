@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from impl.oracles.judge import Verdict, judge
-from impl.oracles.storage import Stored
+from impl.oracles.storage import BucketContents
 from impl.oracles.verdict import Violation
 from impl.rules import without
 from impl.sim.brokers import SMALL, simulate_brokers
@@ -36,7 +36,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     switches: tuple[str, ...] = ()
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """What was found. ``error``: why there is no verdict."""
 
     run: Run
@@ -45,7 +45,7 @@ class Checked(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def check(question: Question, go_on: Callable[[], bool] = always) -> Checked:
+def check(question: Question, go_on: Callable[[], bool] = always) -> CheckResult:
     """Make a run, and ask all oracles. Raises StoppedError as ``simulate`` does."""
     as_built = frozenset(question.switches)
     profile = msgspec.structs.replace(question.options.profile, as_built=as_built, handshake=question.generation)
@@ -54,9 +54,9 @@ def check(question: Question, go_on: Callable[[], bool] = always) -> Checked:
     with without(*question.without):
         run = simulate_brokers(question.seed, options, settings, v6=question.version == "V6", go_on=go_on)
     if run.broken:
-        return Checked(run, (Violation(NODE_ERROR, -1, f"a node ends with {run.broken}"),), {})
+        return CheckResult(run, (Violation(NODE_ERROR, -1, f"a node ends with {run.broken}"),), {})
     verdict = judged(run)
-    return Checked(run, verdict.violations, verdict.looked, verdict.error)
+    return CheckResult(run, verdict.violations, verdict.looked, verdict.error)
 
 
 def judged(run: Run) -> Verdict:
@@ -64,7 +64,7 @@ def judged(run: Run) -> Verdict:
     return judge(run.history, _stored(run) if run.healed else None)
 
 
-def _stored(run: Run) -> Stored:
+def _stored(run: Run) -> BucketContents:
     """The bucket at the end, with streams by the keys of the history."""
     found = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
     keys = run.world.load.keys()
@@ -75,4 +75,4 @@ def _stored(run: Run) -> Stored:
             batches.setdefault(keys[record.stream], set()).update(
                 (base, base + count, value) for base, count, value in sends
             )
-    return Stored({key: frozenset(each) for key, each in batches.items()}, found.orphans, found.missing)
+    return BucketContents({key: frozenset(each) for key, each in batches.items()}, found.orphans, found.missing)

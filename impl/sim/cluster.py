@@ -11,7 +11,7 @@ from impl.controller.view import Profile
 from impl.errors import E
 from impl.metadata.log import Batch
 from impl.metadata.quorum import Quorum
-from impl.sim.event_log import EventLog, Executed, Written
+from impl.sim.event_log import AppendedBatch, EventLog, ExecutedRequest
 from impl.sim.faults import CONTROLLER, TICK_MS
 from impl.sim.queue import Queue
 from impl.sim.store_faults import FaultyStore
@@ -92,9 +92,9 @@ class Cluster:
         self._wakes = [-1] * controllers
         self._deliveries = 0
         self._resigns = False
-        self._waiting: list[dict[int, tuple[Any, Request, Executed]]] = [{} for _ in range(controllers)]
+        self._waiting: list[dict[int, tuple[Any, Request, ExecutedRequest]]] = [{} for _ in range(controllers)]
         """Of each controller: the requests without an answer, by the number of their delivery."""
-        self._tail: deque[tuple[int, Executed | Written]] = deque()
+        self._tail: deque[tuple[int, ExecutedRequest | AppendedBatch]] = deque()
         """The events of the leader that a failover may lose: below which index batches must be committed to keep it."""
         self._fuse: tuple[int, Fault] | None = None
         """A failover that happens after a number of batches more."""
@@ -116,7 +116,7 @@ class Cluster:
         controller, leader = self.controllers[home], self.quorum.leader
         self._deliveries += 1
         stale = leader is None or leader.controller != home
-        executed = Executed(process.name, request, stale=stale)
+        executed = ExecutedRequest(process.name, request, stale=stale)
         self._waiting[home][self._deliveries] = process, request, executed
         self._log.events.append((self._queue.now, f"c{home}", "execute", executed))
         executed.lost = controller.term is None
@@ -163,7 +163,7 @@ class Cluster:
     # Commits --------------------------------------------------------------------------------------------------
 
     def _append(self, index: int, at: int, batch: Batch) -> None:
-        written = Written(at, batch)
+        written = AppendedBatch(at, batch)
         self._log.events.append((self._queue.now, f"c{index}", "batch", written))
         if self.quorum.append(batch.term, at, batch, self._queue.now):
             self._tail.append((at + 1, written))

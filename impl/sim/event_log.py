@@ -21,7 +21,7 @@ Event = tuple[int, str, str, Any]
 """The time in milliseconds, the process or the controller, the kind, and what the kind speaks of."""
 
 
-class Executed:
+class ExecutedRequest:
     """A request that a controller has executed. ``answers`` are None while they wait for the commit.
 
     ``sender``: the process that asked. ``lost``: the event never happened for the cluster: its batch was lost in a
@@ -51,7 +51,7 @@ class Effect:
         self.request, self.answer = request, answer
 
 
-class Written:
+class AppendedBatch:
     """A batch that a controller has appended to the metadata log. ``lost``: it was never committed."""
 
     __slots__ = ("batch", "index", "lost")
@@ -79,7 +79,7 @@ class EventLog:
         numbers: Counter[str] = Counter()
         lines: list[bytes] = []
         for time, source, kind, subject in self.events:
-            if isinstance(subject, Executed | Written) and (subject.lost or _is_open(subject)):
+            if isinstance(subject, ExecutedRequest | AppendedBatch) and (subject.lost or _is_open(subject)):
                 continue
             numbers[source] += 1
             line = {
@@ -93,15 +93,15 @@ class EventLog:
         return b"\n".join([*lines, b""])
 
 
-def _is_open(subject: Executed | Written) -> bool:
+def _is_open(subject: ExecutedRequest | AppendedBatch) -> bool:
     """Whether a request was not answered when the run ended."""
-    return isinstance(subject, Executed) and subject.answers is None
+    return isinstance(subject, ExecutedRequest) and subject.answers is None
 
 
 def _fields(subject: Any) -> dict[str, Any]:
     """The fields of a line that tell what an event was."""
     match subject:
-        case Executed():
+        case ExecutedRequest():
             assert subject.answers is not None, "open requests are left out"
             body = subject.request.body
             errors = ["?" if subject.unknown else each.error.name for each in subject.answers]
@@ -117,7 +117,7 @@ def _fields(subject: Any) -> dict[str, Any]:
                     for stream, row, newest, entry in subject.post
                 ],
             }
-        case Written():
+        case AppendedBatch():
             records = [type(record).__name__ for record in subject.batch.records]
             return {"index": subject.index, "term": subject.batch.term, "records": records}
         case Effect():

@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 
 from impl.oracles.verdict import Violation
-from impl.sim.check import Checked
+from impl.sim.check import CheckResult
 from impl.tasks import Place
 
 
@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     decided: dict[str, int]
 
 
-def outcome(checked: Checked) -> Outcome:
+def outcome(checked: CheckResult) -> Outcome:
     """The outcome of a run that the oracles have judged."""
     run = checked.run
     return Outcome(

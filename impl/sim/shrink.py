@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.tape import Fault
 
-Ask = Callable[[Question], Checked]
+Ask = Callable[[Question], CheckResult]
 RUNS = 2_000
 """The most runs of one shrinking."""
 MOVABLE, STEPS = 8, 12
@@ -24,7 +24,7 @@ WEATHERS = 4
 """In how many weathers a run is tried that cannot be made smaller in its own."""
 
 
-class Shrunk(msgspec.Struct, frozen=True):
+class ShrinkResult(msgspec.Struct, frozen=True):
     """The smallest run that was found. ``runs``: how many were made. ``complete``: whether no single part can go."""
 
     question: Question
@@ -44,7 +44,7 @@ class _Shrinker:
     def spent(self) -> bool:
         return self.runs >= self._most or not self._go_on()
 
-    def run(self) -> Shrunk:
+    def run(self) -> ShrinkResult:
         """Leave out what can be left out in the same weather, then in others, and at last where others may move."""
         drops = self._drop_kinds, self._drop_groups, self._drop_chunks
         self._repeat(*drops)
@@ -52,7 +52,7 @@ class _Shrinker:
         self._repeat(*drops)
         self._weathers = 1
         self._repeat(self._drop_and_move, self._drop_chunks)
-        return Shrunk(self.question, self.runs, not self.spent)
+        return ShrinkResult(self.question, self.runs, not self.spent)
 
     def _repeat(self, *drops: Callable[[], None]) -> None:
         """Until a round of them leaves nothing out."""
@@ -138,7 +138,7 @@ def shrink(
     *,
     most: int = RUNS,
     go_on: Callable[[], bool] = lambda: True,
-) -> Shrunk:
+) -> ShrinkResult:
     """The smallest run that ``oracle`` objects to, from a question with a script and recorded faults.
 
     ``go_on`` is asked before each run; if it says no, the smallest run so far is the answer.

@@ -12,8 +12,8 @@ from itertools import chain, product
 
 import msgspec
 
-from impl.sim.check import Checked, Question, check
-from impl.sim.shrink import Ask, Shrunk, shrink
+from impl.sim.check import CheckResult, Question, check
+from impl.sim.shrink import Ask, ShrinkResult, shrink
 
 SIZES = ((12, 5_000), (24, 8_000))
 """The operations of small runs, and the time from the first to the last in milliseconds."""
@@ -24,8 +24,8 @@ OPERATIONS, FAULTS = 12, 3
 
 
 def smallest(
-    question: Question, checked: Checked, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = lambda: True
-) -> Shrunk:
+    question: Question, checked: CheckResult, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = lambda: True
+) -> ShrinkResult:
     """The first run that a person can read, else the smallest that was found, that ``oracle`` objects to.
 
     ``checked``: the large run of ``question``. ``go_on`` is asked before each run; if it says no, the smallest run so
@@ -33,23 +33,23 @@ def smallest(
     """
     runs = 0
 
-    def counted(candidate: Question) -> Checked:
+    def counted(candidate: Question) -> CheckResult:
         nonlocal runs
         runs += 1
         return ask(candidate)
 
     large = recorded(question, checked)
-    best = Shrunk(large, 0, False)
+    best = ShrinkResult(large, 0, False)
     for candidate in chain(small_runs(question, oracle, counted, go_on), (large,)):
         found = shrink(candidate, oracle, counted, go_on=go_on)
         if sum(_size(found.question)) < sum(_size(best.question)):
             best = found
         if _is_readable(best.question):
             break
-    return Shrunk(best.question, runs, best.complete)
+    return ShrinkResult(best.question, runs, best.complete)
 
 
-def recorded(question: Question, checked: Checked) -> Question:
+def recorded(question: Question, checked: CheckResult) -> Question:
     """The question that makes the same run from its tape and its script."""
     run = checked.run
     options = msgspec.structs.replace(

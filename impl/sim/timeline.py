@@ -15,7 +15,7 @@ from impl.broker.messages import Step, StoreRequest
 from impl.metadata.image import changed
 from impl.oracles.verdict import Violation
 from impl.records import Partition, PartitionChange, Record
-from impl.sim.event_log import Executed, Written
+from impl.sim.event_log import AppendedBatch, ExecutedRequest
 from impl.sim.run import Run
 from impl.sim.timeline_rows import Row, faults, operations
 from impl.store.interface import Delete, Operation, Put
@@ -99,13 +99,13 @@ class _View:
 
     def _texts(self, source: str, kind: str, subject: Any) -> Iterator[str]:
         match subject:
-            case Executed():
+            case ExecutedRequest():
                 yield from self._executed(subject)
             case Step(action, values):
                 yield from self._step(source, action, values)
             case StoreRequest(_, operation):
                 yield from self._stored(operation)
-            case Written(batch=batch, lost=False):
+            case AppendedBatch(batch=batch, lost=False):
                 for record in batch.records:
                     yield from self._record(record)
             case {"rule": label}:
@@ -115,7 +115,7 @@ class _View:
                     self._ends(source)
                 yield _HAPPENS[kind].format_map(subject)
 
-    def _executed(self, executed: Executed) -> Iterator[str]:
+    def _executed(self, executed: ExecutedRequest) -> Iterator[str]:
         """A request at its controller."""
         body = executed.request.body
         answers = executed.answers or ()

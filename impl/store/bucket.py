@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.store.interface import Answer, Delete, Entry, Found, Get, List, Listed, Operation, Put, Stored, Unsure
+from impl.store.interface import Answer, Delete, Entry, Get, List, Listed, ObjectData, Operation, Put, Stored, Unsure
 from impl.tasks import FailedError, Tasks
 
 ATTEMPTS = 5
@@ -49,10 +49,10 @@ class Bucket:
             raise TakenError(f"{key} is another object")
         return found.etag
 
-    async def find(self, key: str, begin: int = 0, end: int | None = None) -> Found | None:
+    async def find(self, key: str, begin: int = 0, end: int | None = None) -> ObjectData | None:
         """The bytes of an object, or a part of them; None if there is no object. Raises StoreError."""
         answer, _ = await self._certain(Get(key, begin, end))
-        return answer if isinstance(answer, Found) else None
+        return answer if isinstance(answer, ObjectData) else None
 
     async def list(self, folder: str) -> list[Entry]:
         """All objects of a folder, in the order of their keys. Raises StoreError.

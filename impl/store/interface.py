@@ -77,7 +77,7 @@ class Stored(Part, frozen=True, gc=False):
     etag: str
 
 
-class Found(Part, frozen=True, gc=False):
+class ObjectData(Part, frozen=True, gc=False):
     """The bytes that were asked for; those of them that the object has. ``etag`` is that of the object."""
 
     data: bytes
@@ -119,7 +119,7 @@ class Unsure(Part, frozen=True, gc=False):
     reason: str
 
 
-Answer = Stored | Found | Listed | Deleted | Missing | Conflict | Unsure
+Answer = Stored | ObjectData | Listed | Deleted | Missing | Conflict | Unsure
 
 
 class ObjectStore(Protocol):

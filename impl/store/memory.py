@@ -12,11 +12,11 @@ from impl.store.interface import (
     Delete,
     Deleted,
     Entry,
-    Found,
     Get,
     List,
     Listed,
     Missing,
+    ObjectData,
     Operation,
     Put,
     Stored,
@@ -42,7 +42,7 @@ class MemoryStore:
                     return Missing()
                 if begin and begin >= len(data):
                     return Unsure(f"the object has {len(data)} bytes, and none from {begin} on")
-                return Found(data[begin:end], _etag(data))
+                return ObjectData(data[begin:end], _etag(data))
             case List(folder, after):
                 return self._list(folder, after)
             case Delete(keys):

@@ -13,11 +13,11 @@ from impl.store.interface import (
     Delete,
     Deleted,
     Entry,
-    Found,
     Get,
     List,
     Listed,
     Missing,
+    ObjectData,
     Operation,
     Put,
     Stored,
@@ -66,7 +66,7 @@ class BotoStore:
         if (get.begin, get.end) != (0, None):
             part["Range"] = f"bytes={get.begin}-{'' if get.end is None else get.end - 1}"
         found = self._client.get_object(Bucket=self._bucket, Key=get.key, **part)  # type: ignore[arg-type]
-        return Found(found["Body"].read(), found["ETag"])
+        return ObjectData(found["Body"].read(), found["ETag"])
 
     def _delete(self, keys: tuple[str, ...]) -> Answer:
         for begin in range(0, len(keys), PAGE):

@@ -15,11 +15,11 @@ from impl.store.interface import (
     Delete,
     Deleted,
     Entry,
-    Found,
     Get,
     List,
     Listed,
     Missing,
+    ObjectData,
     Operation,
     Put,
     Stored,
@@ -77,7 +77,7 @@ class ObstoreStore:
         elif get.begin:
             part["range"] = {"offset": get.begin}
         found = obstore.get(self._store, get.key, options=part)
-        return Found(bytes(found.bytes()), str(found.meta["e_tag"]))
+        return ObjectData(bytes(found.bytes()), str(found.meta["e_tag"]))
 
     def _list(self, folder: str, after: str) -> Answer:
         pages = obstore.list(self._store, folder or None, offset=after or None, chunk_size=PAGE + 1)

@@ -57,7 +57,7 @@ class Case:
 
 
 @attrs.frozen
-class Shown:
+class ShrunkSighting:
     """A violating run made small: how many steps it had as it was drawn, and what a sighting of it would say now."""
 
     trace: Trace
@@ -67,20 +67,20 @@ class Shown:
     state: tuple[str, ...]
 
 
-class Ready(Protocol):
+class RunnableTarget(Protocol):
     """A target that can be run at once."""
 
     def run(self, seed: int, traces: int) -> Case:
         """So many runs of a seed."""
 
-    def show(self, seed: int, run: int) -> Shown:
+    def show(self, seed: int, run: int) -> ShrunkSighting:
         """The run of that number, which violates something."""
 
 
 class Target(Protocol):
     """What a campaign runs: a value that can be pickled."""
 
-    def ready(self) -> Ready:
+    def ready(self) -> RunnableTarget:
         """Make it ready."""
 
 
@@ -98,10 +98,10 @@ def run_case(seed: int, config: CaseConfig) -> Case:
 
 
 @attrs.define
-class Prepared:
+class TimedTarget:
     """A ready target, and how many seconds it took to make it so, until somebody has noted them."""
 
-    target: Ready
+    target: RunnableTarget
     seconds: float
 
     def unspent(self) -> float:
@@ -111,8 +111,8 @@ class Prepared:
 
 
 @cache
-def ready(target: bytes) -> Prepared:
+def ready(target: bytes) -> TimedTarget:
     """The target of these bytes, made ready once in this process."""
     meter = Meter(Budget())
     found: Target = pickle.loads(target)  # noqa: S301 - written by the driver of this campaign
-    return Prepared(found.ready(), meter.seconds)
+    return TimedTarget(found.ready(), meter.seconds)

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from holdfast.check.walk.campaign import MOST_RUNS, Campaign
+from holdfast.check.walk.campaign import MOST_RUNS, WalkOptions
 from holdfast.ir.errors import UsageError
 
 SHARE = 64
@@ -57,9 +57,9 @@ class Config:
         digest = hashlib.blake2b(f"holdfast campaign, seed {self.seed}, unit {unit}".encode(), digest_size=8)
         return int.from_bytes(digest.digest(), "big")
 
-    def campaign(self, seed: int, run: int | None = None) -> Campaign:
+    def campaign(self, seed: int, run: int | None = None) -> WalkOptions:
         """The runs of that seed, or the one of that number, as `holdfast walk` makes them."""
-        return Campaign(
+        return WalkOptions(
             seed=seed,
             traces=max(1, min(self.traces, self.traces_per_unit)),
             depth=self.depth,

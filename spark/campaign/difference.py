@@ -24,7 +24,7 @@ NOTHING = "nothing"
 
 
 @attrs.frozen
-class Two:
+class OneSided:
     """What each of two campaigns has, and the other has not."""
 
     only_a: tuple[str, ...]
@@ -44,10 +44,10 @@ class Difference:
     findings_a: tuple[Finding, ...]
     findings_b: tuple[Finding, ...]
     both: tuple[tuple[Finding, Finding], ...]
-    actions: Two
-    rules: Two
-    pairs: Two
-    witnesses: Two
+    actions: OneSided
+    rules: OneSided
+    pairs: OneSided
+    witnesses: OneSided
     runs: tuple[int, int]
     complete: tuple[bool, bool]
     rates: tuple[Rates, Rates]
@@ -112,8 +112,8 @@ def _decisive(summary: Summary) -> list[str]:
     return [f"{rule.label}@{rule.action}" for rule in summary.rules if rule.decisive]
 
 
-def _two(a: Sequence[str], b: Sequence[str]) -> Two:
-    return Two(tuple(name for name in a if name not in set(b)), tuple(name for name in b if name not in set(a)))
+def _two(a: Sequence[str], b: Sequence[str]) -> OneSided:
+    return OneSided(tuple(name for name in a if name not in set(b)), tuple(name for name in b if name not in set(a)))
 
 
 # In words ----------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def _by(finding: Finding) -> str:
 
 
 def _covered(found: Difference) -> Iterator[str]:
-    kinds: Mapping[str, Two] = {
+    kinds: Mapping[str, OneSided] = {
         "taken": found.actions,
         "decisive": found.rules,
         "pairs": found.pairs,

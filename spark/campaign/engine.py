@@ -21,8 +21,8 @@ from holdfast.runs.selection import DEADLOCK
 from spark.campaign.cases import Target
 from spark.campaign.config import WAVE, Config
 from spark.campaign.places import CAMPAIGN, FINDINGS, unit_path
-from spark.campaign.reading import Begun, Row, rows_of
-from spark.campaign.sightings import Seen, Sightings
+from spark.campaign.reading import CampaignHeader, Row, rows_of
+from spark.campaign.sightings import FindingTally, Sightings
 from spark.campaign.tables import VERSION, to_parquet
 from spark.campaign.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
 from spark.cluster.storage import Storage, StorageError
@@ -104,7 +104,7 @@ def begin(storage: Storage, config: Config, system: System) -> None:
     storage.write(CAMPAIGN, to_parquet("campaign", [row]))
 
 
-def check_same(storage: Storage, begun: Begun, system: System) -> None:
+def check_same(storage: Storage, begun: CampaignHeader, system: System) -> None:
     """Raise UsageError unless the model and its scope are what the campaign was begun with."""
     fingerprint = system.fingerprint_in(system.scope(begun.config.scope))
     if fingerprint != begun.fingerprint:
@@ -115,7 +115,7 @@ def check_same(storage: Storage, begun: Begun, system: System) -> None:
         )
 
 
-def check_version(storage: Storage, begun: Begun) -> None:
+def check_version(storage: Storage, begun: CampaignHeader) -> None:
     """Raise UsageError if another version of Holdfast made the runs so far: it may draw other ones."""
     if begun.holdfast != __version__:
         raise UsageError(
@@ -275,12 +275,12 @@ class _Advance:
         return {row["signature"]: row for row in job.result().to_pylist()}
 
 
-def _shows(row: Row, seen: Seen) -> bool:
+def _shows(row: Row, seen: FindingTally) -> bool:
     """Whether a row of an earlier table is of the finding's best run."""
     return (row["drawn"], row["unit"], row["run"]) == (seen.best.steps, seen.best.unit, seen.best.run)
 
 
-def _row(name: str, seen: Seen, shown: dict[str, Any]) -> dict[str, Any]:
+def _row(name: str, seen: FindingTally, shown: dict[str, Any]) -> dict[str, Any]:
     """The row of a finding."""
     return {
         **shown,

@@ -22,7 +22,7 @@ MANY_FILES = 3_000_000
 
 
 @attrs.frozen(kw_only=True)
-class Measured:
+class MeasuredCosts:
     """What was measured on one core, and in words where.
 
     ``setup_seconds`` are what a worker takes before its first unit, ``start_seconds`` what the cluster does.
@@ -42,7 +42,7 @@ class Plan:
     traces: int
     cores: int
     cores_per_machine: int
-    rates: Measured
+    rates: MeasuredCosts
 
     @property
     def each(self) -> int:
@@ -85,7 +85,7 @@ class Plan:
         return math.ceil(self.units * self.rates.bytes_per_unit)
 
 
-def plan(traces: int, cores: int, rates: Measured, *, cores_per_machine: int = 8) -> Plan:
+def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: int = 8) -> Plan:
     """The plan for so many traces; raises UsageError for numbers that make none."""
     for name, value, most in (("--traces", traces, MOST_RUNS), ("--cores", cores, 10**6)):
         if not 1 <= value <= most:
@@ -97,10 +97,10 @@ def plan(traces: int, cores: int, rates: Measured, *, cores_per_machine: int = 8
     return Plan(traces=traces, cores=cores, cores_per_machine=cores_per_machine, rates=rates)
 
 
-def measured(summary: Summary, *, start_seconds: float = 0.0) -> Measured:
+def measured(summary: Summary, *, start_seconds: float = 0.0) -> MeasuredCosts:
     """The rates of a campaign; what its cluster took to start is in no table."""
     runs, done = summary.rates, max(1, summary.done)
-    return Measured(
+    return MeasuredCosts(
         source=summary.name,
         runs_per_second=runs.runs_per_second,
         bytes_per_unit=summary.bytes / done,

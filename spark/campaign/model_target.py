@@ -18,7 +18,7 @@ from holdfast.lower.random_runs.plan import STOPS
 from holdfast.runs.selection import deadlock_claim, idempotence, select
 from holdfast.runs.starts import initial_states
 from holdfast.trace.trace import Trace
-from spark.campaign.cases import Case, Shown, Sighting
+from spark.campaign.cases import Case, ShrunkSighting, Sighting
 from spark.campaign.config import Config
 
 Row = tuple[int, ...]
@@ -98,7 +98,7 @@ class ReadyModel:
             states=sample.met,
         )
 
-    def show(self, seed: int, run: int) -> Shown:
+    def show(self, seed: int, run: int) -> ShrunkSighting:
         """The run of that number, made again by the interpreter and then small."""
         result = walk(
             self.system,
@@ -109,7 +109,7 @@ class ReadyModel:
         )
         assert result.raw_length is not None, f"run {run} of seed {seed} violates nothing"
         trace = result.findings[0]
-        return Shown(trace, result.raw_length, *self._signature_of(trace))
+        return ShrunkSighting(trace, result.raw_length, *self._signature_of(trace))
 
     def _signature_of(self, trace: Trace) -> tuple[str, str, tuple[str, ...]]:
         """The same as ``_signature``, of a run that is shown."""

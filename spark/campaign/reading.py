@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 
 @attrs.frozen
-class Begun:
+class CampaignHeader:
     """A campaign as it was begun: see ``tables.CAMPAIGN``."""
 
     config: Config
@@ -39,7 +39,7 @@ class Begun:
     actions: tuple[str, ...]
 
 
-def read_campaign(storage: Storage) -> Begun:
+def read_campaign(storage: Storage) -> CampaignHeader:
     """The campaign in a storage; raises UsageError where there is none, or one of another version."""
     data = storage.read(CAMPAIGN)
     if data is None:
@@ -51,7 +51,9 @@ def read_campaign(storage: Storage) -> Begun:
             f"has version {VERSION}"
         )
     config = read_config(storage.name, row["config"])
-    return Begun(config, row["model"], row["deadlock"], row["fingerprint"], row["holdfast"], tuple(row["actions"]))
+    return CampaignHeader(
+        config, row["model"], row["deadlock"], row["fingerprint"], row["holdfast"], tuple(row["actions"])
+    )
 
 
 def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:

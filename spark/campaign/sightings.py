@@ -15,7 +15,7 @@ READERS = 8
 
 
 @attrs.frozen(order=True)
-class Best:
+class BestRun:
     """The run that shows a finding: the shortest, of equals the first."""
 
     steps: int
@@ -25,13 +25,13 @@ class Best:
 
 
 @attrs.define
-class Seen:
+class FindingTally:
     """A finding over all units: what it is, how often it was met, in how many units, and its best run."""
 
     property: str
     action: str
     state: tuple[str, ...]
-    best: Best
+    best: BestRun
     times: int = 0
     units: int = 0
 
@@ -44,7 +44,7 @@ class Sightings:
     done: set[int] = attrs.field(factory=set)
     runs: int = 0
     violations: int = 0
-    seen: dict[str, Seen] = attrs.field(factory=dict)
+    seen: dict[str, FindingTally] = attrs.field(factory=dict)
     first: dict[str, int] = attrs.field(factory=dict)
     """The first unit that met each finding."""
 
@@ -65,9 +65,9 @@ class Sightings:
         self.violations += row["violations"]
         for sighting in row["sightings"]:
             name = sighting["signature"]
-            best = Best(sighting["steps"], unit, sighting["run"], row["seed"])
+            best = BestRun(sighting["steps"], unit, sighting["run"], row["seed"])
             seen = self.seen.setdefault(
-                name, Seen(sighting["property"], sighting["action"], tuple(sighting["state"]), best)
+                name, FindingTally(sighting["property"], sighting["action"], tuple(sighting["state"]), best)
             )
             seen.best = min(seen.best, best)
             seen.times += sighting["times"]

@@ -19,7 +19,7 @@ from holdfast.ir.removal import remove_rules
 from spark.campaign.config import Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
-from spark.campaign.estimate import Measured, measured, parse_count, render_plan
+from spark.campaign.estimate import MeasuredCosts, measured, parse_count, render_plan
 from spark.campaign.estimate import plan as plan_for
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.reading import read_campaign
@@ -164,7 +164,7 @@ def _storage(place: str, s3: str | None) -> Storage:
     return open_storage(place, s3 if place.startswith("s3://") else None)
 
 
-def _measure(name: str, scope: str | None, depth: int, traces: int) -> Measured:
+def _measure(name: str, scope: str | None, depth: int, traces: int) -> MeasuredCosts:
     """The rates of a model on one core of this machine."""
     system = compile_model(load_model(name))
     each = traces_per_unit(traces)
@@ -187,7 +187,7 @@ def _measure(name: str, scope: str | None, depth: int, traces: int) -> Measured:
         octets += len(to_parquet("runs", [runs_row(units, 0, case)]))
         octets += len(to_parquet("timing", [dict.fromkeys(TIMING.names, units)]))
         runs, units = runs + case.runs, units + 1
-    return Measured(
+    return MeasuredCosts(
         source=f"{name}, one core of this machine",
         runs_per_second=runs / (meter.seconds - setup),
         bytes_per_unit=octets / units,

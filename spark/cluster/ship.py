@@ -34,19 +34,19 @@ def kernels() -> bytes:
     """Every kernel that this process has compiled or loaded; empty if it has none."""
     if "holdfast.lower.kernel.build" not in sys.modules:
         return b""
-    from holdfast.lower.kernel.build import kept  # noqa: PLC0415 - it loads Numba, which takes a second
+    from holdfast.lower.kernel.build import compiled_modules  # noqa: PLC0415 - it loads Numba, which takes a second
 
-    found = kept()
+    found = compiled_modules()
     return pickle.dumps(found) if found else b""
 
 
 @cache
 def unpack_kernels(path: str) -> None:
     """Let this process find those kernels, once."""
-    from holdfast.lower.kernel.build import keep  # noqa: PLC0415 - as in kernels
+    from holdfast.lower.kernel.build import install  # noqa: PLC0415 - as in kernels
 
     for module in pickle.loads(Path(path).read_bytes()):  # noqa: S301 - the driver wrote it
-        keep(module)
+        install(module)
 
 
 def digest(data: bytes) -> str:

@@ -52,7 +52,7 @@ class SparkSearch(KernelSearch):
         self._cluster, self._storage, self._resumed, self._small = cluster, storage, resumed, small
         super().__init__(machine, selection, symmetry, keep_going, meter, cores=1)
         self.checkpoint = Commits() if lasting else None
-        meter.memory = Family()
+        meter.memory = ProcessTree()
 
     def new_store(self, cores: int) -> Frontier:  # noqa: ARG002 - tasks decide how many
         return Frontier(self.kernel, self._storage, self._cluster, small=self._small)
@@ -68,7 +68,7 @@ class SparkSearch(KernelSearch):
 
 
 @attrs.define
-class Family:
+class ProcessTree:
     """The memory of this process and of those that it has started: Java, and with a local master every task.
 
     To look for them takes a while, so that is done at every twentieth question only.

@@ -11,7 +11,7 @@ from holdfast.check.prove import engine as prover
 from holdfast.check.prove.result import ProofResult
 from holdfast.check.prove.second import SecondProver
 from holdfast.check.verify import opinions
-from holdfast.check.verify.jobs import SHORT, Done, Job, make
+from holdfast.check.verify.jobs import SHORT, Job, JobResult, make
 from holdfast.check.verify.manifest import read_manifest
 from holdfast.check.verify.opinions import Opinion, _differences, drawn, proved
 from holdfast.ir.compile import compile_model
@@ -97,8 +97,8 @@ def test_what_a_second_prover_says() -> None:
 def test_how_long_a_job_took_says_nothing_of_what_came_out() -> None:
     """Two runs of a verification are equal if their answers are."""
     job = Job("two", "prove", (), 0)
-    assert Done(job, Opinion("5 proved"), 1.0) == Done(job, Opinion("5 proved"), 2.0)
-    assert Done(job, Opinion("5 proved"), 1.0) != Done(job, Opinion("4 proved"), 1.0)
+    assert JobResult(job, Opinion("5 proved"), 1.0) == JobResult(job, Opinion("5 proved"), 2.0)
+    assert JobResult(job, Opinion("5 proved"), 1.0) != JobResult(job, Opinion("4 proved"), 1.0)
 
 
 def test_what_live_says_in_a_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_pinned_mutants_are_asked_about(engine: str, monkeypatch: pytest.MonkeyP
 def test_a_failed_job_is_reported_with_what_it_left_open() -> None:
     """What contradicts, and then what has no answer; what ran out of time is no success."""
     job = Job("two", "prove", (), 0)
-    done = Done(job, Opinion("5 proved", ("two: they differ", "two: and again"), ("two: open",)), 1.0)
+    done = JobResult(job, Opinion("5 proved", ("two: they differ", "two: and again"), ("two: open",)), 1.0)
     failed, silent, passed, unasked = (
         _case(MODELS / "manifest.json", job, each)
         for each in (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from holdfast.check.budget import Budget
 from holdfast.check.mutate.engine import Mutation, Options, usual_scopes
 from holdfast.check.mutate.limits import Limits
-from holdfast.check.mutate.result import Facts, Report
+from holdfast.check.mutate.result import MutantFacts, Report
 from holdfast.ir.system import System
 
 OUTCOMES = {
@@ -114,8 +114,8 @@ def mutation(
     pairs: bool = True,
     variants: bool = True,
     budget: str | None = None,
-    known: dict[str, Facts] | None = None,
-    keep: Callable[[Facts], None] = lambda facts: None,
+    known: dict[str, MutantFacts] | None = None,
+    keep: Callable[[MutantFacts], None] = lambda facts: None,
 ) -> Mutation:
     """The trials of a system's mutants in its usual scopes, on one core."""
     limits = Limits(Budget() if budget is None else Budget.parse(budget), cores=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.ir.errors import UsageError
 
 
@@ -28,7 +28,7 @@ def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:
     def refused(value: int) -> bool:
         given: dict[str, Any] = {option: value}
         try:
-            Campaign(**given)
+            WalkOptions(**given)
         except UsageError as error:
             said.append(str(error))
             return True
@@ -43,8 +43,8 @@ def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:
 
 def test_what_makes_the_same_runs() -> None:
     """The options that a command needs, beside the seed and the number of the run."""
-    assert Campaign(depth=9).options == ("--depth", "9")
-    whole = Campaign(depth=9, pct=2, pct_sort="Node", swarm=False)
+    assert WalkOptions(depth=9).options == ("--depth", "9")
+    whole = WalkOptions(depth=9, pct=2, pct_sort="Node", swarm=False)
     assert whole.options == ("--depth", "9", "--pct", "2", "--pct-sort", "Node", "--no-swarm")
     with pytest.raises(UsageError, match="add --pct, such as --pct 3"):
-        Campaign(pct_sort="Node")
+        WalkOptions(pct_sort="Node")

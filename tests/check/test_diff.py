@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version, diff, diff_to_json
-from holdfast.check.diff.half import Answer, Half, alike, same_action
-from holdfast.check.diff.lockstep import Compared, Difference, Lockstep
+from holdfast.check.diff.half import Answer, ComparedSystem, alike, same_action
+from holdfast.check.diff.lockstep import Difference, Lockstep, LockstepResult
 from holdfast.check.diff.text import render_diff
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
@@ -22,7 +22,7 @@ from holdfast.ir.system import System
 from holdfast.lower import symmetry
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.runs.replay import Replayer, Stopped
+from holdfast.runs.replay import Replayer, StoppedScript
 from holdfast.trace.text import action as written
 
 Compiled = Callable[[str], System]
@@ -64,9 +64,9 @@ def versions(a: System, b: System) -> tuple[Version, Version]:
     return Version(a, a.scopes["tiny"], "old.py"), Version(b, b.scopes["tiny"], "new.py")
 
 
-def compared(a: System, b: System) -> Compared:
+def compared(a: System, b: System) -> LockstepResult:
     """The steps of both, compared to the end."""
-    halves = [Half(each.system, each.scope, each.target) for each in versions(a, b)]
+    halves = [ComparedSystem(each.system, each.scope, each.target) for each in versions(a, b)]
     return Lockstep(*halves, Meter(Budget())).compare()
 
 
@@ -219,9 +219,9 @@ def test_a_run_to_a_difference_can_be_replayed(table: System, rule: str) -> None
 
     for each in compared(table, less).of("B"):
         script = here.script(each.run)
-        assert not isinstance(here.states(script), Stopped)
+        assert not isinstance(here.states(script), StoppedScript)
         stopped = there.states(script)
-        assert isinstance(stopped, Stopped)
+        assert isinstance(stopped, StoppedScript)
         assert stopped.index == len(script.steps)
         assert isinstance(stopped.outcome, Refused)
         assert (stopped.outcome.label, stopped.outcome.error) == (each.answer.what, each.answer.error)
@@ -231,7 +231,7 @@ def test_symmetry_hides_nothing(table: System, monkeypatch: pytest.MonkeyPatch) 
     """Whether one state stands for its renamings or not, the same actions differ, for the same reasons, as early."""
     less = remove_rules(table, ["ST-14"])
 
-    def said(found: Compared) -> set[tuple[object, ...]]:
+    def said(found: LockstepResult) -> set[tuple[object, ...]]:
         return {(each.side, each.action, each.answer, each.run.length) for each in found.differences}
 
     reduced = compared(table, less)

@@ -14,10 +14,10 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter
 from holdfast.check.mutate import bench
 from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.engine import fingerprint, mutants
-from holdfast.check.mutate.limits import Limits, Stopped
+from holdfast.check.mutate.limits import Interruption, Limits
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.operators import operators, try_operators
-from holdfast.check.mutate.result import Facts, Kill, Mutant, OperatorRow, Pair, ProofRow, Row, to_json
+from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, OperatorRow, Pair, ProofRow, Row, to_json
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Declaration, System
@@ -111,7 +111,7 @@ def test_a_declared_pair_is_tried_in_every_scope(compiled: Compiled) -> None:
 def test_why_a_mutant_ends_so() -> None:
     """What kills it, alone, with the rule that covers it or by starving; else what was tried, or what is declared."""
     kill, starved = Kill("p", "p (P-1)", "tiny", 2, None), Kill("l", "l (L-1)", "tiny", 3, None)
-    facts = Facts(Mutant("A-1", "rule", ()))
+    facts = MutantFacts(Mutant("A-1", "rule", ()))
     paired = attrs.evolve(facts, pairs=(Pair("B-1", None), Pair("C-1", kill)))
     at = Place("m.py", 1, 1)
     equivalent, missing = Declaration("equivalent", "it is", None, at), Declaration("missing", "a state", None, at)
@@ -346,15 +346,15 @@ def test_time_that_is_up_ends_all(compiled: Compiled) -> None:
 
     assert (report.rows, report.ended_by, report.exit_code) == ((), "time: more than 1e-06 s", 20)
     assert report.untried == tuple(mutant.name for mutant in mutants(trials.system))
-    with pytest.raises(Stopped, match="time"):
+    with pytest.raises(Interruption, match="time"):
         trials.broken()
 
 
 def test_an_interruption_reports_what_was_found(compiled: Compiled) -> None:
     """After Ctrl-C the rows so far are there, the others are named, and the report ends with 20."""
-    kept: list[Facts] = []
+    kept: list[MutantFacts] = []
 
-    def interrupt(facts: Facts) -> None:
+    def interrupt(facts: MutantFacts) -> None:
         kept.append(facts)
         if len(kept) == 3:
             raise KeyboardInterrupt
@@ -424,7 +424,7 @@ def test_what_the_prover_left_open_is_no_success(row: ProofRow, code: int, compi
     assert attrs.evolve(report, proofs=(row,)).exit_code == code
 
 
-def _fail(facts: Facts) -> None:
+def _fail(facts: MutantFacts) -> None:
     pytest.fail(f"{facts} was known")
 
 
@@ -432,7 +432,7 @@ def test_a_log_that_was_cut_off_lacks_its_last_line(compiled: Compiled, tmp_path
     """Half a line is left out, and what comes next stands on a line of its own."""
     path = tmp_path / "facts"
     log = MutationLog(path)
-    one, two, three, *_ = (Facts(mutant, equal=True) for mutant in mutants(compiled(lock())))
+    one, two, three, *_ = (MutantFacts(mutant, equal=True) for mutant in mutants(compiled(lock())))
     for facts in (one, two):
         log.keep("lock", "f", facts)
     path.write_text(path.read_text()[:-20])
@@ -481,7 +481,7 @@ def test_a_log_of_another_version_of_the_model(compiled: Compiled, tmp_path: Pat
     larger = compiled(lock().replace("Node: 2", "Node: 3"))
     declared = compiled(lock(LS_06=None))
     stamps = [fingerprint(each, list(each.scopes.values())) for each in (system, changed, larger, declared)]
-    MutationLog(path).keep("lock", stamps[0], Facts(mutants(system)[0], equal=True))
+    MutationLog(path).keep("lock", stamps[0], MutantFacts(mutants(system)[0], equal=True))
 
     assert stamps[3] == stamps[0]
     assert len(set(stamps)) == 3

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.check.live.engine import live
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
@@ -50,7 +50,7 @@ def test_a_search_finds_one_state(still: System, symmetry: bool) -> None:
 
 def test_a_walk_stays_there(still: System) -> None:
     """Every run ends after one step, which changes nothing."""
-    found = walk(still, still.scope("tiny"), Campaign(traces=5), engine="interpreter")
+    found = walk(still, still.scope("tiny"), WalkOptions(traces=5), engine="interpreter")
 
     assert found.verdict == "not_found"
     assert found.figures.steps == 5

@@ -15,7 +15,7 @@ import pytest
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
-from holdfast.runs.loading import ImpossibleError, Opened, Source, _said, open_trace
+from holdfast.runs.loading import ImpossibleError, LoadedRun, Source, _said, open_trace
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf
 from holdfast.trace.itf_read import itf_run
@@ -29,7 +29,7 @@ FOREIGN = Path(__file__).parents[1] / "trace" / "foreign"
 WALKS = 140
 
 
-def reopened(trace: Trace, folder: Path, optionals: Optionals = "set") -> Opened:
+def reopened(trace: Trace, folder: Path, optionals: Optionals = "set") -> LoadedRun:
     """The run, written to a file and opened again."""
     path = folder / "run.itf.json"
     write_itf(trace, path, optionals=optionals)

@@ -10,13 +10,13 @@ import attrs
 import pytest
 
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Cut, Refused
 from holdfast.runs.matching import fit
-from holdfast.runs.replay import Replayer, Script, Stopped
+from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.trace import Trace
 from tests.check.replaying import PINNED, counterexample, found, model, pinned, title
@@ -57,7 +57,7 @@ def test_a_search_is_repeated(entry: dict[str, Any]) -> None:
 def test_a_walk_is_repeated() -> None:
     """The run of a walk gives the same Trace again."""
     system = model("table", "ST-14")
-    (trace,) = walk(system, system.scopes["tiny"], Campaign(seed=3), shrunk=False).findings
+    (trace,) = walk(system, system.scopes["tiny"], WalkOptions(seed=3), shrunk=False).findings
     again = Replayer(system, system.scopes["tiny"], options=trace.options, seed=trace.seed)
 
     assert again.trace(again.script(trace), trace.shown.name) == trace
@@ -103,7 +103,7 @@ def test_a_script_that_is_refused() -> None:
     """The step that stops a script is counted from one, with the rule that refused it."""
     stopped = replayer(model("table")).states(TWICE)
 
-    assert isinstance(stopped, Stopped)
+    assert isinstance(stopped, StoppedScript)
     assert (stopped.index, stopped.outcome) == (
         2,
         attrs.evolve(stopped.outcome, label="ST-14", error="STREAM_NOT_CLOSED"),
@@ -118,7 +118,7 @@ def test_a_script_that_is_cut() -> None:
     sample = ("sample", again.coded("sample", {"s": "l1", "e": 0, "f": "BUSY"})[1])
     stopped = again.states(Script((), (sample,) * 3))
 
-    assert stopped == Stopped(3, Cut("budget"))
+    assert stopped == StoppedScript(3, Cut("budget"))
 
 
 def test_only_the_end_counts() -> None:
@@ -127,7 +127,7 @@ def test_only_the_end_counts() -> None:
     longer = Script((), (*TWICE.steps, ("close", (0, 0, 2))))
 
     assert again.shows(TWICE, "one_handle")
-    assert isinstance(again.states(longer), Stopped)
+    assert isinstance(again.states(longer), StoppedScript)
     assert not again.shows(longer, "one_handle")
     assert again.violated(longer) is None
 
@@ -212,12 +212,12 @@ def test_random_scripts_are_followed_as_the_interpreter_goes() -> None:
             following = [new for new, taken in machine.successors[index](state) if taken == args]
             if not following:
                 stopped = again.states(Script((), tuple(script)))
-                assert isinstance(stopped, Stopped)
+                assert isinstance(stopped, StoppedScript)
                 assert stopped.index == number
                 break
             (state,) = following
             states = again.states(Script((), tuple(script)))
-            assert not isinstance(states, Stopped)
+            assert not isinstance(states, StoppedScript)
             assert states[-1] == state
 
 

@@ -15,7 +15,7 @@ from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.cpython import CPython
 from holdfast.runs.explorer.choices import Refusal, Untried
 from holdfast.runs.explorer.session import Session
-from holdfast.runs.replay import Replayer, Stopped
+from holdfast.runs.replay import Replayer, StoppedScript
 from holdfast.trace.trace import Step, Trace
 from tests.check.conftest import Compiled
 
@@ -32,7 +32,7 @@ def counterexample(broken: System) -> Trace:
     replayer = Replayer(broken, broken.scopes["tiny"], all_ghosts=True)
     found = search(broken, broken.scopes["tiny"], properties=["one_handle"]).findings[0]
     trace = replayer.trace(replayer.script(found), "one_handle")
-    assert not isinstance(trace, Stopped)
+    assert not isinstance(trace, StoppedScript)
     return trace
 
 
@@ -371,7 +371,7 @@ def test_a_repetition_shows_the_violation(compiled: Compiled) -> None:
     (found,) = search(system, scope).findings
     replayer = Replayer(system, scope)
     trace = replayer.trace(replayer.script(found), "grow_idempotent")
-    assert not isinstance(trace, Stopped)
+    assert not isinstance(trace, StoppedScript)
     session = Session(trace, replayer)
     assert session.seek_violation()
     assert (session.at, session.step.repeat, session.violated()) == (2, True, "grow_idempotent")

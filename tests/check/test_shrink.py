@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
 from holdfast.check.walk.result import WalkResult
 from holdfast.ir.compile import compile_model
@@ -19,7 +19,7 @@ from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower import symmetry
 from holdfast.runs.replay import Replayer, Script
-from holdfast.runs.shrink import Shortcuts, Shrunk, shrink
+from holdfast.runs.shrink import Shortcuts, ShrinkResult, shrink
 from holdfast.trace.shrink import Run, Tries
 from holdfast.trace.trace import Trace
 
@@ -109,7 +109,7 @@ def shortest(without: str | None, variant: str | None, scope: str, name: str) ->
 
 def walked(system: System, scope: str, seed: int, *, shrunk: bool = True) -> WalkResult:
     """The first violation that a campaign meets."""
-    campaign = Campaign(seed=seed, traces=3_000)
+    campaign = WalkOptions(seed=seed, traces=3_000)
     return walk(system, system.scopes[scope], campaign, engine="interpreter", target="ownership", shrunk=shrunk)
 
 
@@ -171,7 +171,7 @@ def test_where_nothing_is_shorter_it_says_so() -> None:
 # Still the same -------------------------------------------------------------------------------------------------------
 
 
-def small(system: System, script: Script, claim: str, budget: int = 20_000) -> Shrunk:
+def small(system: System, script: Script, claim: str, budget: int = 20_000) -> ShrinkResult:
     """A run in scope tiny, shrunk."""
     return shrink(Replayer(system, system.scopes["tiny"]), script, claim, budget=budget)
 

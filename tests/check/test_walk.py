@@ -11,7 +11,7 @@ import pytest
 from holdfast.check.budget import Budget
 from holdfast.check.result import to_json
 from holdfast.check.search.engine import Engine, search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
 from holdfast.check.walk.result import WalkResult, render_walk
 from holdfast.check.walk.walker import Run
@@ -98,7 +98,7 @@ def walked(
     run: int | None = None,
 ) -> WalkResult:
     """A campaign in scope tiny, of few runs unless more are asked for."""
-    campaign = Campaign(traces=traces, depth=depth, seed=seed, run=run)
+    campaign = WalkOptions(traces=traces, depth=depth, seed=seed, run=run)
     return walk(
         system, system.scopes["tiny"], campaign, engine=engine, cores=cores, properties=properties, target="model"
     )
@@ -604,7 +604,7 @@ def test_why_it_is_green(compiled: Compiled) -> None:
 
 def test_the_budget_ends_a_campaign(table: System) -> None:
     """A limit that is exceeded at once leaves the first runs, no answer, and code 20."""
-    result = walk(table, table.scopes["tiny"], Campaign(traces=10**9), cores=1, budget=Budget(memory_bytes=1))
+    result = walk(table, table.scopes["tiny"], WalkOptions(traces=10**9), cores=1, budget=Budget(memory_bytes=1))
 
     assert (result.verdict, result.exit_code) == ("out_of_budget", 20)
     assert 0 < result.figures.runs < 10**9
@@ -614,7 +614,7 @@ def test_the_budget_ends_a_campaign(table: System) -> None:
 def test_states_cannot_be_limited(table: System) -> None:
     """A walk stores no states, so a limit on them is refused with what to use instead."""
     with pytest.raises(UsageError, match=r"limit the runs \(--traces\) or the time"):
-        walk(table, table.scopes["tiny"], Campaign(), budget=Budget(states=5))
+        walk(table, table.scopes["tiny"], WalkOptions(), budget=Budget(states=5))
 
 
 def test_a_contradicting_scope_is_refused(compiled: Compiled) -> None:

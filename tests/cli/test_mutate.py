@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.mutate.log import MutationLog
-from holdfast.check.mutate.result import Facts
+from holdfast.check.mutate.result import MutantFacts
 from tests.check.conftest import HEADER
 from tests.check.mutating import lock
 from tests.cli.running import Run
@@ -198,11 +198,11 @@ def test_wrong_arguments(holdfast: Run, args: list[str], said: str) -> None:
 
 def test_an_interrupted_command_reports_what_it_has(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C the rows so far are printed, what is left is named, later models are not tried, and it ends 20."""
-    kept: list[Facts] = []
+    kept: list[MutantFacts] = []
     # A shell that runs the tests in the background has them ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: Facts) -> None:
+    def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: MutantFacts) -> None:
         kept.append(facts)
         if len(kept) == 3:
             signal.raise_signal(signal.SIGINT)

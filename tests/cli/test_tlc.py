@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.tlc.answer import Finding
+from holdfast.check.tlc.answer import TlcAnswer
 from holdfast.check.tlc.process import Tools
 from holdfast.cli import tlc as verb
 from tests.cli.running import Run
@@ -40,7 +40,7 @@ def test_agreement_ends_with_0(holdfast: Run, counter: str) -> None:
 
 def test_disagreement_ends_with_1(holdfast: Run, counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where TLC counts otherwise, both figures are shown."""
-    monkeypatch.setattr(verb.SecondOpinion, "ask", lambda _: Finding("exhausted", distinct=8, depth=2))
+    monkeypatch.setattr(verb.SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
     found = holdfast("tlc", counter)
     assert found.code == 1
     assert found.out == (

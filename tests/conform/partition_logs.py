@@ -19,7 +19,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 from impl.sim import options
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.conformance.partitions import partition_logs
 from tests.conform.simulated_logs import Line, renumbered
 
@@ -58,7 +58,7 @@ def reasons(name: str, generation: Generation, judgement: Judgement) -> str:
 
 def simulated(
     seed: int, generation: Generation, version: str, without: tuple[str, ...] = ()
-) -> tuple[Checked, list[list[Line]]]:
+) -> tuple[CheckResult, list[list[Line]]]:
     """A run, and the logs of its partitions."""
     with_partitions = options.Options(partitions=PARTITIONS)
     asked = Question(seed=seed, options=with_partitions, generation=generation, version=version, without=without)

@@ -18,7 +18,7 @@ from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.conformance.log import conform_log
 
 Line = dict[str, Any]
@@ -53,7 +53,7 @@ def reasons(name: str, judgement: Judgement) -> str:
     return render(verdict_of(model(name)[1], judgement, ()))
 
 
-def simulated(seed: int, version: str, without: tuple[str, ...] = ()) -> tuple[Checked, list[Line]]:
+def simulated(seed: int, version: str, without: tuple[str, ...] = ()) -> tuple[CheckResult, list[Line]]:
     """A run, and the lines of its log."""
     checked = check(Question(seed=seed, version=version, without=without))
     return checked, [json.loads(line) for line in conform_log(checked.run.log).splitlines()]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.rules.book import ID, Book, read_book
-from holdfast.check.rules.facts import Facts
+from holdfast.check.rules.facts import RuleFacts
 from holdfast.check.rules.page import page_text
 
 ROOT = Path(__file__).parents[2]
@@ -57,9 +57,9 @@ def book() -> Book:
 
 
 @cache
-def facts() -> Facts:
+def facts() -> RuleFacts:
     """Who holds each rule, and what shows that it is needed."""
-    return Facts(MODELS, book())
+    return RuleFacts(MODELS, book())
 
 
 def texts(*places: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from impl.client.producer import Producer
 from impl.controller.failover import KEY, Context
 from impl.controller.node import Controller
 from impl.oracles.judge import Verdict, judge
-from impl.oracles.storage import Stored
+from impl.oracles.storage import BucketContents
 from impl.records import KV, PARTITION_TAG, TOPIC_TAG, Partition, PartitionChange
 from impl.sim.storage import contents
 from impl.store.interface import ObjectStore
@@ -247,7 +247,7 @@ class PartitionStory:
             if record.stream in keys:
                 batches[keys[record.stream]].update(_sends(record.payload))
         stored = {key: frozenset(each) for key, each in batches.items()}
-        return judge(self.clients.history, Stored(stored, found.orphans, found.missing))
+        return judge(self.clients.history, BucketContents(stored, found.orphans, found.missing))
 
 
 def is_ack(op: Op, partition: int) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.store.bucket import ATTEMPTS, Bucket, StoreError, TakenError
-from impl.store.interface import Answer, Conflict, Entry, Found, Get, List, Missing, Operation, Put, Unsure
+from impl.store.interface import Answer, Conflict, Entry, Get, List, Missing, ObjectData, Operation, Put, Unsure
 from impl.store.memory import MemoryStore
 from impl.tasks import FailedError, Gate, Tasks
 
@@ -62,7 +62,7 @@ def test_a_new_object_is_put_once(faults: list[str]) -> None:
     except StoreError:
         assert len(store.seen) >= ATTEMPTS
     else:
-        assert store.store.execute(Get("a")) == Found(b"mine", etag)
+        assert store.store.execute(Get("a")) == ObjectData(b"mine", etag)
     assert {operation for operation in store.seen if isinstance(operation, Put)} == {Put("a", b"mine", new=True)}
 
 
@@ -86,7 +86,7 @@ def test_an_object_is_replaced_once(faults: list[str]) -> None:
     except StoreError:
         assert len(store.seen) >= ATTEMPTS
     else:
-        assert store.store.execute(Get("a")) == Found(b"mine", etag)
+        assert store.store.execute(Get("a")) == ObjectData(b"mine", etag)
 
 
 def test_a_conflict_of_the_first_attempt_is_not_asked_about() -> None:
@@ -119,7 +119,7 @@ def test_reads_are_tried_again(faults: list[str]) -> None:
     for key in ("a/1", "a/2", "b/1"):
         store.store.execute(Put(key, key.encode()))
 
-    async def reads(bucket: Bucket) -> tuple[Found | None, Found | None, list[Entry]]:
+    async def reads(bucket: Bucket) -> tuple[ObjectData | None, ObjectData | None, list[Entry]]:
         return await bucket.find("a/1", 1, 2), await bucket.find("a/3"), await bucket.list("a/")
 
     try:

@@ -16,7 +16,7 @@ import pytest
 from holdfast.cli.app import main
 from impl.cli import campaign
 from impl.oracles import judge
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.run import always
 
 Captured = pytest.CaptureFixture[str]
@@ -215,9 +215,9 @@ def test_signals_end_the_runs(capsys: Captured, monkeypatch: pytest.MonkeyPatch,
 def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is neither a success nor a violation."""
 
-    def unjudged(question: Question, go_on: object = always) -> Checked:
+    def unjudged(question: Question, go_on: object = always) -> CheckResult:
         del go_on
-        return Checked(check(question).run, (), {}, "operation 3 ends twice")
+        return CheckResult(check(question).run, (), {}, "operation 3 ends twice")
 
     monkeypatch.setattr(campaign, "check", unjudged)
     assert simulate("--seed", 1, *SMALL) == 1

@@ -13,11 +13,11 @@ from impl.store.interface import (
     Delete,
     Deleted,
     Entry,
-    Found,
     Get,
     List,
     Listed,
     Missing,
+    ObjectData,
     ObjectStore,
     Put,
     Stored,
@@ -68,16 +68,16 @@ def test_what_is_put_is_found(store: ObjectStore) -> None:
     """Whole or in part, under the etag that the put was answered; also an object without a byte."""
     assert store.execute(Get("a/1")) == Missing()
     etag = put(store, "a/1", b"0123456789")
-    assert store.execute(Get("a/1")) == Found(b"0123456789", etag)
-    assert store.execute(Get("a/1", 3, 5)) == Found(b"34", etag)
-    assert store.execute(Get("a/1", 8)) == Found(b"89", etag)
-    assert store.execute(Get("a/1", 8, 99)) == Found(b"89", etag)
+    assert store.execute(Get("a/1")) == ObjectData(b"0123456789", etag)
+    assert store.execute(Get("a/1", 3, 5)) == ObjectData(b"34", etag)
+    assert store.execute(Get("a/1", 8)) == ObjectData(b"89", etag)
+    assert store.execute(Get("a/1", 8, 99)) == ObjectData(b"89", etag)
     assert isinstance(store.execute(Get("a/1", 10)), Unsure)
     assert isinstance(store.execute(Get("a/1", 12, 14)), Unsure)
     assert store.execute(Get("a/2")) == Missing()
     assert store.execute(Get("a/3", 1, 2)) == Missing()
     etag = put(store, "a/1", b"")
-    assert store.execute(Get("a/1")) == Found(b"", etag)
+    assert store.execute(Get("a/1")) == ObjectData(b"", etag)
 
 
 def test_a_put_of_a_new_object_replaces_none(store: ObjectStore) -> None:
@@ -85,7 +85,7 @@ def test_a_put_of_a_new_object_replaces_none(store: ObjectStore) -> None:
     etag = put(store, "a/1", b"one", new=True)
     for data in (b"one", b"two"):
         assert store.execute(Put("a/1", data, new=True)) == Conflict()
-    assert store.execute(Get("a/1")) == Found(b"one", etag)
+    assert store.execute(Get("a/1")) == ObjectData(b"one", etag)
     store.execute(Delete(("a/1",)))
     put(store, "a/1", b"two", new=True)
 
@@ -95,7 +95,7 @@ def test_a_put_replaces_the_object_that_it_names(store: ObjectStore) -> None:
     first = put(store, "a/1", b"one")
     second = put(store, "a/1", b"two", replaces=first)
     assert store.execute(Put("a/1", b"three", replaces=first)) == Conflict()
-    assert store.execute(Get("a/1")) == Found(b"two", second)
+    assert store.execute(Get("a/1")) == ObjectData(b"two", second)
     store.execute(Delete(("a/1",)))
     assert store.execute(Put("a/1", b"three", replaces=second)) == Conflict()
     assert store.execute(Get("a/1")) == Missing()

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.check.search.engine import engine as searches
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import engine as walks
 from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
@@ -22,7 +22,7 @@ from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.graphs import KernelGraph
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.packing import Packing
-from holdfast.lower.python.instance_ends import One
+from holdfast.lower.python.instance_ends import ReturnOutcome
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.terms import Term
 from tests.check.walking import Both
@@ -100,7 +100,7 @@ def test_the_interpreter_computes_with_numbers_of_any_size(what: str, tmp_path: 
 def test_what_the_kernel_refuses_the_interpreter_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless the kernel is asked for, a search and a walk go on with the interpreter, and a note says why."""
     safe = COUNTED.replace("CONDITION", TOO_LARGE["a sum"]).replace("== N(0) for", "<= N(2) for")
-    system, campaign = written(tmp_path, safe), Campaign(seed=1, traces=20, depth=5)
+    system, campaign = written(tmp_path, safe), WalkOptions(seed=1, traces=20, depth=5)
     monkeypatch.setattr(searches, "SMALL", 1)
     monkeypatch.setattr(walks, "SMALL", 1)
 
@@ -192,7 +192,7 @@ def test_no_value_in_the_kernels_text_lies_beyond_its_bounds(gauges: System, mon
 def test_a_value_out_of_an_optional_keeps_its_bounds(lo: int, hi: int, gauges: System) -> None:
     """The codes of numbers below 0 stay, and those above make room for None: the bounds are those of all values."""
     layout = Interpreter(gauges, gauges.scopes["tiny"]).layout
-    writer = KernelEmitter(Packing(layout), "a test", gauges.init.at, One([]))
+    writer = KernelEmitter(Packing(layout), "a test", gauges.init.at, ReturnOutcome([]))
     found = writer.unwrap(Term("code", lo, hi), IntType("Gap", -2, 2))
     values = [(code - 1 if code > 0 else code) - 2 for code in range(lo, hi + 1)]
     assert (found.lo, found.hi) == (min(values), max(values))

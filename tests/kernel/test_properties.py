@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
 from holdfast.ir.system import System
 from tests.kernel.searching import equal_searches
@@ -59,7 +59,7 @@ def test_a_repetition_that_changes_any_field_is_a_violation(kind: str, tmp_path:
     system = toggled(tmp_path, kind)
 
     assert equal_searches(system, "tiny").verdict == "violated"
-    assert walk(system, system.scopes["tiny"], Campaign(seed=1, traces=3, depth=4)).verdict == "violated"
+    assert walk(system, system.scopes["tiny"], WalkOptions(seed=1, traces=3, depth=4)).verdict == "violated"
 
 
 STEPS = """

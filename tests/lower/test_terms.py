@@ -13,7 +13,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import System
 from holdfast.lower.python.emit import Emitter
-from holdfast.lower.python.instance_ends import One
+from holdfast.lower.python.instance_ends import ReturnOutcome
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.terms import (
     Term,
@@ -212,6 +212,6 @@ def test_a_value_beyond_its_bounds_is_seen(gauges: System, monkeypatch: pytest.M
 @pytest.mark.parametrize(("lo", "hi", "least_one", "most"), [(2, 5, 0, 5), (-5, -2, -5, 0), (-1, 3, -1, 3)])
 def test_what_is_left_out_of_a_sum_adds_nothing(lo: int, hi: int, least_one: int, most: int, gauges: System) -> None:
     """An element that a condition may leave out adds 0, so that 0 lies within the bounds of what it adds."""
-    writer = Emitter(Interpreter(gauges, gauges.scopes["tiny"]).layout, "a test", One([]))
+    writer = Emitter(Interpreter(gauges, gauges.scopes["tiny"]).layout, "a test", ReturnOutcome([]))
     found = writer.counted(Term("left", 0, 1), Term("value", lo, hi))
     assert (found.lo, found.hi) == (least_one, most)

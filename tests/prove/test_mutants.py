@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.limits import Limits, Stopped
+from holdfast.check.mutate.limits import Interruption, Limits
 from holdfast.check.mutate.proving import Proofs
-from holdfast.check.mutate.result import Facts, Kill, Mutant, ProofRow, Row, Way
+from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, ProofRow, Row, Way
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.lemmas import compile_with_lemmas
@@ -69,7 +69,7 @@ def look(self, n: Node) -> None:
 def row_of(name: str, way: Way, killer: str | None = None, *, kind: str = "rule") -> Row:
     """A mutant as a search describes it."""
     kill = None if killer is None else Kill(killer.split(" (")[0], killer, "tiny", 2, None)
-    return Row(Facts(Mutant(name, kind, ()), kill), None, way, None)  # type: ignore[arg-type]
+    return Row(MutantFacts(Mutant(name, kind, ()), kill), None, way, None)  # type: ignore[arg-type]
 
 
 def asked(system: System, row: Row) -> ProofRow:
@@ -146,7 +146,7 @@ def test_a_model_without_a_proof_is_refused(compiled: Compiled) -> None:
 def test_time_that_is_up_stops(compiled: Compiled) -> None:
     """No row is made up."""
     proofs = Proofs(compiled(LOCK + EMPTY), "x.py", Limits(Budget(seconds=1e-9)))
-    with pytest.raises(Stopped, match="time: more than 1e-09 s"):
+    with pytest.raises(Interruption, match="time: more than 1e-09 s"):
         proofs.prove_whole()
 
 

@@ -11,7 +11,7 @@ import z3
 from holdfast.check.budget import Budget
 from holdfast.check.prove import asking
 from holdfast.check.prove.engine import prove
-from holdfast.check.prove.result import Checked, ProofResult, PropertyProof, proof_to_json
+from holdfast.check.prove.result import ProofResult, PropertyProof, SanityCheck, proof_to_json
 from holdfast.check.prove.text import render_proof
 from holdfast.check.prove.unroll import DepthResult, DepthVerdict, unroll
 from holdfast.ir.compile import compile_model
@@ -227,7 +227,7 @@ def test_what_must_be_possible_is_reported_at_its_line(compiled: Compiled) -> No
     """An action at the action, an invariant at the invariant, and a start at the initial condition."""
     system = compiled(LOCK)
     claims = ["enter possible", "one_inside can be false", "start possible"]
-    places = [_possible(system, Checked(claim, None, "it is not")).at for claim in claims]
+    places = [_possible(system, SanityCheck(claim, None, "it is not")).at for claim in claims]
     one_inside = next(prop for prop in system.properties if prop.name == "one_inside")
     assert places == [system.action("enter").at, one_inside.at, system.init.at]
 

@@ -8,7 +8,7 @@ import z3
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.prove import asking
-from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.engine import prove
 from holdfast.check.prove.text import render_proof
 from holdfast.check.prove.unroll import unroll
@@ -195,7 +195,7 @@ def test_a_question_takes_no_longer_than_is_left() -> None:
     now[0] = 4.0
     assert askers.allowed(20.0) == 1.0
     now[0] = 6.0
-    with pytest.raises(Spent):
+    with pytest.raises(LimitExceeded):
         askers.allowed(20.0)
 
 

@@ -14,12 +14,12 @@ import attrs
 import pytest
 
 from holdfast.check.mutate.log import MutationLog
-from holdfast.check.mutate.result import Facts
+from holdfast.check.mutate.result import MutantFacts
 from holdfast.check.search.engine import search
-from holdfast.check.tlc.agreement import Claimed
-from holdfast.check.tlc.answer import Finding
+from holdfast.check.tlc.agreement import Refinement
+from holdfast.check.tlc.answer import TlcAnswer
 from holdfast.check.tlc.process import NoAnswerError, Tools
-from holdfast.check.verify.jobs import Done, Job
+from holdfast.check.verify.jobs import Job, JobResult
 from holdfast.check.verify.opinions import Opinion
 from holdfast.cli import tlc
 from holdfast.ir.compile import compile_model
@@ -298,7 +298,7 @@ def test_agreement_with_tlc(holdfast: Run, tools: Tools) -> None:
 def test_disagreement_with_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     """It fails at the scope that both searched, or by the property that they find different things of."""
     assert tools.jar.is_file()
-    monkeypatch.setattr(tlc.SecondOpinion, "ask", lambda _: Finding("exhausted", distinct=8, depth=2))
+    monkeypatch.setattr(tlc.SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
     monkeypatch.setattr(tlc, "ask_liveness", lambda _: ())
     ran, files = told(holdfast, "tlc", "counter.py")
     assert (ran.code, files.said("agreement")[0]) == (1, "they disagree: states: search 9, TLC 8")
@@ -317,7 +317,7 @@ def test_a_model_that_does_not_implement_what_it_says(
     witness = search(system, system.scopes["tiny"], target="counter.py").witnesses[0].trace
     assert witness is not None
     run = attrs.evolve(witness, claim=None)
-    monkeypatch.setattr(tlc, "_claims", lambda _: [Claimed("counter_implements_lease", holds=False, run=run)])
+    monkeypatch.setattr(tlc, "_claims", lambda _: [Refinement("counter_implements_lease", holds=False, run=run)])
     ran, files = told(holdfast, "tlc", "counter.py", "--implements")
     assert (ran.code, files.cases) == (12, {"counter_implements_lease": "failed"})
     (flow,) = files.results["counter_implements_lease"]["codeFlows"]
@@ -329,11 +329,11 @@ def test_a_model_that_does_not_implement_what_it_says(
 def test_no_answer_from_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch, ended: BaseException) -> None:
     """What was answered by then is reported, and what was not is open."""
     assert tools.jar.is_file()
-    answers = iter([Finding("exhausted", distinct=9, depth=2), ended])
+    answers = iter([TlcAnswer("exhausted", distinct=9, depth=2), ended])
 
-    def ask(_: object) -> Finding:
+    def ask(_: object) -> TlcAnswer:
         found = next(answers)
-        if isinstance(found, Finding):
+        if isinstance(found, TlcAnswer):
             return found
         raise found
 
@@ -386,8 +386,8 @@ def test_every_question_of_a_verification(holdfast: Run) -> None:
 def test_an_interrupted_verification_is_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not asked is open."""
 
-    def interrupted(_: Path, jobs: Sequence[Job], *__: object, **___: object) -> Iterator[Done]:
-        yield Done(jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1)
+    def interrupted(_: Path, jobs: Sequence[Job], *__: object, **___: object) -> Iterator[JobResult]:
+        yield JobResult(jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1)
         raise KeyboardInterrupt
 
     Path("models").mkdir()
@@ -399,11 +399,11 @@ def test_an_interrupted_verification_is_reported(holdfast: Run, monkeypatch: pyt
 
 def test_interrupted_trials_are_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutants so far, and those that were left."""
-    kept: list[Facts] = []
+    kept: list[MutantFacts] = []
     # A shell that runs the tests in the background has them ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: Facts) -> None:
+    def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: MutantFacts) -> None:
         kept.append(facts)
         if len(kept) == 2:
             signal.raise_signal(signal.SIGINT)

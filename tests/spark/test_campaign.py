@@ -16,7 +16,7 @@ import pytest
 
 from holdfast.check.budget import INTERRUPTED, Budget
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import open_trace
@@ -59,7 +59,7 @@ def test_a_unit_is_a_walk(tmp_path: Path) -> None:
 
     for unit in range(asked.units):
         [row] = from_parquet(storage.read(unit_path("runs", unit)) or b"")
-        made = walk(system, system.scope("tiny"), Campaign(seed=row["seed"], traces=100, depth=30), shrunk=False)
+        made = walk(system, system.scope("tiny"), WalkOptions(seed=row["seed"], traces=100, depth=30), shrunk=False)
         if made.run is None:
             assert row["violations"] == 0
             assert row["steps"] == made.figures.steps

@@ -8,10 +8,10 @@ import attrs
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark.campaign.estimate import Measured, measured, parse_count, plan, render_plan, size, span
+from spark.campaign.estimate import MeasuredCosts, measured, parse_count, plan, render_plan, size, span
 from tests.spark.samples import summary
 
-RATES = Measured(
+RATES = MeasuredCosts(
     source="runs/a", runs_per_second=1_000_000.0, bytes_per_unit=16_000.0, setup_seconds=2.0, start_seconds=6.0
 )
 
@@ -97,7 +97,7 @@ def test_rates_come_from_a_campaign() -> None:
         (10, 8, attrs.evolve(RATES, runs_per_second=0.0), "no rate was measured"),
     ],
 )
-def test_a_plan_of_nothing_is_refused(traces: int, cores: int, rates: Measured, named: str) -> None:
+def test_a_plan_of_nothing_is_refused(traces: int, cores: int, rates: MeasuredCosts, named: str) -> None:
     """In one line that names the number."""
     with pytest.raises(UsageError, match=named):
         plan(traces, cores, rates)

@@ -25,7 +25,7 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from spark.cluster.storage import open_storage
-from spark.search.engine import Family, frontier
+from spark.search.engine import ProcessTree, frontier
 from spark.search.files import read_rows, write_rows
 from spark.search.frontier import Cluster, Frontier
 from tests.kernel.writing import SEARCHED, written
@@ -337,7 +337,7 @@ def test_the_memory_of_others_counts() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        family = Family()
+        family = ProcessTree()
         family()
         grown = family.children
         child.communicate(b"\n")

@@ -10,7 +10,7 @@ import attrs
 from holdfast.check.budget import Budget
 from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import SecondOpinion
-from holdfast.check.tlc.answer import finding
+from holdfast.check.tlc.answer import answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
@@ -85,5 +85,5 @@ def reached_by_tlc(tools: Tools, specification: Specification) -> Reached:
         f"{scope.name}.tla": head + "=" * 20 if found else text,
         "steps.cfg": scope.configuration(invariants=False).replace("CheckedSpec", "Spec"),
     }
-    answer = finding(run_tlc(tools, files, scope.name, "steps.cfg", seconds=LIMIT))
+    answer = answer_of(run_tlc(tools, files, scope.name, "steps.cfg", seconds=LIMIT))
     return answer.distinct, answer.taken, answer.depth

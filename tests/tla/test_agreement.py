@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.check.tlc.agreement import Side, differences
-from holdfast.check.tlc.answer import Finding, TlcError
+from holdfast.check.tlc.agreement import CheckerAnswer, differences
+from holdfast.check.tlc.answer import TlcAnswer, TlcError
 from holdfast.check.tlc.process import Tools
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError
@@ -37,7 +37,7 @@ SIGNPOST = "tests/tla/models/signpost.py"
 def test_both_find_the_same_states(tools: Tools, model: str, states: int, depth: int) -> None:
     """Where nothing is violated, verdict, number of states and depth are equal."""
     found = opinion(tools, system_of(model)).compared()
-    assert (found.ours, found.differences) == (Side("exhausted", states, depth), ())
+    assert (found.ours, found.differences) == (CheckerAnswer("exhausted", states, depth), ())
     assert found.theirs == found.ours
 
 
@@ -136,7 +136,7 @@ def test_a_changed_comparison_is_noticed(tools: Tools) -> None:
         return files | {MODULE: text.replace("e > epoch[s]", "e >= epoch[s]", 1)}
 
     found = opinion(tools, system_of(TABLE), change=change).compared()
-    assert found.ours == Side("exhausted", 17, 4)
+    assert found.ours == CheckerAnswer("exhausted", 17, 4)
     assert "search: exhausted, 17 states, depth 4; TLC: violated after" in found.differences[0]
 
 
@@ -213,7 +213,9 @@ def test_what_tlc_is_not_asked_about_is_told(tools: Tools, claim: str) -> None:
         assert f"    {claim}\n" in text
         return files | {"model_tiny.cfg": text.replace(f"    {claim}\n", "")}
 
-    found = opinion(tools, system_of(TABLE), change=change).compared(lambda: Finding("exhausted", distinct=17, depth=4))
+    found = opinion(tools, system_of(TABLE), change=change).compared(
+        lambda: TlcAnswer("exhausted", distinct=17, depth=4)
+    )
     steps = ("epochs_grow", "closed_before", "close_idempotent")
     unasked = ("holder_opened_last",) if claim == "HolderOpenedLast" else steps
     assert set(found.differences) == {f"{name}: TLC is not asked about it" for name in unasked}
@@ -221,7 +223,7 @@ def test_what_tlc_is_not_asked_about_is_told(tools: Tools, claim: str) -> None:
 
 def test_what_tlc_shows_no_run_of_is_asked_of_the_initial_states(tools: Tools) -> None:
     """TLC shows no run for a condition on constants; if no initial state violates it, the two do not agree."""
-    found = opinion(tools, system_of(TABLE)).compared(lambda: Finding("violated", name="OneHandle"))
+    found = opinion(tools, system_of(TABLE)).compared(lambda: TlcAnswer("violated", name="OneHandle"))
     assert "TLC shows no run, and no initial state of the model violates one_handle" in found.differences
 
 
@@ -234,14 +236,14 @@ def test_a_module_that_does_not_parse_is_one_error(tools: Tools) -> None:
 
 def test_differences_name_both_values() -> None:
     """Every figure that differs is told with both values; the property may be another of the same run's length."""
-    one = Side("exhausted", 17, 4)
-    assert differences(one, Side("exhausted", 18, 5)) == [
+    one = CheckerAnswer("exhausted", 17, 4)
+    assert differences(one, CheckerAnswer("exhausted", 18, 5)) == [
         "states: search 17, TLC 18",
         "depth: search 4, TLC 5",
     ]
-    violated = Side("violated", property="one_owner", steps=2)
-    assert differences(violated, Side("violated", property="other", steps=3)) == ["steps: search 2, TLC 3"]
-    assert differences(violated, Side("violated", property="other", steps=2)) == []
+    violated = CheckerAnswer("violated", property="one_owner", steps=2)
+    assert differences(violated, CheckerAnswer("violated", property="other", steps=3)) == ["steps: search 2, TLC 3"]
+    assert differences(violated, CheckerAnswer("violated", property="other", steps=2)) == []
     assert differences(one, violated) == [
         "search: exhausted, 17 states, depth 4; TLC: violated after 2 steps: one_owner"
     ]

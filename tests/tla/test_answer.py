@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.tlc.answer import Finding, TlcError, finding, read_messages
-from holdfast.check.tlc.process import NoAnswerError, Said
+from holdfast.check.tlc.answer import TlcAnswer, TlcError, answer_of, read_messages
+from holdfast.check.tlc.process import NoAnswerError, TlcOutput
 
 
 def message(number: int, text: str, kind: int = 0) -> str:
@@ -26,20 +26,20 @@ STATES = message(2217, "1: <Initial predicate>\n/\\ x = 0\n", 4) + message(
 
 def test_an_exhausted_search_is_counted() -> None:
     """States, steps without the initial states, and the depth in steps, one less than TLC's count of states."""
-    found = finding(Said(VERSION + STARTS + SUCCESS + COUNTS + DEPTH, 0))
-    assert found == Finding("exhausted", distinct=100, taken=1000, depth=5)
+    found = answer_of(TlcOutput(VERSION + STARTS + SUCCESS + COUNTS + DEPTH, 0))
+    assert found == TlcAnswer("exhausted", distinct=100, taken=1000, depth=5)
     assert found.steps is None
 
 
 def test_a_violation_has_a_run() -> None:
     """The invariant's name, and the run, whose length is in steps."""
-    found = finding(Said(VERSION + VIOLATED + STATES + COUNTS, 12))
+    found = answer_of(TlcOutput(VERSION + VIOLATED + STATES + COUNTS, 12))
     assert (found.verdict, found.name, found.steps) == ("violated", "OneOwner", 1)
 
 
 def test_a_false_constant_is_violated_at_once() -> None:
     """TLC shows no run for an invariant on constants."""
-    found = finding(Said(VERSION + message(2230, "The invariant of Claim is equal to FALSE", 1), 151))
+    found = answer_of(TlcOutput(VERSION + message(2230, "The invariant of Claim is equal to FALSE", 1), 151))
     assert (found.verdict, found.name, found.steps) == ("violated", "Claim", 0)
 
 
@@ -67,14 +67,14 @@ def test_a_false_constant_is_violated_at_once() -> None:
 def test_what_contradicts_itself_is_an_error(text: str, code: int, problem: str) -> None:
     """The exit code alone is never believed, nor are the messages."""
     with pytest.raises(TlcError, match=problem):
-        finding(Said(text, code))
+        answer_of(TlcOutput(text, code))
 
 
 @pytest.mark.parametrize("text", [SUCCESS + COUNTS + DEPTH, VIOLATED + STATES])
 def test_a_killed_java_has_no_answer_whatever_it_said_before(text: str) -> None:
     """A Java that is killed while it prints has no answer, though the answer was there already."""
     with pytest.raises(NoAnswerError, match="signal 9 ended Java"):
-        finding(Said(VERSION + STARTS + text, 137))
+        answer_of(TlcOutput(VERSION + STARTS + text, 137))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_number_beyond_32_bits_is_one_line(text: str, number: str) -> None:
     with pytest.raises(
         NoAnswerError, match=rf"^TLC computes with 32 bits, and cannot compute {number}; choose a small"
     ):
-        finding(Said(VERSION + text, 75))
+        answer_of(TlcOutput(VERSION + text, 75))
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_a_number_beyond_32_bits_is_one_line(text: str, number: str) -> None:
 def test_an_ended_java_has_no_answer(text: str, code: int, ending: str) -> None:
     """A Java that was killed, or said nothing, is one line."""
     with pytest.raises(NoAnswerError, match=f"TLC ended before it had an answer .*{ending}"):
-        finding(Said(text, code))
+        answer_of(TlcOutput(text, code))
 
 
 def test_what_the_parser_says_is_told() -> None:
     """Where SANY refuses a module, the error has the place and the reason."""
     text = '***Parse Error***\nWas expecting "==== or more Module body"\nEncountered "x" at line 9, column 1\n\n'
     with pytest.raises(TlcError, match=r'Parsing failed\. Was expecting "==== or more .* at line 9, column 1'):
-        finding(Said(VERSION + text + message(3002, "Parsing failed.", 1), 150))
+        answer_of(TlcOutput(VERSION + text + message(3002, "Parsing failed.", 1), 150))
 
 
 def test_a_message_may_be_cut_off() -> None:

@@ -9,7 +9,7 @@ import pytest
 from holdfast.check.live.engine import live
 from holdfast.check.tlc import liveness
 from holdfast.check.tlc.agreement import SecondOpinion
-from holdfast.check.tlc.answer import Finding, TlcError
+from holdfast.check.tlc.answer import TlcAnswer, TlcError
 from holdfast.check.tlc.liveness import LiveAgreement, compare_liveness
 from holdfast.check.tlc.process import Tools
 from holdfast.ir.compile import compile_model
@@ -106,7 +106,7 @@ def test_fairness_that_counts_ghosts_is_noticed(tools: Tools) -> None:
 
 def test_a_run_that_owes_nothing_is_an_error(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     """TLC's word is not taken for it: its run has to name the property."""
-    monkeypatch.setattr(liveness, "finding", lambda _: Finding("liveness", name="DebtsArePaid"))
+    monkeypatch.setattr(liveness, "answer_of", lambda _: TlcAnswer("liveness", name="DebtsArePaid"))
     with pytest.raises(TlcError, match="violated by a run that owes nothing"):
         compared(opinion(tools, system_of(MAILBOX), target=MAILBOX))
 
@@ -144,6 +144,6 @@ def test_a_run_of_tlc_that_is_none_of_the_model_is_a_difference(monkeypatch: pyt
         raise UsageError("step 2 is not possible")
 
     monkeypatch.setattr(SecondOpinion, "fitted", refuse)
-    unpaid = liveness.Unpaid("arrives", Finding("liveness", run=ForeignRun(Path("tlc"), "mailbox", {}, ())))
+    unpaid = liveness.ViolatedLeadsTo("arrives", TlcAnswer("liveness", run=ForeignRun(Path("tlc"), "mailbox", {}, ())))
     trace, problem = liveness._taken_again(asked, unpaid)
     assert (trace, problem) == (None, "arrives: TLC's run is none of the model: step 2 is not possible")

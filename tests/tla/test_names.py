@@ -8,7 +8,7 @@ import zipfile
 import attrs
 import pytest
 
-from holdfast.check.tlc.agreement import Side
+from holdfast.check.tlc.agreement import CheckerAnswer
 from holdfast.check.tlc.process import Tools
 from holdfast.ir.errors import UsageError
 from holdfast.ir.types import SortType
@@ -25,13 +25,13 @@ NAMES = "tests/tla/models/names.py"
 def test_a_model_of_colliding_names_is_searched_alike(tools: Tools) -> None:
     """Words of configurations, operators of modules, elements and parameters of one name: as many states."""
     found = opinion(tools, system_of(NAMES)).compared()
-    assert (found.theirs, found.differences) == (Side("exhausted", 445, 6), ())
+    assert (found.theirs, found.differences) == (CheckerAnswer("exhausted", 445, 6), ())
 
 
 def test_a_property_called_nothing_can_be_violated(tools: Tools) -> None:
     """What is said while nothing is broken is no property's name; the run names the action of two that look alike."""
     found = opinion(tools, system_of(NAMES, ["NA-03"])).compared()
-    assert (found.theirs, found.differences) == (Side("violated", property="nothing", steps=1), ())
+    assert (found.theirs, found.differences) == (CheckerAnswer("violated", property="nothing", steps=1), ())
     assert found.run is not None
     assert [step.action for step in found.run.steps] == ["init", "Go"]
 

@@ -7,7 +7,7 @@ import operator
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from holdfast.check.tlc.answer import finding
+from holdfast.check.tlc.answer import answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
 from holdfast.ir.expr import And, Compare, Expr, IfElse, Implies, IsNone, Lit, Name, Not, Or, Quantified, Read, Unwrap
 from holdfast.ir.types import BOOL, NatType, OptionalType, SortType
@@ -145,4 +145,4 @@ def test_a_test_for_none_is_left_out_only_where_nothing_changes(tools: Tools) ->
     both = [Conditions(SortType("Node")), Conditions(NatType("Epoch"))]
     assumptions = [assumed(conditions, cond) for conditions in both for cond in conditions.all()]
     assert len(assumptions) > 500
-    assert finding(run_tlc(tools, module(assumptions), "nil", "nil.cfg", seconds=LIMIT)).verdict == "exhausted"
+    assert answer_of(run_tlc(tools, module(assumptions), "nil", "nil.cfg", seconds=LIMIT)).verdict == "exhausted"

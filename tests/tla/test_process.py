@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.tlc import process
-from holdfast.check.tlc.agreement import Side
+from holdfast.check.tlc.agreement import CheckerAnswer
 from holdfast.check.tlc.process import NoAnswerError, Tools, ended_together, find_tools, result_of, run_tlc
 from holdfast.ir.errors import UsageError
 from tests.tla.asking import LIMIT, ROOT, opinion, system_of
@@ -63,7 +63,9 @@ def test_the_java_of_pypi_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("PATH", str(tmp_path))
     tools = find_tools()
     assert tools.java == str(java)
-    assert opinion(tools, system_of("tests/check/models/table.py")).compared().theirs == Side("exhausted", 17, 4)
+    assert opinion(tools, system_of("tests/check/models/table.py")).compared().theirs == CheckerAnswer(
+        "exhausted", 17, 4
+    )
 
 
 def test_a_wrong_java_home_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

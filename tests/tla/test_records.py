@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.tlc.agreement import Agreement, Side
+from holdfast.check.tlc.agreement import Agreement, CheckerAnswer
 from holdfast.check.tlc.liveness import LiveAgreement
 from holdfast.check.tlc.process import Tools
 from holdfast.records.second_opinion import agreement_record, owed_record
@@ -14,7 +14,7 @@ from tests.tla.asking import opinion, system_of
 
 MAILBOX = "tests/tla/models/mailbox.py"
 LAMP = "tests/tla/models/lamp.py"
-NINE, TEN = Side("exhausted", 9, 2), Side("exhausted", 10, 2)
+NINE, TEN = CheckerAnswer("exhausted", 9, 2), CheckerAnswer("exhausted", 10, 2)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ NINE, TEN = Side("exhausted", 9, 2), Side("exhausted", 10, 2)
     ],
 )
 def test_a_record_of_what_both_found(
-    theirs: Side, differences: tuple[str, ...], status: str, verdict: str, code: int, message: str
+    theirs: CheckerAnswer, differences: tuple[str, ...], status: str, verdict: str, code: int, message: str
 ) -> None:
     """The case, its message and its text, and the verdict and exit code of the whole."""
     asked = opinion(Tools("java", Path("no.jar"), frozenset()), system_of(MAILBOX), target=MAILBOX)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.tlc.answer import finding
+from holdfast.check.tlc.answer import answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
 from tests.tla.asking import LIMIT, by_hand, opinion, system_of
 
@@ -43,7 +43,7 @@ def verdict(tools: Tools, module: str, configuration: str, resources: str) -> st
     constants = f"CONSTANTS\n Resource = {{{resources}}}\n Holder = {{h1, h2}}\n"
     files = {f"{name}.tla": text for name, text in by_hand().items()}
     files |= {"small.tla": module.lstrip(), "small.cfg": configuration + constants}
-    return finding(run_tlc(tools, files, "small", "small.cfg", seconds=LIMIT)).verdict
+    return answer_of(run_tlc(tools, files, "small", "small.cfg", seconds=LIMIT)).verdict
 
 
 def test_what_follows_from_a_lease(tools: Tools) -> None:

@@ -14,7 +14,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.runs.replay import Replayer, Script
-from holdfast.runs.why import Why, why
+from holdfast.runs.why import Reasons, why
 from holdfast.trace.trace import Trace
 from holdfast.trace.views.slice import Slice
 from holdfast.trace.views.why import render_why
@@ -125,7 +125,7 @@ def run(replays: Replayer, *steps: tuple[str, tuple[int, ...]]) -> Trace:
     return trace
 
 
-def alone(replays: Replayer, found: Why) -> Script:
+def alone(replays: Replayer, found: Reasons) -> Script:
     """The steps of a slice without the others."""
     script = replays.script(found.trace)
     kept = [cause.number for cause in found.slice.causes]

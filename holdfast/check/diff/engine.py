@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
-from holdfast.check.diff.half import Answer, Half, same_action
-from holdfast.check.diff.lockstep import Compared, Difference, Lockstep, OtherAnswer, Side
+from holdfast.check.diff.half import Answer, ComparedSystem, same_action
+from holdfast.check.diff.lockstep import Difference, Lockstep, LockstepResult, OtherAnswer, Side
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, Result, to_json, trace_to_json
 from holdfast.check.search.engine import NO_BUDGET, search
 from holdfast.ir.system import Scope, System
@@ -79,7 +79,7 @@ class Diff:
 
     a: Version
     b: Version
-    compared: Compared
+    compared: LockstepResult
     searched_a: Result | None
     searched_b: Result | None
     rules: tuple[RuleDifference, ...]
@@ -109,7 +109,7 @@ def diff(
     with what it has. Raises UsageError and ModelError as a search does.
     """
     whole = Meter(budget)
-    halves = Half(a.system, a.scope, a.target), Half(b.system, b.scope, b.target)
+    halves = ComparedSystem(a.system, a.scope, a.target), ComparedSystem(b.system, b.scope, b.target)
     meter = Meter(_share(whole, 3), None if progress is None else lambda now: progress(_comparing(now)))
     with interruptible(meter):
         compared = Lockstep(*halves, meter).compare()
@@ -166,7 +166,7 @@ def _comparing(now: Progress) -> Progress:
 # What the models say ------------------------------------------------------------------------------------------------
 
 
-def _rules(a: System, b: System, results: Sequence[Result | None], compared: Compared) -> list[RuleDifference]:
+def _rules(a: System, b: System, results: Sequence[Result | None], compared: LockstepResult) -> list[RuleDifference]:
     """The rules about which something is different, in the order of the source."""
     ours, theirs = _labels(a), _labels(b)
     # What a search that was cut short has not seen, it may have missed.
@@ -188,7 +188,7 @@ def _labels(system: System) -> list[str]:
     return [rule.label for rule in system.rules if rule.label not in system.removed]
 
 
-def _refusals(compared: Compared, taker: Side, label: str) -> int:
+def _refusals(compared: LockstepResult, taker: Side, label: str) -> int:
     """How many steps the rule refuses that the other side takes."""
     answer = [each for each in compared.of(taker) if each.answer.kind == "refused" and each.answer.what == label]
     return sum(each.steps for each in answer)

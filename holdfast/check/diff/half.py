@@ -50,7 +50,7 @@ class Answer:
         return cls("refused", outcome.label, outcome.error)
 
 
-class Half:
+class ComparedSystem:
     """One of the two systems, and how it is seen."""
 
     def __init__(self, system: System, scope: Scope, target: str) -> None:
@@ -139,7 +139,7 @@ class Half:
         return self.origin.trace(None, [self.origin.start(state, self.starts[state]), *steps[::-1]])
 
 
-def align(a: Half, b: Half) -> None:
+def align(a: ComparedSystem, b: ComparedSystem) -> None:
     """Let both see what they have in common: cells of one name, and parameters of actions of one name."""
     others = b.values()
     signs: dict[str, dict[str, str]] = {}

@@ -18,7 +18,7 @@ from typing import Literal
 import attrs
 
 from holdfast.check.budget import Meter
-from holdfast.check.diff.half import Answer, Arguments, Half, Seen, States, align, alike, same_action
+from holdfast.check.diff.half import Answer, Arguments, ComparedSystem, Seen, States, align, alike, same_action
 from holdfast.ir.errors import UsageError
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Outcome, Taken
@@ -58,7 +58,7 @@ class OtherAnswer:
 
 
 @attrs.frozen
-class Compared:
+class LockstepResult:
     """What a comparison found. ``states`` were compared, that runs of both lead to, and ``waiting`` were not;
     ``depth`` is the length of the longest run. ``group_order`` renamings count as one (1: no symmetry).
     """
@@ -110,7 +110,7 @@ class _Group:
 class Lockstep:
     """The comparison of two halves."""
 
-    def __init__(self, a: Half, b: Half, meter: Meter) -> None:
+    def __init__(self, a: ComparedSystem, b: ComparedSystem, meter: Meter) -> None:
         self.a = a
         self.b = b
         self.meter = meter
@@ -137,7 +137,7 @@ class Lockstep:
         self._answers: dict[tuple[str, Answer, Answer], _Group] = {}
         self._generated = 0
 
-    def compare(self) -> Compared:
+    def compare(self) -> LockstepResult:
         """Compare, as far as the budget goes."""
         level, depth = list(self._starts()), 0
         compared = waiting = 0
@@ -152,7 +152,7 @@ class Lockstep:
                 compared += 1
             level = following
             depth += bool(following) and not waiting
-        return Compared(
+        return LockstepResult(
             tuple(self._difference(*found) for found in self._steps.items()),
             tuple(self._other_answer(*found) for found in self._answers.items()),
             compared,
@@ -236,7 +236,7 @@ class Lockstep:
         return OtherAnswer(action, tuple(named.items()), mine, theirs, group.times, self.a.trace(group.pair.run("A")))
 
 
-def _group(half: Half) -> Symmetry | None:
+def _group(half: ComparedSystem) -> Symmetry | None:
     """The renamings of both halves; None where there are none, or too many."""
     try:
         group = Symmetry(half.layout)
@@ -245,7 +245,7 @@ def _group(half: Half) -> Symmetry | None:
     return None if group.trivial else group
 
 
-def _by_sight(half: Half) -> dict[str, States]:
+def _by_sight(half: ComparedSystem) -> dict[str, States]:
     """The initial states by what is seen of them."""
     found: dict[str, list[bytes]] = {}
     for state in half.starts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version
 from holdfast.check.diff.half import Answer
-from holdfast.check.diff.lockstep import Compared, Difference, Side
+from holdfast.check.diff.lockstep import Difference, LockstepResult, Side
 from holdfast.check.result import Result
 from holdfast.check.summary import MARGIN, entry
 from holdfast.ir.system import Property, System
@@ -117,7 +117,7 @@ def _rule(rule: RuleDifference) -> str:
 # Gained and lost -----------------------------------------------------------------------------------------------------
 
 
-def _side(word: str, side: Side, compared: Compared) -> list[str]:
+def _side(word: str, side: Side, compared: LockstepResult) -> list[str]:
     """What one side alone does: by action and reason, and the shortest run."""
     other: Side = "A" if side == "B" else "B"
     found = compared.of(side)
@@ -169,7 +169,7 @@ def _denial(answer: Answer) -> str:
     return f"refuses it by {answer.what}{error}"
 
 
-def _answers(compared: Compared) -> list[str]:
+def _answers(compared: LockstepResult) -> list[str]:
     if not compared.answers:
         return []
     total = sum(each.requests for each in compared.answers)

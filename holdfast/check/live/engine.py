@@ -28,7 +28,7 @@ from holdfast.check.live.components import Mask, part, reached
 from holdfast.check.live.explain import Reasons, why_fair
 from holdfast.check.live.fair import FairComponents
 from holdfast.check.live.lasso import Lasso, find_lasso
-from holdfast.check.live.result import DemandFigures, LiveFigures, LiveResult, LiveTiming, LiveVerdict, Owed
+from holdfast.check.live.result import DemandFigures, LeadsToFigures, LiveFigures, LiveResult, LiveTiming, LiveVerdict
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import Property, Scope, System
@@ -99,7 +99,7 @@ def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...
 class _Answer:
     """What became of one property: the figures, and the least arguments that violate it with the lasso."""
 
-    owed: Owed
+    owed: LeadsToFigures
     violation: tuple[Args, Lasso] | None
 
 
@@ -173,13 +173,13 @@ class _Liveness:
             owing += int(np.count_nonzero(pending))
             lasso = self._lasso(graph, cautious, owed, pending)
             if lasso is not None:
-                return _Answer(Owed(claim, len(instances), owing, triggered), (args, lasso))
+                return _Answer(LeadsToFigures(claim, len(instances), owing, triggered), (args, lasso))
             if cut and only_if_cut is None:
                 lasso = self._lasso(graph, bold, owed, pending)
                 only_if_cut = None if lasso is None else len(lasso.stem) - 1 + len(lasso.round)
             if self.meter.spent is not None:
                 break
-        return _Answer(Owed(claim, len(instances), owing, triggered, only_if_cut), None)
+        return _Answer(LeadsToFigures(claim, len(instances), owing, triggered, only_if_cut), None)
 
     def _lasso(self, graph: StateGraph, fairness: FairComponents, owed: Mask, pending: Mask) -> Lasso | None:
         if not pending.any():
@@ -234,7 +234,7 @@ class _Liveness:
             timing=LiveTiming(self.meter.seconds, drawing, resident_bytes()),
         )
 
-    def figures(self, graph: StateGraph | None, owed: list[Owed]) -> LiveFigures:
+    def figures(self, graph: StateGraph | None, owed: list[LeadsToFigures]) -> LiveFigures:
         """What was looked at."""
         arrays = None if graph is None else graph.arrays
         actions = self.system.actions

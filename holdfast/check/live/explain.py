@@ -8,7 +8,7 @@ from functools import partial
 from holdfast.lower.graph.fairness import Demand
 from holdfast.lower.outcome import Refused
 from holdfast.lower.python.interpreter import Args
-from holdfast.runs.lasso_judge import Judge, Met
+from holdfast.runs.lasso_judge import FairnessEvidence, Judge
 from holdfast.runs.replay import Replayer, Script
 
 Reasons = tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ def _named(judge: Judge, demands: list[Demand]) -> str:
     return action if demands == every else ", ".join(map(str, demands))
 
 
-def _reason(judge: Judge, met: Met, states: tuple[bytes, ...]) -> tuple[str, str]:
+def _reason(judge: Judge, met: FairnessEvidence, states: tuple[bytes, ...]) -> tuple[str, str]:
     """In which way a demand is met, and where or why."""
     if met.taken is not None:
         return TAKEN, f"in step {met.taken}"
@@ -58,7 +58,7 @@ def _reason(judge: Judge, met: Met, states: tuple[bytes, ...]) -> tuple[str, str
     return BETWEEN, f"{place}, {why}"
 
 
-def _refusal(judge: Judge, met: Met, state: bytes) -> str:
+def _refusal(judge: Judge, met: FairnessEvidence, state: bytes) -> str:
     """By which rules all steps are refused that would serve the demand."""
     machine, demand = judge.machine, met.demand
     action = machine.system.action(demand.action)

@@ -18,7 +18,7 @@ LiveVerdict = Literal["exhausted", "violated", "inconclusive"]
 
 
 @attrs.frozen
-class Owed:
+class LeadsToFigures:
     """What was found of one leads-to.
 
     ``instances`` counts the values of its parameters, ``owing`` the states in which an instance's goal is owed, summed
@@ -56,7 +56,7 @@ class LiveFigures(Coverage):
     initial: int
     depth: int
     demands: tuple[DemandFigures, ...]
-    owed: tuple[Owed, ...]
+    owed: tuple[LeadsToFigures, ...]
     budgets: tuple[tuple[str, int], ...]
 
     @property

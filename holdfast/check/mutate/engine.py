@@ -19,8 +19,8 @@ from holdfast.check.budget import INTERRUPTED
 from holdfast.check.live.scopes import live_scopes
 from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.judge import judged
-from holdfast.check.mutate.limits import Limits, Stopped
-from holdfast.check.mutate.result import Facts, Mutant, Pair, Report
+from holdfast.check.mutate.limits import Interruption, Limits
+from holdfast.check.mutate.result import Mutant, MutantFacts, Pair, Report
 from holdfast.check.mutate.starving import starved
 from holdfast.check.result import Result
 from holdfast.ir.compile import compile_model
@@ -98,8 +98,8 @@ class Mutation:
         *,
         target: str,
         options: Options,
-        known: Mapping[str, Facts] | None = None,
-        keep: Callable[[Facts], None] = lambda facts: None,
+        known: Mapping[str, MutantFacts] | None = None,
+        keep: Callable[[MutantFacts], None] = lambda facts: None,
         show: Callable[[str, Trace], None] = lambda name, trace: None,
     ) -> None:
         self.system, self.limits, self.target, self.options = system, limits, target, options
@@ -119,7 +119,7 @@ class Mutation:
         }
         """The pairs that were tried, and whether that was in every scope to the end."""
 
-    def _is_open(self, facts: Facts) -> bool:
+    def _is_open(self, facts: MutantFacts) -> bool:
         """Whether liveness has to be asked of a mutant still: a limit ended that, or it was declared ``sound`` then."""
         declared = self.system.outcomes.get(facts.mutant.name)
         sound = declared is not None and declared.kind == "sound"
@@ -140,7 +140,7 @@ class Mutation:
         ended_by: str | None = None
         try:
             self._try_all(wanted)
-        except Stopped as stopped:
+        except Interruption as stopped:
             ended_by = str(stopped)
         except KeyboardInterrupt:
             # Between two searches; within one the search ends by itself.
@@ -198,7 +198,7 @@ class Mutation:
                 self.limits.now = f"{number} of {len(wanted)}: {mutant.name}, with a second rule"
                 self._in_pairs(mutant)
 
-    def _alone(self, mutant: Mutant) -> Facts:
+    def _alone(self, mutant: Mutant) -> MutantFacts:
         """The facts of a mutant, as they are known or as they turn out."""
         if mutant.name not in self.facts:
             facts = self._established(mutant)
@@ -207,29 +207,29 @@ class Mutation:
             self.facts[mutant.name] = facts
         return self.facts[mutant.name]
 
-    def _established(self, mutant: Mutant) -> Facts:
+    def _established(self, mutant: Mutant) -> MutantFacts:
         system = self._system(mutant)
         equal = True
         for bench in self.benches:
             trial = bench.try_alone(system, mutant.actions)
             if trial.kill is not None:
                 self._show(mutant.name, trial.trace)
-                return Facts(mutant, trial.kill)
+                return MutantFacts(mutant, trial.kill)
             if trial.ended_by is not None:
-                return Facts(mutant, ended_by=trial.ended_by)
+                return MutantFacts(mutant, ended_by=trial.ended_by)
             equal = equal and trial.same
-        return Facts(mutant, equal=True) if equal else self._starving(mutant, system)
+        return MutantFacts(mutant, equal=True) if equal else self._starving(mutant, system)
 
-    def _starving(self, mutant: Mutant, system: System) -> Facts:
+    def _starving(self, mutant: Mutant, system: System) -> MutantFacts:
         """The facts of a mutant that violates nothing in any scope, and takes other steps than the model."""
         declared = self.system.outcomes.get(mutant.name)
         if declared is not None and declared.kind == "sound":
-            return Facts(mutant, equal=False)
+            return MutantFacts(mutant, equal=False)
         found = starved(system, self.owing, self.target, self.limits)
         self._show(mutant.name, found.trace)
         if found.ended_by is not None:
-            return Facts(mutant, equal=False, starves_open=found.ended_by)
-        return Facts(mutant, equal=False, starves=found.kills)
+            return MutantFacts(mutant, equal=False, starves_open=found.ended_by)
+        return MutantFacts(mutant, equal=False, starves=found.kills)
 
     def _system(self, mutant: Mutant) -> System:
         if mutant.kind == "variant":

@@ -61,7 +61,7 @@ class GuardTable:
 
 
 @attrs.frozen
-class Found:
+class MutantSummary:
     """What became of a mutant: its way, why, in how many steps, and the command that shows it."""
 
     way: str
@@ -179,11 +179,11 @@ def guards_page(tables: Sequence[GuardTable], results: Mapping[str, Any], link: 
     return "\n".join([HEAD, counted, *sections])
 
 
-def _found(guard: Guard, results: Mapping[str, Any]) -> Iterator[Found]:
+def _found(guard: Guard, results: Mapping[str, Any]) -> Iterator[MutantSummary]:
     for name in guard.mutants:
         model, _, mutant = name.partition(":")
         if model not in results:
-            yield Found("not tried yet", f"`{model}` {mutant}: not tried yet", f"`holdfast mutate {model}`")
+            yield MutantSummary("not tried yet", f"`{model}` {mutant}: not tried yet", f"`holdfast mutate {model}`")
             continue
         row = next((row for row in results[model]["mutants"] if row["mutant"] == mutant), None)
         if row is None:
@@ -191,7 +191,7 @@ def _found(guard: Guard, results: Mapping[str, Any]) -> Iterator[Found]:
                 f"{GUARDS}: {guard.id}: {model} has no mutant {mutant!r} among its results; correct the row, or run "
                 f"`holdfast mutate --update {model}`"
             )
-        yield Found(row["way"], f"`{model}` {mutant}: {because(row)}", command(model, row))
+        yield MutantSummary(row["way"], f"`{model}` {mutant}: {because(row)}", command(model, row))
 
 
 def because(row: Mapping[str, Any]) -> str:

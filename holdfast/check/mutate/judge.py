@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from holdfast.check.mutate.result import Facts, Row, Way
+from holdfast.check.mutate.result import MutantFacts, Row, Way
 from holdfast.ir.system import Declaration
 
 
-def judged(established: Iterable[Facts], declarations: Mapping[str, Declaration]) -> list[Row]:
+def judged(established: Iterable[MutantFacts], declarations: Mapping[str, Declaration]) -> list[Row]:
     """The rows of a model's mutants, in their order.
 
     Where a label wants a declaration, or another one, its sites ask for none: that one may go for them too.
@@ -25,7 +25,7 @@ def judged(established: Iterable[Facts], declarations: Mapping[str, Declaration]
     ]
 
 
-def judge(facts: Facts, declarations: Mapping[str, Declaration]) -> Row:
+def judge(facts: MutantFacts, declarations: Mapping[str, Declaration]) -> Row:
     """The row of a mutant. What is declared of a label goes for each of its sites that declares nothing itself."""
     name = facts.mutant.name
     declared = declarations.get(name)
@@ -36,7 +36,7 @@ def judge(facts: Facts, declarations: Mapping[str, Declaration]) -> Row:
     return Row(facts, declared, way, fault)
 
 
-def _judged(facts: Facts, declared: Declaration | None, inherited: bool) -> tuple[Way, str | None]:
+def _judged(facts: MutantFacts, declared: Declaration | None, inherited: bool) -> tuple[Way, str | None]:
     if facts.kill is not None:
         superfluous = declared is not None and not inherited
         return (
@@ -52,7 +52,7 @@ def _judged(facts: Facts, declared: Declaration | None, inherited: bool) -> tupl
     return _declared(facts, declared)
 
 
-def _declared(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
+def _declared(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | None]:
     match declared.kind:
         case "equivalent":
             if facts.equal:
@@ -72,7 +72,7 @@ def _declared(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
             return "sound", None
 
 
-def _undeclared(facts: Facts) -> tuple[Way, str]:
+def _undeclared(facts: MutantFacts) -> tuple[Way, str]:
     if facts.starves:
         return "liveness", f"not declared: {_advice(facts)}"
     if facts.killed_with is not None:
@@ -82,7 +82,7 @@ def _undeclared(facts: Facts) -> tuple[Way, str]:
     return "survived", f"no property kills it: {_advice(facts)}"
 
 
-def _starving(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
+def _starving(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | None]:
     """Whether what is declared is what ``live`` finds."""
     if facts.equal:
         return "equivalent", f"declared {declared}, but its graph is that of the model; {_advice(facts)}"
@@ -95,7 +95,7 @@ def _starving(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
     return "survived", f"declared {declared}, but no @leads_to of the model is violated; {_advice(facts)}"
 
 
-def _redundant(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
+def _redundant(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | None]:
     if facts.starves:
         return "liveness", f"declared {declared}, but {_advice(facts)}"
     tried = next((pair for pair in facts.pairs if pair.partner == declared.names), None)
@@ -107,7 +107,7 @@ def _redundant(facts: Facts, declared: Declaration) -> tuple[Way, str | None]:
     return way, f"declared {declared}, but without both nothing more is violated; {_advice(facts)}"
 
 
-def _advice(facts: Facts) -> str:
+def _advice(facts: MutantFacts) -> str:
     """What to write instead."""
     name, pair = facts.mutant.name, facts.killed_with
     if facts.starves:

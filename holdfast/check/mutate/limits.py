@@ -10,7 +10,7 @@ import attrs
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress
 
 
-class Stopped(Exception):
+class Interruption(Exception):
     """The time is up, or somebody pressed Ctrl-C; the text says which."""
 
 
@@ -36,16 +36,16 @@ class Limits:
         if seconds is not None:
             seconds -= self._whole.seconds
             if seconds <= 0:
-                raise Stopped(self._out_of_time())
+                raise Interruption(self._out_of_time())
         states = states if self.budget.states is None else self.budget.states
         return Meter(attrs.evolve(self.budget, seconds=seconds, states=states), self.progress)
 
     def check(self, ended_by: str | None) -> None:
         """Raise Stopped if what ended a search ends the whole command: its time, or Ctrl-C."""
         if ended_by == INTERRUPTED:
-            raise Stopped(INTERRUPTED)
+            raise Interruption(INTERRUPTED)
         if ended_by is not None and ended_by.startswith("time"):
-            raise Stopped(self._out_of_time())
+            raise Interruption(self._out_of_time())
 
     def _out_of_time(self) -> str:
         return f"time: more than {self.budget.seconds:g} s"

@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast import __version__
 from holdfast.check.mutate.result import (
-    Facts,
+    MutantFacts,
     OperatorRow,
     ProofRow,
     facts_from_json,
@@ -36,13 +36,13 @@ class MutationLog:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._known: dict[Key, dict[str, Facts]] = {}
+        self._known: dict[Key, dict[str, MutantFacts]] = {}
         self._operators: dict[Key, dict[tuple[str, str, int], OperatorRow]] = {}
         self._proofs: dict[Key, dict[tuple[str, str], ProofRow]] = {}
         if path is not None and path.exists():
             self._read(path)
 
-    def known(self, target: str, fingerprint: str) -> dict[str, Facts]:
+    def known(self, target: str, fingerprint: str) -> dict[str, MutantFacts]:
         """The facts of a model's mutants. Raises UsageError where the file knows the model in another version."""
         found = self._known.get((target, fingerprint))
         if found is None and any(name == target for name, _ in self._known):
@@ -52,7 +52,7 @@ class MutationLog:
             )
         return dict(found or {})
 
-    def keep(self, target: str, fingerprint: str, facts: Facts) -> None:
+    def keep(self, target: str, fingerprint: str, facts: MutantFacts) -> None:
         """Add a fact; of one mutant the last one counts."""
         self._add(target, fingerprint, facts_to_json(facts))
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, interruptible
-from holdfast.check.mutate.limits import Limits, Stopped
+from holdfast.check.mutate.limits import Interruption, Limits
 from holdfast.check.mutate.result import ProofRow, Row
-from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of
 from holdfast.check.prove.prover import Limits as Seconds
 from holdfast.check.prove.prover import Prover, Standing, label
@@ -73,12 +73,12 @@ class Proofs:
         with interruptible(meter), Askers(0, meter) as askers:
             try:
                 yield askers
-            except Spent:
+            except LimitExceeded:
                 self.limits.check(meter.spent)
-                raise Stopped(str(meter.spent)) from None
+                raise Interruption(str(meter.spent)) from None
             except KeyboardInterrupt:
                 # In the midst of a question.
-                raise Stopped(INTERRUPTED) from None
+                raise Interruption(INTERRUPTED) from None
 
     def _standings(self, mutant: System, askers: Askers, killer: str | None) -> list[Standing]:
         """What is known of each obligation of a mutant; of one that is killed only until the killer is not proved."""

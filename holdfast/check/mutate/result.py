@@ -81,7 +81,7 @@ class Pair:
 
 
 @attrs.frozen
-class Facts:
+class MutantFacts:
     """What was established of one mutant, whatever the model declares.
 
     ``equal`` tells whether its graph is that of the whole model in every scope; None where it was not asked, because
@@ -108,7 +108,7 @@ class Facts:
 class Row:
     """A mutant's facts, what the model declares of it, the way it ends, and what is wrong with the declaration."""
 
-    facts: Facts
+    facts: MutantFacts
     declared: Declaration | None
     way: Way
     fault: str | None
@@ -272,7 +272,7 @@ def row_to_json(row: Row) -> dict[str, Any]:
     }
 
 
-def facts_to_json(facts: Facts) -> dict[str, Any]:
+def facts_to_json(facts: MutantFacts) -> dict[str, Any]:
     """What was established of one mutant as JSON values."""
     return {
         "mutant": facts.mutant.name,
@@ -293,7 +293,7 @@ def _kill(kill: Kill | None) -> dict[str, Any] | None:
     return None if kill is None else attrs.asdict(kill)
 
 
-def facts_from_json(row: Mapping[str, Any]) -> Facts:
+def facts_from_json(row: Mapping[str, Any]) -> MutantFacts:
     """What ``facts_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     kind = row["kind"]
     if kind not in ("rule", "site", "variant"):
@@ -302,7 +302,7 @@ def facts_from_json(row: Mapping[str, Any]) -> Facts:
     mutant = Mutant(str(row["mutant"]), kind, tuple(map(str, row["actions"])))
     starves = None if row["starves"] is None else tuple(Kill(**kill) for kill in row["starves"])
     killed_by = _kill_from(row["killed_by"])
-    return Facts(mutant, killed_by, row["equal"], row["ended_by"], tuple(pairs), starves, row["starves_open"])
+    return MutantFacts(mutant, killed_by, row["equal"], row["ended_by"], tuple(pairs), starves, row["starves_open"])
 
 
 def _kill_from(row: Mapping[str, Any] | None) -> Kill | None:

@@ -13,7 +13,7 @@ from holdfast.trace.trace import Trace
 
 
 @attrs.frozen
-class Starved:
+class Starvation:
     """The leads-to properties that a mutant violates, with the first run; ``ended_by`` is why that is not known."""
 
     kills: tuple[Kill, ...] = ()
@@ -21,10 +21,10 @@ class Starved:
     ended_by: str | None = None
 
 
-def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits) -> Starved:
+def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits) -> Starvation:
     """Ask ``live`` of a mutant in each scope until something is violated. Raises Stopped."""
     if next(mutant.of_kind("leads_to"), None) is None:
-        return Starved()
+        return Starvation()
     from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 
     ended_by: str | None = None
@@ -32,8 +32,8 @@ def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits
         meter = limits.meter()
         found = live(mutant, scope, budget=meter.budget, progress=limits.progress, target=target)
         if found.findings:
-            return Starved(tuple(Kill.of(trace) for trace in found.findings), found.findings[0])
+            return Starvation(tuple(Kill.of(trace) for trace in found.findings), found.findings[0])
         limits.check(found.ended_by)
         if found.verdict == "inconclusive":
             ended_by = ended_by or found.ended_by or f"in scope {scope.name} it depends on steps that a bound cut"
-    return Starved(ended_by=ended_by)
+    return Starvation(ended_by=ended_by)

@@ -27,7 +27,7 @@ GLANCE = 0.05
 """Seconds between two looks at the limits while an answer is waited for."""
 
 
-class Spent(Exception):
+class LimitExceeded(Exception):
     """A limit of the check is exceeded, or it was interrupted."""
 
 
@@ -112,7 +112,7 @@ class Askers:
 
     def _look(self) -> None:
         if self.meter.look(0, self.asked, self.asked, 0):
-            raise Spent
+            raise LimitExceeded
 
     def _counted(self, answer: Answer) -> Answer:
         self.asked += 1

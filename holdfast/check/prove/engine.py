@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
-from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of, counterexample
 from holdfast.check.prove.prover import Limits, Prover, Standing, label
 from holdfast.check.prove.rests import Ground, grounds
 from holdfast.check.prove.rests import tried as tried_out
 from holdfast.check.prove.result import (
-    Checked,
     Counterexample,
     Gap,
     ProofResult,
     PropertyProof,
+    SanityCheck,
     Suggestion,
     Timing,
     Verdict,
@@ -101,7 +101,7 @@ def prove(
             run.length = length
             try:
                 run.go(suggest=suggest, searched=searched, sane=sane, tried=tried, second=second)
-            except Spent:
+            except LimitExceeded:
                 run.ended_by = meter.spent
             except KeyboardInterrupt:
                 # In the midst of a question that this process asks Z3 itself.
@@ -152,7 +152,7 @@ class _Run:
         self.suggestions: dict[str, tuple[Suggestion, ...]] = {}
         self.left: list[str] = []
         self.unstable: list[str] = []
-        self.sanity: list[Checked] = []
+        self.sanity: list[SanityCheck] = []
         self.searches: list[Result] = []
         self.trial: Trial | None = None
         self.grounds: tuple[Ground, ...] = ()
@@ -218,7 +218,7 @@ class _Run:
         ended = found.ended_by is not None and not (states is not None and found.ended_by.startswith("states"))
         if ended and not found.findings:
             self.askers.meter.spent = found.ended_by
-            raise Spent
+            raise LimitExceeded
         return found
 
     def _searched(self) -> list[str] | None:

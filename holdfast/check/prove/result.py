@@ -88,7 +88,7 @@ class PropertyProof:
 
 
 @attrs.frozen
-class Checked:
+class SanityCheck:
     """One thing that must be possible, or the proof is empty: ``size`` is where it is; None if it is nowhere.
 
     ``of`` is the property whose proof is empty; None if every proof is.
@@ -136,7 +136,7 @@ class ProofResult:
     unneeded: tuple[str, ...]
     unstable: tuple[str, ...]
     seeds: int
-    sanity: tuple[Checked, ...]
+    sanity: tuple[SanityCheck, ...]
     searched: tuple[Result, ...]
     trial: Trial | None
     rests_on: tuple[Ground, ...]
@@ -150,7 +150,7 @@ class ProofResult:
         return sum(proof.queries for proof in self.properties)
 
     @property
-    def failed_sanity(self) -> tuple[Checked, ...]:
+    def failed_sanity(self) -> tuple[SanityCheck, ...]:
         """What must be possible and is not."""
         return tuple(checked for checked in self.sanity if checked.problem is not None)
 

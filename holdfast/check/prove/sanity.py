@@ -14,7 +14,7 @@ from functools import partial
 import attrs
 
 from holdfast.check.prove.asking import Askers
-from holdfast.check.prove.result import Checked
+from holdfast.check.prove.result import SanityCheck
 from holdfast.ir.expr import TRUE
 from holdfast.ir.system import Property, System
 from holdfast.lower.smt.instance import NotFound
@@ -27,7 +27,7 @@ PATIENCE = 0.5
 
 
 @attrs.frozen
-class _Wanted:
+class _Possibility:
     """What must be possible, and what is wrong if it is not. ``of`` names the property that it is about, if not all.
 
     ``without_size`` asks for a contradiction of the axioms, too.
@@ -40,7 +40,7 @@ class _Wanted:
     without_size: bool = True
 
 
-def sanity(logic: Logic, askers: Askers, assumed: Sequence[Property], goals: Sequence[Property]) -> list[Checked]:
+def sanity(logic: Logic, askers: Askers, assumed: Sequence[Property], goals: Sequence[Property]) -> list[SanityCheck]:
     """What was looked for, with where it was found, or what is wrong.
 
     To be asked once the obligations are written: their definitions are part of the question.
@@ -49,13 +49,13 @@ def sanity(logic: Logic, askers: Askers, assumed: Sequence[Property], goals: Seq
     asked = [each for each in wanted if each.without_size]
     answers = askers.answers([partial(logic.question, _defined(each.ask)) for each in asked], PATIENCE)
     contradictory = {each.what for each, answer in zip(asked, answers, strict=True) if _is_contradiction(answer)}
-    found: list[Checked] = []
+    found: list[SanityCheck] = []
     for each in wanted:
         size = logic.size(each.ask)
         if each.what in contradictory or isinstance(size, NotFound):
-            found.append(Checked(each.what, None, each.problem + _where(each.what in contradictory, size), each.of))
+            found.append(SanityCheck(each.what, None, each.problem + _where(each.what in contradictory, size), each.of))
         else:
-            found.append(Checked(each.what, tuple(size.items()), None, each.of))
+            found.append(SanityCheck(each.what, tuple(size.items()), None, each.of))
     return found
 
 
@@ -70,20 +70,20 @@ def _defined(ask: Ask) -> Ask:
     return defined
 
 
-def _wanted(system: System, assumed: Sequence[Property], goals: Sequence[Property]) -> Iterator[_Wanted]:
+def _wanted(system: System, assumed: Sequence[Property], goals: Sequence[Property]) -> Iterator[_Possibility]:
     names = [prop.name for prop in assumed]
-    yield _Wanted("initial states", lambda theory: theory.starts(), "there is no initial state")
+    yield _Possibility("initial states", lambda theory: theory.starts(), "there is no initial state")
     for action in system.actions:
         problem = f"{action.name} is never possible where all that is assumed holds"
-        yield _Wanted(f"{action.name} possible", _possible(action.name, names), problem)
+        yield _Possibility(f"{action.name} possible", _possible(action.name, names), problem)
     for prop in assumed:
         problem = f"{prop.title} is true of any state whatever, and so says nothing"
-        yield _Wanted(f"{prop.name} can be false", _falsified(prop), problem, prop.name)
+        yield _Possibility(f"{prop.name} can be false", _falsified(prop), problem, prop.name)
     for prop in dict.fromkeys([*assumed, *goals]):
         if prop.trigger != TRUE:
             where = "step" if prop.kind == "step" else "state"
             problem = f"the premise of {prop.title} is true of no {where} where all that is assumed holds"
-            yield _Wanted(f"{prop.name} says something", _premised(prop, names), problem, prop.name, False)
+            yield _Possibility(f"{prop.name} says something", _premised(prop, names), problem, prop.name, False)
 
 
 def _possible(action: str, names: Sequence[str]) -> Ask:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
-from holdfast.check.prove.asking import Askers, Spent
+from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of
 from holdfast.check.prove.prover import Limits, label
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED, trace_to_json
@@ -115,7 +115,7 @@ def unroll(
                             return DepthResult(system.name, "unknown", steps, askers.asked, reason=reason)
                         trace = _trace(system, target or system.file, ghosts, due, found)
                         return DepthResult(system.name, "violated", steps, askers.asked, trace)
-        except Spent:
+        except LimitExceeded:
             return DepthResult(system.name, "unknown", steps, askers.asked, reason=str(meter.spent))
         except KeyboardInterrupt:
             # In the midst of a question that this process asks Z3 itself.

@@ -25,7 +25,7 @@ from holdfast.ir.load import load_model, names_in
 
 
 @attrs.define
-class Facts:
+class RuleFacts:
     """The facts of the rules in ``book``, whose models lie in ``folder``. All models are compiled when first asked."""
 
     folder: Path

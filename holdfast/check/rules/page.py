@@ -11,7 +11,7 @@ import attrs
 
 from holdfast.check.rules.book import ID, Book, Page, Row, Section, anchor
 from holdfast.check.rules.evidence import Evidence
-from holdfast.check.rules.facts import Facts
+from holdfast.check.rules.facts import RuleFacts
 from holdfast.check.rules.holders import Claim, Site
 from holdfast.check.rules.text import WIDTH, actions_text
 from holdfast.ir.errors import UsageError
@@ -25,7 +25,7 @@ WAYS = ("killed", "redundant", "liveness", "missing", "equivalent", "sound", "su
 """What may become of a mutant, the most telling first."""
 
 
-def page_text(page: Page, by_hand: str, facts: Facts) -> str:
+def page_text(page: Page, by_hand: str, facts: RuleFacts) -> str:
     """A page: what ``by_hand`` says up to the mark, then the tables. Raises UsageError for a page without the mark."""
     if MARK not in by_hand:
         raise UsageError(f"{page.name}.md has no line that begins with {MARK!r}; put it where the tables are to begin")
@@ -53,7 +53,7 @@ def link_ids(text: str, book: Book, *, page: str | None = None, folder: str = ""
     return ID.sub(link, text)
 
 
-def _section(section: Section, page: Page, facts: Facts) -> str:
+def _section(section: Section, page: Page, facts: RuleFacts) -> str:
     lines = [f"### {section.number}. {section.title}", ""]
     if section.text:
         text = link_ids(section.text, facts.book, page=page.name)
@@ -65,7 +65,7 @@ def _section(section: Section, page: Page, facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def _row(row: Row, page: Page, facts: Facts) -> Iterator[str]:
+def _row(row: Row, page: Page, facts: RuleFacts) -> Iterator[str]:
     """The line of a rule, and one for each of its parts."""
     book = facts.book
     holders, evidence = facts.of(row.id)

@@ -19,7 +19,7 @@ from holdfast import __version__
 from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.store import Store
-from holdfast.runs.rebuilding import Found
+from holdfast.runs.rebuilding import Discovery
 from holdfast.runs.selection import DEADLOCK, idempotence
 
 VERSION = 2
@@ -95,7 +95,7 @@ def header_of(search: KernelSearch) -> dict[str, Any]:
     return as_json
 
 
-def found_row(found: Found) -> dict[str, Any]:
+def found_row(found: Discovery) -> dict[str, Any]:
     """What was found, as JSON values."""
     before = None if found.before is None else found.before.hex()
     return {

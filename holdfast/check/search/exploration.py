@@ -13,7 +13,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.symmetry import Symmetry
-from holdfast.runs.rebuilding import Edge, Fits, Found, Runs, repeat_differs
+from holdfast.runs.rebuilding import Discovery, Edge, Fits, RunBuilder, repeat_differs
 from holdfast.runs.replay import with_every_ghost
 from holdfast.runs.selection import Selection, deadlock_claim, idempotence, select
 from holdfast.runs.starts import initial_states
@@ -41,9 +41,9 @@ class Exploration(ABC):
         )
         self.starts: list[bytes] = []
         self.counters = Counters([0] * len(self.actions), [0] * len(self.actions))
-        self.violations: dict[str, Found] = {}
+        self.violations: dict[str, Discovery] = {}
         """The best violation so far of each property, by the property's name."""
-        self.reached: dict[str, Found] = {}
+        self.reached: dict[str, Discovery] = {}
         """The best state so far for each witness, by the witness's name."""
         self.claims = {
             prop.name: Claim.of_property(prop) for prop in selection.of_kind("invariant", "lemma", "step", "witness")
@@ -61,7 +61,7 @@ class Exploration(ABC):
         """Visit every reachable state, as far as the budget goes and, unless ``keep_going``, up to a violation."""
 
     @abstractmethod
-    def path(self, found: Found) -> list[bytes]:
+    def path(self, found: Discovery) -> list[bytes]:
         """The stored states from the start to what was found."""
 
     @abstractmethod
@@ -80,27 +80,29 @@ class Exploration(ABC):
 
     # What was found -------------------------------------------------------------------------------------------
 
-    def found_state(self, prop: Property, state: bytes, before: bytes | None, depth: int) -> Found:
+    def found_state(self, prop: Property, state: bytes, before: bytes | None, depth: int) -> Discovery:
         """A state that violates an invariant, or that a witness wants."""
         # The least of the states is that of the least orbit, so the state itself ranks it.
-        return Found(self.claims[prop.name], prop, depth, (state,), before, state)
+        return Discovery(self.claims[prop.name], prop, depth, (state,), before, state)
 
-    def found_end(self, state: bytes, before: bytes | None, depth: int) -> Found:
+    def found_end(self, state: bytes, before: bytes | None, depth: int) -> Discovery:
         """A state without a step."""
-        return Found(deadlock_claim(self.machine.system), None, depth, (state,), before, state)
+        return Discovery(deadlock_claim(self.machine.system), None, depth, (state,), before, state)
 
-    def found_step(self, prop: Property, old: bytes, new: bytes, depth: int) -> Found:
+    def found_step(self, prop: Property, old: bytes, new: bytes, depth: int) -> Discovery:
         """A step that violates a step property."""
         return self._found_step(self.claims[prop.name], prop, old, new, depth, self._violated_step(prop))
 
-    def found_repeat(self, index: int, old: bytes, new: bytes, depth: int) -> Found:
+    def found_repeat(self, index: int, old: bytes, new: bytes, depth: int) -> Discovery:
         """A step of an idempotent action whose repetition is refused or changes something."""
         claim = idempotence(self.machine.system, self.actions[index])
         return self._found_step(claim, None, old, new, depth, self._violated_repeat(index))
 
-    def _found_step(self, claim: Claim, prop: Property | None, old: bytes, new: bytes, depth: int, fits: Fits) -> Found:
+    def _found_step(
+        self, claim: Claim, prop: Property | None, old: bytes, new: bytes, depth: int, fits: Fits
+    ) -> Discovery:
         rank = (self.canonical(new), self.canonical(old), old)
-        return Found(claim, prop, depth, rank, old, new, fits)
+        return Discovery(claim, prop, depth, rank, old, new, fits)
 
     def violates(self, prop: Property, old: bytes, edge: Edge) -> bool:
         """Whether a step violates a step property."""
@@ -128,7 +130,7 @@ class Exploration(ABC):
         counted = figures(self.machine, self.selection, self.counters, self.distinct, self.group_order)
         violations = self.chosen()
         verdict: Verdict = "violated" if violations else "out_of_budget" if spent is not None else "exhausted"
-        runs = Runs(self.machine, self.canonical, self.starts, self.path, origin)
+        runs = RunBuilder(self.machine, self.canonical, self.starts, self.path, origin)
         return Result(
             engine="search",
             model=system.name,
@@ -153,13 +155,13 @@ class Exploration(ABC):
             timing=timing(self.meter, self.distinct),
         )
 
-    def _trace(self, runs: Runs, found: Found) -> Trace:
+    def _trace(self, runs: RunBuilder, found: Discovery) -> Trace:
         trace, system = runs.trace(found), self.machine.system
         if self.selection.ghosts == select(system, None).ghosts:
             return trace
         return with_every_ghost(trace, system, self.machine.scope)
 
-    def chosen(self) -> list[Found]:
+    def chosen(self) -> list[Discovery]:
         """The violations to report: properties in the order of the source, then idempotence, then deadlocks."""
         system = self.machine.system
         names = [*self.claims, *(idempotence(system, action).name for action in self.selection.idempotent)]

@@ -16,7 +16,7 @@ from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.store import Level, Store
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.runs.rebuilding import Found, keep_least
+from holdfast.runs.rebuilding import Discovery, keep_least
 from holdfast.runs.selection import Selection, select
 
 SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
@@ -30,7 +30,7 @@ class Boundary:
     levels: int
     sums: dict[str, NDArray[Any]]
     pending: NDArray[np.int64]
-    found: tuple[Found, ...]
+    found: tuple[Discovery, ...]
 
 
 class Keeper(Protocol):
@@ -220,12 +220,12 @@ class KernelSearch(Exploration):
 
     # Looking back ---------------------------------------------------------------------------------------------
 
-    def path(self, found: Found) -> list[bytes]:
+    def path(self, found: Discovery) -> list[bytes]:
         if not self._paths:
             self._look_back([*self.violations.values(), *self.reached.values()])
         return self._paths[found.claim.name]
 
-    def _look_back(self, all_found: list[Found]) -> None:
+    def _look_back(self, all_found: list[Discovery]) -> None:
         """Find the stored states on the way to everything that was found, all in one pass."""
         paths: dict[str, list[bytes]] = {}
         depths: dict[str, int] = {}

@@ -7,7 +7,7 @@ from holdfast.check.search.exploration import Exploration
 from holdfast.ir.system import Property
 from holdfast.lower.outcome import Cut
 from holdfast.lower.python.interpreter import Args, Interpreter
-from holdfast.runs.rebuilding import Edge, Found, keep_least, repeat_differs
+from holdfast.runs.rebuilding import Discovery, Edge, keep_least, repeat_differs
 from holdfast.runs.selection import Selection
 
 
@@ -50,7 +50,7 @@ class PlainSearch(Exploration):
     def distinct(self) -> int:
         return len(self.parents)
 
-    def path(self, found: Found) -> list[bytes]:
+    def path(self, found: Discovery) -> list[bytes]:
         path, state = [found.last], found.before
         while state is not None:
             path.append(state)

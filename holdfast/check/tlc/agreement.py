@@ -14,20 +14,20 @@ import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.check.search.engine import search
-from holdfast.check.tlc.answer import Finding, TlcError, finding
-from holdfast.check.tlc.process import NoAnswerError, Said, Tools, run_tlc
+from holdfast.check.tlc.answer import TlcAnswer, TlcError, answer_of
+from holdfast.check.tlc.process import NoAnswerError, TlcOutput, Tools, run_tlc
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.tla.files import Specification
 from holdfast.runs.matching import fit
-from holdfast.runs.replay import Replayer, Script, Stopped
+from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.foreign import ForeignRun
 from holdfast.trace.trace import Trace
 
 
 @attrs.frozen
-class Side:
+class CheckerAnswer:
     """What one checker found: of an exhausted search the states and the depth in steps, of another the run."""
 
     verdict: str
@@ -44,7 +44,7 @@ class Side:
 
 
 @attrs.frozen
-class Claimed:
+class Refinement:
     """Whether TLC finds that the model implements a module written by hand; ``run`` shows where it does not."""
 
     name: str
@@ -60,8 +60,8 @@ class Agreement:
     scope: str
     variants: tuple[str, ...]
     removed: tuple[str, ...]
-    ours: Side
-    theirs: Side
+    ours: CheckerAnswer
+    theirs: CheckerAnswer
     differences: tuple[str, ...]
     run: Trace | None = None
 
@@ -108,7 +108,7 @@ class SecondOpinion:
         """The modules written by hand that say what the model implements, by name."""
         self.files |= self.specification.implementations(self.implementing)
 
-    def compared(self, asked: Callable[[], Finding] | None = None) -> Agreement:
+    def compared(self, asked: Callable[[], TlcAnswer] | None = None) -> Agreement:
         """Search with both checkers, and compare; ``asked`` waits for what TLC finds, where it was asked beforehand.
 
         Raises NoAnswerError where one of them does not finish in time, TlcError where TLC cannot check the module, and
@@ -122,19 +122,19 @@ class SecondOpinion:
         chosen, removed = self.system.chosen, self.system.removed
         return Agreement(self.target, self.scope.name, chosen, removed, ours, theirs, tuple(problems), run)
 
-    def ask(self) -> Finding:
+    def ask(self) -> TlcAnswer:
         """What TLC finds in the scope."""
         name = self.specification.scope.name
-        return finding(self.run(name, f"{name}.cfg"))
+        return answer_of(self.run(name, f"{name}.cfg"))
 
-    def implemented(self, name: str) -> Claimed:
+    def implemented(self, name: str) -> Refinement:
         """Whether the model implements what a module written by hand says, whatever else is violated."""
-        found = finding(self.run(name, f"{name}.cfg"))
-        return Claimed(name, found.verdict == "exhausted", None if found.run is None else self.replayed(found.run))
+        found = answer_of(self.run(name, f"{name}.cfg"))
+        return Refinement(name, found.verdict == "exhausted", None if found.run is None else self.replayed(found.run))
 
     # The search -----------------------------------------------------------------------------------------------
 
-    def searched(self) -> tuple[Side, tuple[str, ...]]:
+    def searched(self) -> tuple[CheckerAnswer, tuple[str, ...]]:
         """What the search finds, with the ghosts that the module has, and the properties that it checks."""
         ghosts = self.specification.signature.ghosts
         result = search(
@@ -152,13 +152,13 @@ class SecondOpinion:
             )
         evaluated = tuple(name for name, _ in result.figures.evaluated)
         if not result.findings:
-            return Side(result.verdict, result.figures.distinct, result.figures.depth), evaluated
+            return CheckerAnswer(result.verdict, result.figures.distinct, result.figures.depth), evaluated
         first = result.findings[0]
-        return Side("violated", property=first.shown.name, steps=first.length), evaluated
+        return CheckerAnswer("violated", property=first.shown.name, steps=first.length), evaluated
 
     # TLC ------------------------------------------------------------------------------------------------------
 
-    def run(self, module: str, configuration: str, files: Mapping[str, str] | None = None) -> Said:
+    def run(self, module: str, configuration: str, files: Mapping[str, str] | None = None) -> TlcOutput:
         """Let TLC check one of the files, or of these."""
         wanted = self.files if files is None else files
         return run_tlc(self.tools, wanted, module, configuration, seconds=self.seconds)
@@ -172,13 +172,13 @@ class SecondOpinion:
         asked |= set(scope.checked.breaks.values()) if scope.unbroken in listed else set()
         return [f"{name}: TLC is not asked about it" for name in properties if name not in asked]
 
-    def side(self, found: Finding) -> Side:
+    def side(self, found: TlcAnswer) -> CheckerAnswer:
         """TLC's finding in the words of the model."""
         if found.verdict == "exhausted":
-            return Side("exhausted", found.distinct, found.depth)
-        return Side("violated", property=self.violated(found), steps=found.steps)
+            return CheckerAnswer("exhausted", found.distinct, found.depth)
+        return CheckerAnswer("violated", property=self.violated(found), steps=found.steps)
 
-    def violated(self, found: Finding) -> str:
+    def violated(self, found: TlcAnswer) -> str:
         """The name that the model has for what TLC found violated."""
         checked = self.specification.scope.checked
         if found.run is not None and checked.broken is not None:
@@ -187,7 +187,7 @@ class SecondOpinion:
                 return checked.breaks[said]
         return checked.invariants.get(found.name, found.name)
 
-    def taken_again(self, found: Finding) -> tuple[Trace | None, str | None]:
+    def taken_again(self, found: TlcAnswer) -> tuple[Trace | None, str | None]:
         """TLC's run on the model, and what is wrong with it if it does not show what TLC says."""
         if found.verdict == "exhausted":
             return None, None
@@ -244,7 +244,7 @@ def _with_culprit(replayer: Replayer, script: Script, claim: str) -> Script:
     step, and not its arguments.
     """
     states = replayer.states(script)
-    if replayer.shows(script, claim) or isinstance(states, Stopped) or not script.steps:
+    if replayer.shows(script, claim) or isinstance(states, StoppedScript) or not script.steps:
         return script
     action = script.steps[-1][0]
     successors = replayer.machine.successors[[each.name for each in replayer.system.actions].index(action)]
@@ -253,7 +253,7 @@ def _with_culprit(replayer: Replayer, script: Script, claim: str) -> Script:
     return next((run for run in runs if replayer.shows(run, claim)), script)
 
 
-def differences(ours: Side, theirs: Side) -> list[str]:
+def differences(ours: CheckerAnswer, theirs: CheckerAnswer) -> list[str]:
     """In what two findings differ. Of several properties that runs of one length violate, each may name another."""
     compared = [
         ("verdict", ours.verdict, theirs.verdict),

@@ -12,7 +12,7 @@ from typing import Literal
 
 import attrs
 
-from holdfast.check.tlc.process import NoAnswerError, Said
+from holdfast.check.tlc.process import NoAnswerError, TlcOutput
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.trace.foreign import ForeignRun
 from holdfast.trace.tlc import tlc_run
@@ -58,7 +58,7 @@ class Message:
 
 
 @attrs.frozen
-class Finding:
+class TlcAnswer:
     """What TLC found.
 
     ``violated`` is an invariant, ``step`` a formula about steps (such as that the model implements another),
@@ -79,7 +79,7 @@ class Finding:
         return len(self.run.states) - 1 if self.run is not None else None if self.verdict == "exhausted" else 0
 
 
-def finding(said: Said) -> Finding:
+def answer_of(said: TlcOutput) -> TlcAnswer:
     """What a run of TLC found.
 
     Raises NoAnswerError if it was ended from outside or met a number that is too large for it, and TlcError if it could
@@ -124,7 +124,7 @@ def read_messages(text: str) -> list[Message]:
     return [*found, Message(number, kind, "\n".join(lines))] if number else found
 
 
-def _exhausted(messages: list[Message]) -> Finding:
+def _exhausted(messages: list[Message]) -> TlcAnswer:
     texts = {message.number: message.text for message in messages}
     counts, depth = _COUNTS.search(texts.get(COUNTS, "")), _DEPTH.search(texts.get(DEPTH, ""))
     if counts is None or depth is None:
@@ -136,22 +136,22 @@ def _exhausted(messages: list[Message]) -> Finding:
     if left:
         raise TlcError(f"TLC says that it finished, and that {left} states are left")
     # TLC counts the states of the longest shortest run, and not its steps.
-    return Finding("exhausted", distinct, generated - _number(starts[1]), _number(depth[1]) - 1)
+    return TlcAnswer("exhausted", distinct, generated - _number(starts[1]), _number(depth[1]) - 1)
 
 
-def _violation(said: Said, answer: Message) -> Finding:
+def _violation(said: TlcOutput, answer: Message) -> TlcAnswer:
     verdict = _ANSWERS[answer.number]
     name = _VIOLATED.search(answer.text)
     if answer.number == ALWAYS_FALSE:
-        return Finding(verdict, name=name[1] if name else verdict)
+        return TlcAnswer(verdict, name=name[1] if name else verdict)
     try:
         run = tlc_run(said.text, Path("TLC"))
     except UsageError as error:
         raise TlcError(f"TLC's counterexample cannot be read: {error}") from None
-    return Finding(verdict, name=name[1] if name else verdict, run=run)
+    return TlcAnswer(verdict, name=name[1] if name else verdict, run=run)
 
 
-def _ending(said: Said) -> str:
+def _ending(said: TlcOutput) -> str:
     if said.signal is not None:
         return f"signal {said.signal} ended Java"
     lines = [line.strip() for line in said.text.splitlines() if line.strip() and not line.startswith("@!@!@")]

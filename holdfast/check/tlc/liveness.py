@@ -14,12 +14,12 @@ import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.check.tlc.agreement import SecondOpinion
-from holdfast.check.tlc.answer import Finding, TlcError, finding
+from holdfast.check.tlc.answer import TlcAnswer, TlcError, answer_of
 from holdfast.check.tlc.process import NoAnswerError
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.tla.debts import DebtModule
-from holdfast.runs.replay import Replayer, Script, Stopped
+from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.itf_values import Seq, Tup
 from holdfast.trace.trace import Trace
 
@@ -51,29 +51,29 @@ class LiveAgreement:
 
 
 @attrs.frozen
-class Unpaid:
+class ViolatedLeadsTo:
     """A leads-to that TLC finds violated, and its run."""
 
     name: str
-    found: Finding
+    found: TlcAnswer
 
 
-def ask_liveness(opinion: SecondOpinion) -> tuple[Unpaid, ...]:
+def ask_liveness(opinion: SecondOpinion) -> tuple[ViolatedLeadsTo, ...]:
     """What TLC finds violated: it shows one property at a time, and is asked of the others again."""
     rest = list(opinion.system.of_kind("leads_to"))
-    unpaid: list[Unpaid] = []
+    unpaid: list[ViolatedLeadsTo] = []
     while rest:
         found = _asked(opinion, rest)
         if found.verdict == "exhausted":
             break
         name = _property(opinion, found, rest)
-        unpaid.append(Unpaid(name, found))
+        unpaid.append(ViolatedLeadsTo(name, found))
         rest = [prop for prop in rest if prop.name != name]
     return tuple(unpaid)
 
 
 def compare_liveness(
-    opinion: SecondOpinion, asked: Callable[[], tuple[Unpaid, ...]] | None = None
+    opinion: SecondOpinion, asked: Callable[[], tuple[ViolatedLeadsTo, ...]] | None = None
 ) -> LiveAgreement | None:
     """Decide liveness by both, and compare; None if the model owes nothing.
 
@@ -112,15 +112,15 @@ def compare_liveness(
     )  # fmt: skip
 
 
-def _asked(opinion: SecondOpinion, properties: list[Property]) -> Finding:
+def _asked(opinion: SecondOpinion, properties: list[Property]) -> TlcAnswer:
     module = DebtModule(opinion.specification.scope, properties)
     # The files as they were given, so that a fault in one of them shows; but for the properties that are left.
     whole = len(properties) == len(list(opinion.system.of_kind("leads_to")))
     files = opinion.files if whole else opinion.files | opinion.specification.owing(module)
-    return finding(opinion.run(module.name, f"{module.name}.cfg", files))
+    return answer_of(opinion.run(module.name, f"{module.name}.cfg", files))
 
 
-def _property(opinion: SecondOpinion, found: Finding, properties: list[Property]) -> str:
+def _property(opinion: SecondOpinion, found: TlcAnswer, properties: list[Property]) -> str:
     """The property that a run of TLC violates: what it owes in the end."""
     debt = DebtModule(opinion.specification.scope, properties).debt
     owed = None if found.run is None else found.run.states[-1].values.get(debt)
@@ -131,7 +131,7 @@ def _property(opinion: SecondOpinion, found: Finding, properties: list[Property]
     return name
 
 
-def _taken_again(opinion: SecondOpinion, unpaid: Unpaid) -> tuple[Trace | None, str | None]:
+def _taken_again(opinion: SecondOpinion, unpaid: ViolatedLeadsTo) -> tuple[Trace | None, str | None]:
     """TLC's run on the model, and what is wrong with it if it is none, or does not show what TLC says."""
     assert unpaid.found.run is not None
     prop = next(prop for prop in opinion.system.of_kind("leads_to") if prop.name == unpaid.name)
@@ -149,7 +149,7 @@ def _taken_again(opinion: SecondOpinion, unpaid: Unpaid) -> tuple[Trace | None, 
 def _owes(replayer: Replayer, prop: Property, script: Script) -> bool:
     """Whether an instance is owed on the whole way round. (Whether the run is fair depends on what bounds cut.)"""
     machine, states = replayer.machine, replayer.states(script)
-    assert not isinstance(states, Stopped), "every step was found to be possible"
+    assert not isinstance(states, StoppedScript), "every step was found to be possible"
     assert script.loop is not None, "what is violated by a finite run is no leads-to"
     for args in itertools.product(*(range(machine.layout.codes(param.type)) for param in prop.params)):
         met = [number for number, state in enumerate(states) if machine.goal(prop, state, args)]

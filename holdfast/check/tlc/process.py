@@ -115,7 +115,7 @@ class Tools:
 
 
 @attrs.frozen
-class Said:
+class TlcOutput:
     """What a run of TLC printed, and its exit code."""
 
     text: str
@@ -135,7 +135,7 @@ def find_tools() -> Tools:
 
 def run_tlc(
     tools: Tools, files: Mapping[str, str], module: str, configuration: str, *, seconds: float, workers: int = 1
-) -> Said:
+) -> TlcOutput:
     """Let TLC check a module, which is one of the files, under a configuration, which is another.
 
     Deadlocks are not asked for: a state that a bound cuts off has no step either. Raises NoAnswerError after so many
@@ -152,7 +152,7 @@ def run_tlc(
         return _run(tools, "tlc2.TLC", [*options, "-config", configuration, module], Path(folder), seconds)
 
 
-def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str], *, seconds: float = 120) -> Said:
+def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str], *, seconds: float = 120) -> TlcOutput:
     """Let SANY, the parser, read these of the files."""
     with tempfile.TemporaryDirectory(prefix="holdfast-sany-") as folder:
         for name, text in files.items():
@@ -160,7 +160,7 @@ def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str]
         return _run(tools, "tla2sany.SANY", modules, Path(folder), seconds)
 
 
-def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, seconds: float) -> Said:
+def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, seconds: float) -> TlcOutput:
     # The standard modules are unpacked into Java's temporary folder, where two runs must not meet.
     options = ["-XX:+UseParallelGC", "-Xss16m", f"-Djava.io.tmpdir={folder}"]
     # Names of a model may have letters that the machine's own encoding lacks; newer Javas have two settings for it.
@@ -181,7 +181,7 @@ def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, second
     finally:
         os.close(ours)
         os.close(theirs)
-    return Said(text, process.returncode)
+    return TlcOutput(text, process.returncode)
 
 
 @contextmanager

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import OUT_OF_BUDGET
-from holdfast.check.verify.jobs import Done, Job, make
+from holdfast.check.verify.jobs import Job, JobResult, make
 from holdfast.check.verify.opinions import Opinion
 from holdfast.ir.errors import HoldfastError, UsageError
 
 
-def run(folder: Path, job: Job, *, slow: bool) -> Done:
+def run(folder: Path, job: Job, *, slow: bool) -> JobResult:
     """Make a comparison; whatever goes wrong is part of what is found.
 
     A command that could not be asked, or did not answer in time, leaves the question open. What breaks down has
@@ -31,7 +31,7 @@ def run(folder: Path, job: Job, *, slow: bool) -> Done:
         opinion = Opinion("", (), said) if is_open else Opinion("", said)
     except Exception as error:  # noqa: BLE001 - an engine that breaks down must not hide what the others say
         opinion = Opinion("", (f"{job.name}: {type(error).__name__}: {error}",))
-    return Done(job, opinion, meter.seconds, outcome)
+    return JobResult(job, opinion, meter.seconds, outcome)
 
 
 def run_all(
@@ -42,7 +42,7 @@ def run_all(
     slow: bool,
     seconds: float | None = None,
     waiting: Callable[[Sequence[Job]], None] = lambda jobs: None,
-) -> Generator[Done]:
+) -> Generator[JobResult]:
     """Make comparisons side by side, and hand each over as it is done; after so many ``seconds`` the rest is left out.
 
     ``waiting`` is told now and then what is not done yet. What is begun is ended when the caller stops asking.

@@ -61,7 +61,7 @@ class Job:
 
 
 @attrs.frozen
-class Done:
+class JobResult:
     """A job that was made: what came out, in how many seconds. ``outcome`` is what may be pinned."""
 
     job: Job

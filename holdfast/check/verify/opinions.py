@@ -13,17 +13,17 @@ from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.liveness import compare_liveness
 from holdfast.check.tlc.process import find_tools
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.ir.system import Scope, System
 from holdfast.trace.text import configuration
 
 if TYPE_CHECKING:
     from holdfast.lower.kernel.kernel import Kernel
 
-RUNS = Campaign(seed=1, traces=1_500, depth=60)
+RUNS = WalkOptions(seed=1, traces=1_500, depth=60)
 """The runs of a system that holds: none of them may violate anything."""
 
-MANY_RUNS = Campaign(seed=1, traces=20_000, depth=60)
+MANY_RUNS = WalkOptions(seed=1, traces=20_000, depth=60)
 """The runs of a mutant, up to the first that violates something."""
 
 

@@ -14,7 +14,7 @@ MOST_CHANGES = 100
 
 
 @attrs.frozen(kw_only=True)
-class Campaign:
+class WalkOptions:
     """Which runs to make: ``traces`` of them, numbered from 0, or that of number ``run`` alone.
 
     Each has at most ``depth`` steps. ``pct`` asks for priorities, with so many ordered steps in mind (the depth of

@@ -24,7 +24,7 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible, res
 from holdfast.check.figures import coverage
 from holdfast.check.result import VIOLATION, WitnessFigures
 from holdfast.check.search.engine import Engine
-from holdfast.check.walk.campaign import Campaign
+from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
 from holdfast.check.walk.walker import Run, Walker
 from holdfast.ir.errors import UsageError
@@ -34,7 +34,7 @@ from holdfast.lower.random_runs.plan import STOPS, VIOLATED, Plan, Tally, by_pri
 from holdfast.runs.rebuilding import repetition
 from holdfast.runs.replay import Replayer, with_every_ghost
 from holdfast.runs.selection import Selection, select
-from holdfast.runs.shrink import Shrunk, shrink
+from holdfast.runs.shrink import ShrinkResult, shrink
 from holdfast.runs.starts import initial_states
 from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Trace
@@ -68,7 +68,7 @@ class WalkProgress:
 def walk(
     system: System,
     scope: Scope,
-    campaign: Campaign,
+    campaign: WalkOptions,
     *,
     properties: Sequence[str] | None = None,
     engine: Engine = "auto",
@@ -103,7 +103,7 @@ def walk(
             (*campaign.options, *options),
             campaign.seed,
         )
-        found = _Campaign(machine, selection, campaign, meter, shrunk)
+        found = _Totals(machine, selection, campaign, meter, shrunk)
         if campaign.run is None:
             found.make_all(engine, cores or os.cpu_count() or 1, progress)
         else:
@@ -111,7 +111,7 @@ def walk(
         return found.result(origin)
 
 
-def plan_of(machine: Interpreter, campaign: Campaign, starts: Sequence[bytes]) -> Plan:
+def plan_of(machine: Interpreter, campaign: WalkOptions, starts: Sequence[bytes]) -> Plan:
     """What the runs of a campaign are drawn from; raises UsageError for a sort of processes that there is not."""
     system, layout = machine.system, machine.layout
     if campaign.pct is None:
@@ -121,11 +121,11 @@ def plan_of(machine: Interpreter, campaign: Campaign, starts: Sequence[bytes]) -
     return Plan(campaign.seed, campaign.depth, tuple(starts), schedule, campaign.swarm)
 
 
-class _Campaign:
+class _Totals:
     """One campaign: the runs so far, added up."""
 
     def __init__(
-        self, machine: Interpreter, selection: Selection, campaign: Campaign, meter: Meter, shrunk: bool
+        self, machine: Interpreter, selection: Selection, campaign: WalkOptions, meter: Meter, shrunk: bool
     ) -> None:
         self.machine = machine
         self.shrunk = shrunk
@@ -298,7 +298,7 @@ class _Campaign:
             claim = attrs.evolve(claim, where=where)
         return self._trace(origin, run, length, claim)
 
-    def _shrink(self, raw: Trace) -> Shrunk:
+    def _shrink(self, raw: Trace) -> ShrinkResult:
         """The violating run made small. That takes the interpreter alone, whatever found the run."""
         replayer = Replayer(
             self.machine.system, self.machine.scope, target=raw.target, options=raw.options, seed=raw.seed
@@ -371,7 +371,7 @@ class _Campaign:
         runs, steps = (number / seconds if seconds else 0.0 for number in (self.tally.runs, self.tally.steps))
         return WalkTiming(seconds, runs, steps, resident_bytes())
 
-    def _notes(self, run: Run | None, smaller: Shrunk | None) -> Iterator[str]:
+    def _notes(self, run: Run | None, smaller: ShrinkResult | None) -> Iterator[str]:
         if self.too_large is not None:
             yield f"The interpreter made the runs, and not the kernel, which is faster: {self.too_large}."
         liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]

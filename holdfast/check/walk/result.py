@@ -10,7 +10,7 @@ import attrs
 
 from holdfast.check.result import VIOLATION, Answer, Coverage, to_json
 from holdfast.check.summary import covered, dropped, entry
-from holdfast.runs.shrink import Shrunk
+from holdfast.runs.shrink import ShrinkResult
 from holdfast.trace.text import WIDTH, configuration, count, render
 
 WalkVerdict = Literal["violated", "not_found", "out_of_budget"]
@@ -94,7 +94,7 @@ class WalkResult(Answer):
     figures: WalkFigures
     run: int | None
     raw_length: int | None
-    shrunk: Shrunk | None
+    shrunk: ShrinkResult | None
     timing: WalkTiming = attrs.field(eq=False)
 
 

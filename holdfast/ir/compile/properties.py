@@ -10,7 +10,7 @@ from holdfast.ir.compile.annotations import plain
 from holdfast.ir.compile.context import Context, Env
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters, value_body
-from holdfast.ir.compile.simplify import fold
+from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import Member
 from holdfast.ir.compile.triggers import trigger_of
 from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
@@ -45,7 +45,7 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         if body.type != BOOL:
             member.module.refuse(member.node, f"it returns {body.type}", "return a condition", f"def {member.name}")
     _check_no_rules(member, [body] if goal is None else [body, goal])
-    body = fold(body)
+    body = simplify(body)
     trigger: Expr = TRUE
     if mark.kind in ("invariant", "step", "lemma"):
         trigger = trigger_of(body)
@@ -61,7 +61,7 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         body=body,
         trigger=trigger,
         at=member.module.place(member.node),
-        goal=None if goal is None else fold(goal),
+        goal=None if goal is None else simplify(goal),
         of=mark.of,
     )
 

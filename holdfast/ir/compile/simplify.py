@@ -23,9 +23,9 @@ from holdfast.ir.expr import (
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 
 
-def fold(expr: Expr) -> Expr:
+def simplify(expr: Expr) -> Expr:
     """The expression with connectives of constants resolved."""
-    expr = rebuild(expr, fold)
+    expr = rebuild(expr, simplify)
     match expr:
         case Not(Lit(value)):
             return FALSE if value else TRUE
@@ -73,14 +73,14 @@ def fold_body(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     for stmt in body:
         match stmt:
             case Require():
-                folded.append(attrs.evolve(stmt, cond=fold(stmt.cond)))
+                folded.append(attrs.evolve(stmt, cond=simplify(stmt.cond)))
             case Assign():
-                keys = tuple(fold(key) for key in stmt.keys)
-                folded.append(attrs.evolve(stmt, keys=keys, value=fold(stmt.value)))
+                keys = tuple(simplify(key) for key in stmt.keys)
+                folded.append(attrs.evolve(stmt, keys=keys, value=simplify(stmt.value)))
             case Fill() | Let():
-                folded.append(attrs.evolve(stmt, value=fold(stmt.value)))
+                folded.append(attrs.evolve(stmt, value=simplify(stmt.value)))
             case If():
-                test = fold(stmt.test)
+                test = simplify(stmt.test)
                 then, orelse = fold_body(stmt.then), fold_body(stmt.orelse)
                 if isinstance(test, Lit):
                     folded.extend(then if test.value else orelse)

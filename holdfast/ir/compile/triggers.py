@@ -6,13 +6,13 @@ reached state satisfies is vacuous: it holds, and means nothing.
 
 from __future__ import annotations
 
-from holdfast.ir.compile.simplify import fold
+from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.expr import FALSE, TRUE, And, Expr, IfElse, Implies, IsNone, Lit, Not, Or, Quantified, negate
 
 
 def trigger_of(claim: Expr) -> Expr:
     """The condition under which the claim is more than trivially true."""
-    return fold(_trigger(claim))
+    return simplify(_trigger(claim))
 
 
 def _claims_a_value(arg: Expr) -> bool:

@@ -10,7 +10,7 @@ from holdfast.ir.system import Action
 from holdfast.lower.graph.fairness import FREE, Demands, protocol_cells
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.emit import Emitter
-from holdfast.lower.python.instance_ends import Every
+from holdfast.lower.python.instance_ends import GatherTaken
 from holdfast.lower.python.names import numbered
 from holdfast.lower.statistics import Statistics
 
@@ -55,7 +55,7 @@ class LabelledSteps:
         return found
 
 
-class _Sink(Every):
+class _Sink(GatherTaken):
     """Every step that changes something, with its label."""
 
     def __init__(self, index: int, action: str, statistics: Statistics, demands: Demands, layout: Layout) -> None:

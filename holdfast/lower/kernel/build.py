@@ -66,7 +66,7 @@ PREFIX = "kernel_"
 
 
 @attrs.frozen
-class Kept:
+class CompiledModule:
     """One module as it lies on disk, with its machine code: what another machine needs to load it without compiling."""
 
     name: str
@@ -93,17 +93,17 @@ def build(functions: str, driver: str = "driver.py") -> ModuleType:
         return _import(_temporary_folder(), name, text)
 
 
-def kept() -> list[Kept]:
+def compiled_modules() -> list[CompiledModule]:
     """Every module that this process has, sorted by name, with the machine code there is by now."""
     found = []
     for name in sorted(name for name in sys.modules if name.startswith(PREFIX)):
         path = Path(str(sys.modules[name].__file__))
         code = {file.name: file.read_bytes() for file in sorted((path.parent / _CODE).glob(f"{name}.*{CODE_SUFFIX}"))}
-        found.append(Kept(name, path.read_bytes(), code))
+        found.append(CompiledModule(name, path.read_bytes(), code))
     return found
 
 
-def keep(module: Kept) -> None:
+def install(module: CompiledModule) -> None:
     """Put a module of another machine where ``build`` looks for it, unless it is there already.
 
     Where Numba finds that this machine's processor is another one, it compiles all the same.
@@ -117,7 +117,7 @@ def keep(module: Kept) -> None:
         _put(_cache_folder(), module)
 
 
-def _put(folder: Path, module: Kept) -> None:
+def _put(folder: Path, module: CompiledModule) -> None:
     text = folder / f"{module.name}.py"
     (folder / _CODE).mkdir(parents=True, exist_ok=True)
     code = {folder / _CODE / name: data for name, data in module.code.items()}
@@ -197,8 +197,8 @@ class _CodeFiles:
 
     def load(self, key: object) -> object:
         """The code of a signature, or None."""
-        kept = self._path(key).read_bytes()
-        checksum, content = kept[:CHECKSUM], kept[CHECKSUM:]
+        stored = self._path(key).read_bytes()
+        checksum, content = stored[:CHECKSUM], stored[CHECKSUM:]
         if checksum != _checksum(content):
             return None
         function, known, data = pickle.loads(content)  # noqa: S301 - no more is trusted than the folder of all code

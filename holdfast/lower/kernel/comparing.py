@@ -77,7 +77,7 @@ class _CompareSource(Source):
     def text(self) -> str:
         parts = list(self._states())
         for action in self.system.actions:
-            parts += [self._instance(action, "instance", _Whether(self)), self._differs(action)]
+            parts += [self._instance(action, "instance", _StepOutcome(self)), self._differs(action)]
         lines = ["def differs(s, wanted, whole, mutant):"]
         lines += [
             f"    if wanted & {1 << index} and {self.name('differs', action)}(s, whole, mutant): return True"
@@ -107,7 +107,7 @@ class _CompareSource(Source):
         yield f"{indent}if one != two or t != u: return True"
 
 
-class _Whether:
+class _StepOutcome:
     """What becomes of a step (0 refused, 1 taken, 2 cut by a bound), and where it leads, if anywhere."""
 
     def __init__(self, source: Source) -> None:

@@ -149,7 +149,7 @@ def slot_of(s, size):
 
 
 @jit
-def refill(states_at, count, table_at, size):
+def rehash(states_at, count, table_at, size):
     """Put the first ``count`` states, which are all different, into a table of which nothing is kept."""
     for slot in range(size):
         poke(table_at, slot * WORDS, -1)
@@ -174,7 +174,7 @@ def move(directory, first, step):
             directory[part, STATES_AT] = directory[part, MORE_STATES_AT]
             directory[part, MORE_STATES_AT] = 0
         if directory[part, MORE_TABLE_AT]:
-            refill(directory[part, STATES_AT], count, directory[part, MORE_TABLE_AT], directory[part, MORE_SIZE])
+            rehash(directory[part, STATES_AT], count, directory[part, MORE_TABLE_AT], directory[part, MORE_SIZE])
             directory[part, TABLE_AT] = directory[part, MORE_TABLE_AT]
             directory[part, SIZE] = directory[part, MORE_SIZE]
             directory[part, MORE_TABLE_AT] = 0

@@ -16,7 +16,7 @@ from holdfast.ir.types import BUDGET, OptionalType, Plain
 from holdfast.lower.kernel.packing import Packing, Slot
 from holdfast.lower.python.emit import Emitter
 from holdfast.lower.python.expressions import origin
-from holdfast.lower.python.instance_ends import Sink
+from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name
 from holdfast.lower.python.terms import FALSE, TRUE, Term, add, literal, subtract, term, truth
 
@@ -34,7 +34,7 @@ class KernelEmitter(Emitter):
     """
 
     def __init__(
-        self, packing: Packing, what: str, at: Place, sink: Sink, place: Callable[[str], int] | None = None
+        self, packing: Packing, what: str, at: Place, sink: InstanceEnds, place: Callable[[str], int] | None = None
     ) -> None:
         super().__init__(packing.layout, what, sink)
         self.packing = packing

@@ -50,7 +50,7 @@ def begin(starts, states, table):
 
 
 @entry
-def refill(states, n, table):
+def rehash(states, n, table):
     """Put the numbers of ``n`` states into an empty table."""
     states_at = address(states)
     for i in range(n):

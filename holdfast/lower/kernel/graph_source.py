@@ -12,7 +12,7 @@ from holdfast.ir.errors import Place
 from holdfast.ir.system import Action, Property
 from holdfast.lower.graph.fairness import FREE, Demands
 from holdfast.lower.graph.state_graph import FLAGS, words_of_flags
-from holdfast.lower.kernel.instance_ends import Gather
+from holdfast.lower.kernel.instance_ends import GatherRows
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.source import Source
 from holdfast.lower.python.names import code_name, numbered
@@ -78,7 +78,7 @@ class GraphSource(Source):
         return "\n".join([*asked, "    return found", "", "", *loop, ""])
 
 
-class _Label(Gather):
+class _Label(GatherRows):
     """Each step that changes something: a row, and its label among the notes."""
 
     def __init__(self, source: GraphSource, action: Action, demands: Demands) -> None:

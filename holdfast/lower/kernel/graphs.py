@@ -123,7 +123,7 @@ class _Room:
             self.possible, self.cut = _longer(self.possible, first, larger), _longer(self.cut, first, larger)
         if 2 * (known + fan) > len(self.table):
             self.table = np.full(_power(2 * len(self.states)), -1, np.int32)
-            self.module.refill(self.states, known, self.table)
+            self.module.rehash(self.states, known, self.table)
         if edges + fan > len(self.targets):
             # The edges so far tell how many there will be.
             larger = max(2 * edges + fan, 4 * len(self.states))

@@ -36,7 +36,7 @@ class Functions(Protocol):
     def lasting(self) -> list[int]: ...
 
 
-class Gather:
+class GatherRows:
     """Each step of ``every_…``: a row, and the checks of step properties and of its repetition."""
 
     def __init__(self, source: Functions, action: Action) -> None:
@@ -74,7 +74,7 @@ class Gather:
         return [*lines, "put(rows, k, t)", "k += 1"]
 
 
-class _Quiet:
+class _Silent:
     """A function of one instance, which notes nothing on its way."""
 
     def __init__(self, source: Functions) -> None:
@@ -87,7 +87,7 @@ class _Quiet:
         return None
 
 
-class Again(_Quiet):
+class JudgeRepetition(_Silent):
     """A repetition: whether it is possible and changes nothing."""
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
@@ -103,7 +103,7 @@ class Again(_Quiet):
         return [f"return {FINE} if {same or 'True'} else {DIFFERS}"]
 
 
-class EndWith(_Quiet):
+class ReturnCode(_Silent):
     """The outcome: TAKEN and the new state, or a place in the source's ``outcomes`` and the state as it was."""
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving

@@ -13,12 +13,12 @@ from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
 from holdfast.lower.kernel.emit import KernelEmitter
-from holdfast.lower.kernel.instance_ends import Again, EndWith, Gather
+from holdfast.lower.kernel.instance_ends import GatherRows, JudgeRepetition, ReturnCode
 from holdfast.lower.kernel.notes import Shapes, places, shapes
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Cut, Refused
-from holdfast.lower.python.instance_ends import Sink
+from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name, numbered
 from holdfast.lower.python.predicates import parameters
 from holdfast.lower.python.prune import prune
@@ -74,7 +74,7 @@ class Source:
             parts += [self._step_masks(action, part) for part in ("body", "trigger")]
             if action in self.idempotent:
                 parts.append(self._again(action))
-            parts.append(self._every(action, "every", Gather(self, action)))
+            parts.append(self._every(action, "every", GatherRows(self, action)))
             parts.append(self._outcome(action))
         parts.append(self._successors())
         parts.append(self._first_failing("invariants", self.checked))
@@ -124,9 +124,9 @@ class Source:
         head = "".join(f"{name} = {value!r}\n" for name, value in constants.items())
         return head + "\n\n" + "\n\n".join(f"@{_kind(part)}\n{part}" for part in parts)
 
-    def _writer(self, what: str, at: Place, sink: Sink | None = None) -> KernelEmitter:
+    def _writer(self, what: str, at: Place, sink: InstanceEnds | None = None) -> KernelEmitter:
         place = partial(self.statistics.rule, what) if self.mutable else None
-        return KernelEmitter(self.packing, what, at, sink or Again(self), place)
+        return KernelEmitter(self.packing, what, at, sink or JudgeRepetition(self), place)
 
     def number(self, action: Action) -> int:
         """The action's place among the actions."""
@@ -196,7 +196,7 @@ class Source:
 
     # Actions --------------------------------------------------------------------------------------------------
 
-    def _every(self, action: Action, family: str, sink: Sink) -> str:
+    def _every(self, action: Action, family: str, sink: InstanceEnds) -> str:
         """All steps of an action from ``s``: what becomes of each, the sink says."""
         writer = self._writer(action.name, action.at, sink)
         head = f"{self.name(family, action)}(s, k, rows, notes)"
@@ -225,16 +225,16 @@ class Source:
 
     def _again(self, action: Action) -> str:
         """What becomes of the step when it is repeated in the state ``s``, which it led to."""
-        return self._instance(action, "again", Again(self))
+        return self._instance(action, "again", JudgeRepetition(self))
 
     def _outcome(self, action: Action) -> str:
         """The same for whoever has the notes as an array."""
-        inner = self._instance(action, "instance", EndWith(self))
+        inner = self._instance(action, "instance", ReturnCode(self))
         args = "".join(f", {code_name(param)}" for param in action.params)
         head = f"@entry\ndef {self.name('outcome', action)}(s{args}, notes):"
         return f"{inner}\n\n{head}\n    return {self.name('instance', action)}(s{args}, address(notes))\n"
 
-    def _instance(self, action: Action, family: str, sink: Sink) -> str:
+    def _instance(self, action: Action, family: str, sink: InstanceEnds) -> str:
         """What becomes of an action with given arguments in the state ``s``: what the sink returns."""
         writer = self._writer(action.name, action.at, sink)
         args = "".join(f", {code_name(param)}" for param in action.params)

@@ -148,7 +148,7 @@ def ranked(seen, count, rank):
 
 
 @inlined
-def refill(process, work):
+def reset_weights(process, work):
     """Let every action be drawn again, of those that a process takes part in; process -1 is any."""
     for a in range(ACTIONS):
         mine = process < 0 or (peek(work, STRIDES + a) == 0) == (process == peek(work, PROCESSES) - 1)
@@ -187,7 +187,7 @@ def draw_by_priority(s, step, work, seen):
     place = 0
     while place < processes:
         process = peek(work, ORDER + place)
-        refill(process, work)
+        reset_weights(process, work)
         a, j = draw_step(s, process, work, seen)
         if a < 0:
             place += 1
@@ -291,7 +291,7 @@ def draw(s, step, stayed, work, seen):
     if a < 0 and stayed:
         if not moves(s, work, seen):
             return -2, 0, 0
-        refill(-1, work)
+        reset_weights(-1, work)
         a, j = draw_step(s, -1, work, seen)
     return a, j, 0
 
@@ -303,7 +303,7 @@ def follow(s, run, depth, work, counts, reached, seen, found):
     if invariants(s) >= 0:
         note_violation(found, run, 0, -1, s, s, 0)
         return 0, VIOLATED
-    refill(-1, work)
+    reset_weights(-1, work)
     stayed = False
     last = -1
     for step in range(depth):
@@ -331,7 +331,7 @@ def follow(s, run, depth, work, counts, reached, seen, found):
             note_violation(found, run, step + 1, a, s, t, bad)
             return step + 1, VIOLATED
         if prioritised or not stayed:
-            refill(-1, work)
+            reset_weights(-1, work)
         s = t
     return depth, DEPTH
 

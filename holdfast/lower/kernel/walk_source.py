@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
 from holdfast.ir.types import IntType, NatType, OptionalType
-from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, Gather
+from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, GatherRows
 from holdfast.lower.kernel.source import Source
 from holdfast.lower.layout import Field
 from holdfast.lower.python.names import code_name
@@ -132,7 +132,7 @@ class WalkSource(Source):
         return "\n".join([*lines, f"    return {none}", ""])
 
 
-class _Offer(Gather):
+class _Offer(GatherRows):
     """Each step of an action is listed with its number. All that is noted goes to one array, ``notes``."""
 
     def decisive(self, label: str) -> list[str]:

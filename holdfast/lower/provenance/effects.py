@@ -17,7 +17,7 @@ from holdfast.ir.system import Action
 from holdfast.ir.types import BUDGET, OptionalType
 from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
-from holdfast.lower.provenance.reads import NOTHING, Evaluation, Reads, Seen, Undefined, coded, whole
+from holdfast.lower.provenance.reads import NOTHING, Evaluation, Reads, Undefined, ValueReads, coded, whole
 from holdfast.lower.python.prune import prune
 
 
@@ -64,7 +64,7 @@ class _Instance(Evaluation):
         left = whole(self.cells[cell])
         if left == 0:
             return Cut(BUDGET)
-        self.cells[cell] = Seen(left - 1, self.cells[cell].reads)
+        self.cells[cell] = ValueReads(left - 1, self.cells[cell].reads)
         return None
 
     def block(self, body: Iterable[Stmt]) -> Refused | Cut | None:
@@ -91,21 +91,21 @@ class _Instance(Evaluation):
             case For(var, domain, inner):
                 outer = self.names
                 for code in range(self.layout.scope.size(domain)):
-                    self.names = {**outer, var: Seen(code)}
+                    self.names = {**outer, var: ValueReads(code)}
                     stopped = self.block(inner)
                     if stopped is not None:
                         return stopped
                 self.names = outer
                 return None
 
-    def assign(self, var: str, keys: Sequence[Expr], value: Seen, at: Place) -> Cut | None:
+    def assign(self, var: str, keys: Sequence[Expr], value: ValueReads, at: Place) -> Cut | None:
         """Write one cell. What decides which cell it is decides also that the others are not written."""
         field = self.layout.field(var)
         index, reads = self.index(field.sizes, keys)
         self.depend(range(field.offset, field.offset + field.count), reads)
-        return self.store(field, (index,), Seen(value.value, value.reads | reads), at)
+        return self.store(field, (index,), ValueReads(value.value, value.reads | reads), at)
 
-    def store(self, field: Field, indices: Iterable[int], seen: Seen, at: Place) -> Cut | None:
+    def store(self, field: Field, indices: Iterable[int], seen: ValueReads, at: Place) -> Cut | None:
         """Write cells of a variable, unless the value lies beyond a bound."""
         plain = field.type.of if isinstance(field.type, OptionalType) else field.type
         if seen.value is not None and not 0 <= coded(plain, seen.value) < self.layout.codes(plain):
@@ -127,7 +127,7 @@ class _Instance(Evaluation):
     def depend(self, cells: Iterable[int], reads: Reads) -> None:
         """Let the cells be decided by these reads too."""
         for cell in cells if reads else ():
-            self.cells[cell] = Seen(self.cells[cell].value, self.cells[cell].reads | reads)
+            self.cells[cell] = ValueReads(self.cells[cell].value, self.cells[cell].reads | reads)
 
     def writable(self, body: Iterable[Stmt]) -> set[int]:
         """The cells that the body may write; every cell of a variable where the keys cannot be told yet."""
@@ -145,7 +145,7 @@ class _Instance(Evaluation):
                 case For(var, domain, inner):
                     outer = self.names
                     for code in range(self.layout.scope.size(domain)):
-                        self.names = {**outer, var: Seen(code)}
+                        self.names = {**outer, var: ValueReads(code)}
                         found |= self.writable(inner)
                     self.names = outer
                 case Require() | Let():

@@ -50,7 +50,7 @@ class Undefined(Exception):
 
 
 @attrs.frozen
-class Seen:
+class ValueReads:
     """A value, and the cells that decided it. Those of the state before a step count on from the state's width."""
 
     value: Number
@@ -58,7 +58,7 @@ class Seen:
 
 
 @attrs.frozen
-class Asked:
+class PropertyReads:
     """What a property says: whether it holds, and the cells of the state and of the one before that decided it."""
 
     holds: bool
@@ -66,7 +66,7 @@ class Asked:
     before: Reads
 
 
-def ask(layout: Layout, prop: Property, state: bytes, old: bytes, args: Sequence[int] = ()) -> Asked:
+def ask(layout: Layout, prop: Property, state: bytes, old: bytes, args: Sequence[int] = ()) -> PropertyReads:
     """A property in a state, or of the step from ``old`` to it; ``args`` are those of the step's action."""
     of = None if prop.of is None else layout.system.action(prop.of)
     evaluation = Evaluation(layout, state, old)
@@ -74,7 +74,7 @@ def ask(layout: Layout, prop: Property, state: bytes, old: bytes, args: Sequence
         evaluation.argument(param, args[position])
     seen = evaluation.expr(prop.body)
     reads = frozenset(cell for cell in seen.reads if cell < layout.width)
-    return Asked(bool(seen.value), reads, frozenset(cell - layout.width for cell in seen.reads - reads))
+    return PropertyReads(bool(seen.value), reads, frozenset(cell - layout.width for cell in seen.reads - reads))
 
 
 class Evaluation:
@@ -82,31 +82,31 @@ class Evaluation:
 
     def __init__(self, layout: Layout, state: bytes, old: bytes = b"") -> None:
         self.layout = layout
-        self.names: Mapping[str, Seen] = {}
+        self.names: Mapping[str, ValueReads] = {}
         kinds = [cell.field.type for cell in layout.cells]
         coded = [*zip(kinds, state, strict=True), *zip(kinds[: len(old)], old, strict=True)]
-        self.cells = [Seen(number(kind, code), frozenset((index,))) for index, (kind, code) in enumerate(coded)]
+        self.cells = [ValueReads(number(kind, code), frozenset((index,))) for index, (kind, code) in enumerate(coded)]
 
     def argument(self, param: Param, code: int) -> None:
         """Give a parameter its value."""
-        self.bind(param.name, Seen(number(param.type, code)))
+        self.bind(param.name, ValueReads(number(param.type, code)))
 
-    def bind(self, name: str, seen: Seen) -> None:
+    def bind(self, name: str, seen: ValueReads) -> None:
         """Let a name stand for a value."""
         self.names = {**self.names, name: seen}
 
-    def expr(self, node: Expr) -> Seen:  # noqa: C901 - one case for each kind of node
+    def expr(self, node: Expr) -> ValueReads:  # noqa: C901 - one case for each kind of node
         """The value of an expression."""
         match node:
             case Lit():
-                return Seen(_constant(node))
+                return ValueReads(_constant(node))
             case Name(name):
                 return self.names[name]
             case Read():
                 return self.read(node)
             case Not(arg):
                 seen = self.expr(arg)
-                return Seen(not seen.value, seen.reads)
+                return ValueReads(not seen.value, seen.reads)
             case And(args):
                 return self.decided(args, by=False)
             case Or(args):
@@ -117,7 +117,7 @@ class Evaluation:
                 return self.compare(op, self.expr(left), self.expr(right))
             case IsNone(arg):
                 seen = self.expr(arg)
-                return Seen(seen.value is None, seen.reads)
+                return ValueReads(seen.value is None, seen.reads)
             case Unwrap(arg):
                 seen = self.expr(arg)
                 if seen.value is None:
@@ -128,25 +128,25 @@ class Evaluation:
             case IfElse(test, then, orelse):
                 chosen = self.expr(test)
                 seen = self.expr(then if chosen.value else orelse)
-                return Seen(seen.value, chosen.reads | seen.reads)
+                return ValueReads(seen.value, chosen.reads | seen.reads)
             case Quantified():
                 return self.quantified(node)
             case Fold():
                 return self.fold(node)
             case Arithmetic(op, args):
                 parts = [self.expr(arg) for arg in args]
-                return Seen(_calculate(op, [whole(part) for part in parts]), _all(part.reads for part in parts))
+                return ValueReads(_calculate(op, [whole(part) for part in parts]), _all(part.reads for part in parts))
 
-    def read(self, node: Read) -> Seen:
+    def read(self, node: Read) -> ValueReads:
         """A cell, or a constant that the scope gives, which is no cell."""
         if node.var in self.layout.given:
             keys = self.layout.system.var(node.var).keys
             index, reads = self.index([self.layout.scope.size(key) for key in keys], node.keys)
-            return Seen(number(node.type, self.layout.given[node.var][index]), reads)
+            return ValueReads(number(node.type, self.layout.given[node.var][index]), reads)
         field = self.layout.field(node.var)
         index, reads = self.index(field.sizes, node.keys)
         cell = self.cells[index + field.offset + (self.layout.width if node.old else 0)]
-        return Seen(cell.value, cell.reads | reads)
+        return ValueReads(cell.value, cell.reads | reads)
 
     def index(self, sizes: Sequence[int], keys: Sequence[Expr]) -> tuple[int, Reads]:
         """The number of a cell within its variable, and what its keys are decided by."""
@@ -159,12 +159,12 @@ class Evaluation:
             index, reads = index * size + place, reads | seen.reads
         return index, reads
 
-    def decided(self, args: Sequence[Expr], *, by: bool) -> Seen:
+    def decided(self, args: Sequence[Expr], *, by: bool) -> ValueReads:
         """A conjunction (decided ``by`` False) or disjunction: of the parts that decide it, that with fewest reads.
 
         Parts behind one that decides are looked at too, though they may make no sense there.
         """
-        best: Seen | None = None
+        best: ValueReads | None = None
         reads = NOTHING
         for arg in args:
             try:
@@ -176,33 +176,33 @@ class Evaluation:
             reads |= seen.reads
             if bool(seen.value) is by and (best is None or len(seen.reads) < len(best.reads)):
                 best = seen
-        return Seen(not by, reads) if best is None else best
+        return ValueReads(not by, reads) if best is None else best
 
-    def compare(self, op: str, left: Seen, right: Seen) -> Seen:
+    def compare(self, op: str, left: ValueReads, right: ValueReads) -> ValueReads:
         """A comparison; only equality may meet None."""
         reads = left.reads | right.reads
         if op in ("==", "!="):
-            return Seen((left.value == right.value) is (op == "=="), reads)
-        return Seen(COMPARISONS[op](whole(left), whole(right)), reads)
+            return ValueReads((left.value == right.value) is (op == "=="), reads)
+        return ValueReads(COMPARISONS[op](whole(left), whole(right)), reads)
 
-    def quantified(self, node: Quantified) -> Seen:
+    def quantified(self, node: Quantified) -> ValueReads:
         """``all`` or ``any``: the first element that decides, else every element."""
         decisive = node.kind == "any"
         reads = NOTHING
         for code in range(self.layout.scope.size(node.domain)):
-            self.bind(node.var, Seen(code))
+            self.bind(node.var, ValueReads(code))
             seen = self.expr(node.body)
             if bool(seen.value) is decisive:
                 return seen
             reads |= seen.reads
-        return Seen(not decisive, reads)
+        return ValueReads(not decisive, reads)
 
-    def fold(self, node: Fold) -> Seen:
+    def fold(self, node: Fold) -> ValueReads:
         """``count``, ``sum``, ``min`` or ``max`` over a domain."""
         values: list[int] = []
         reads = NOTHING
         for code in range(self.layout.scope.size(node.domain)):
-            self.bind(node.var, Seen(code))
+            self.bind(node.var, ValueReads(code))
             where = self.expr(node.where)
             reads |= where.reads
             if where.value:
@@ -210,11 +210,11 @@ class Evaluation:
                 reads |= value.reads
                 values.append(whole(value))
         if node.kind in ("count", "sum"):
-            return Seen(sum(values), reads)
+            return ValueReads(sum(values), reads)
         if not values:
             default = self.expr(node.default)
-            return Seen(default.value, reads | default.reads)
-        return Seen(min(values) if node.kind == "min" else max(values), reads)
+            return ValueReads(default.value, reads | default.reads)
+        return ValueReads(min(values) if node.kind == "min" else max(values), reads)
 
 
 # Values ------------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def _constant(node: Lit) -> Number:
     return node.value
 
 
-def whole(seen: Seen) -> int:
+def whole(seen: ValueReads) -> int:
     """The number; a None that no test excluded makes no sense."""
     if seen.value is None:
         raise Undefined

@@ -17,7 +17,7 @@ from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.expressions import Expressions, origin
-from holdfast.lower.python.instance_ends import Sink
+from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name, local_name
 from holdfast.lower.python.prune import prune
 from holdfast.lower.python.terms import FALSE, TRUE, Term, literal, subtract, term, truth
@@ -26,7 +26,7 @@ from holdfast.lower.python.terms import FALSE, TRUE, Term, literal, subtract, te
 class Emitter(Expressions):
     """Writes the function of one action. A subclass may replace any method, so that a test can plant a fault."""
 
-    def __init__(self, layout: Layout, what: str, sink: Sink) -> None:
+    def __init__(self, layout: Layout, what: str, sink: InstanceEnds) -> None:
         super().__init__(layout, what)
         self.sink = sink
         self.lines: list[str] = []

@@ -10,7 +10,7 @@ from holdfast.lower.outcome import Cut, Refused
 from holdfast.lower.statistics import Statistics
 
 
-class Sink(Protocol):
+class InstanceEnds(Protocol):
     """The ends of an instance; each method gives lines of source."""
 
     def decisive(self, label: str) -> list[str]:
@@ -29,7 +29,7 @@ class Sink(Protocol):
         """The instance is complete; ``state`` and ``args`` are expressions for the new state and the arguments."""
 
 
-class Every:
+class GatherTaken:
     """Collects every instance that is taken in ``out``, and notes what was decisive and what was cut."""
 
     def __init__(self, action: str, statistics: Statistics) -> None:
@@ -52,7 +52,7 @@ class Every:
         return [f"out.append(({state}, {args}))"]
 
 
-class One:
+class ReturnOutcome:
     """Returns what became of one instance; ``outcomes`` is the list that the generated code returns from."""
 
     def __init__(self, outcomes: list[Refused | Cut]) -> None:

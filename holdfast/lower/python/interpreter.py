@@ -13,7 +13,7 @@ from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.python.emit import Emitter
-from holdfast.lower.python.instance_ends import Every, One, Sink
+from holdfast.lower.python.instance_ends import GatherTaken, InstanceEnds, ReturnOutcome
 from holdfast.lower.python.names import numbered
 from holdfast.lower.python.predicates import condition, first_failing, parameters, predicate
 from holdfast.lower.python.terms import Term
@@ -130,13 +130,13 @@ class Interpreter:
         assert len(args) == len(found.params), (action, args)
         if action not in self._instances:
             name, what = numbered("step", len(self._instances)), f"action {action}"
-            source = self._writer(what, One(self._outcomes)).one_instance(name, found)
+            source = self._writer(what, ReturnOutcome(self._outcomes)).one_instance(name, found)
             self._instances[action] = self._define(name, what, source)
         return self._instances[action](state, args)
 
     def _every(self, name: str, action: Action) -> Successors:
         what = f"action {action.name}"
-        source = self._writer(what, Every(action.name, self.statistics)).every_instance(name, action)
+        source = self._writer(what, GatherTaken(action.name, self.statistics)).every_instance(name, action)
         found: Successors = self._define(name, what, source)
         return found
 
@@ -190,8 +190,8 @@ class Interpreter:
 
     # Functions ------------------------------------------------------------------------------------------------
 
-    def _writer(self, what: str, sink: Sink | None = None) -> Emitter:
-        return self._emitter(self.layout, what, sink or One(self._outcomes))
+    def _writer(self, what: str, sink: InstanceEnds | None = None) -> Emitter:
+        return self._emitter(self.layout, what, sink or ReturnOutcome(self._outcomes))
 
     def _define(self, name: str, what: str, source: str) -> Any:
         """The function of that name in the source; ``what`` it is of stands in messages."""

@@ -89,11 +89,11 @@ class Smallest:
         found = self._first(ask, largest)
         return found if isinstance(found, NotFound) else found.universe.sizes
 
-    def _first(self, ask: Ask, largest: int) -> Found | NotFound:
+    def _first(self, ask: Ask, largest: int) -> Solution | NotFound:
         undecided: list[str] = []
         for size in range(1, largest + 1):
             found = self._look(ask, self.uniform(size))
-            if isinstance(found, Found):
+            if isinstance(found, Solution):
                 return found
             if (problem := too_large(self.system, self.uniform(size))) is not None:
                 undecided.append(f"{size} and more: {problem}")
@@ -101,10 +101,10 @@ class Smallest:
             undecided += [] if found is None else [f"{size}: {found}"]
         return NotFound(largest, tuple(undecided))
 
-    def _reduced(self, ask: Ask, found: Found) -> Found:
+    def _reduced(self, ask: Ask, found: Solution) -> Solution:
         """A size in which there is an instance, and in which no single one can be smaller."""
         tried: set[tuple[tuple[str, int], ...]] = set()
-        before: Found | None = None
+        before: Solution | None = None
         # With fewer of one sort there may be need for fewer of another.
         while before is not found:
             before = found
@@ -113,14 +113,14 @@ class Smallest:
         return found
 
     def _reduced_in(
-        self, ask: Ask, found: Found, name: str, least: int, tried: set[tuple[tuple[str, int], ...]]
-    ) -> Found:
+        self, ask: Ask, found: Solution, name: str, least: int, tried: set[tuple[tuple[str, int], ...]]
+    ) -> Solution:
         """The same with as few as possible of one sort; ``tried`` are sizes in which there is nothing."""
         while found.universe.sizes[name] > least:
             fewer = {**found.universe.sizes, name: found.universe.sizes[name] - 1}
             label = _label(fewer)
             smaller = None if label in tried else self._look(ask, fewer)
-            if not isinstance(smaller, Found):
+            if not isinstance(smaller, Solution):
                 tried.add(label)
                 break
             found = smaller
@@ -130,7 +130,7 @@ class Smallest:
         """The size in which every sort has so many elements, and every Nat goes so far."""
         return {name: max(size, least) for name, least in self._least.items()}
 
-    def _look(self, ask: Ask, sizes: Sizes) -> Found | str | None:
+    def _look(self, ask: Ask, sizes: Sizes) -> Solution | str | None:
         """What is found of a size; the reason, if it is not decided."""
         problem = too_large(self.system, sizes)
         if problem is not None:
@@ -143,7 +143,7 @@ class Smallest:
         verdict = checked(solver)
         if verdict == z3.unknown:
             return str(solver.reason_unknown())
-        return Found(theory, formulas, solver) if verdict == z3.sat else None
+        return Solution(theory, formulas, solver) if verdict == z3.sat else None
 
     def theory(self, sizes: Sizes) -> Theory:
         """The theory of a size, written once."""
@@ -153,7 +153,7 @@ class Smallest:
         return self._theories[label]
 
 
-class Found:
+class Solution:
     """Something of a size that satisfies formulas."""
 
     def __init__(self, theory: Theory, formulas: Formulas, solver: z3.Solver) -> None:

@@ -33,7 +33,7 @@ MOST_RENAMINGS = 24
 
 
 @attrs.frozen
-class Checked:
+class CheckedNames:
     """What TLC finds in a module of a scope, by its names: for whoever reads its answer.
 
     ``actions`` are the operators of steps, ``invariants`` those of states, and ``breaks`` what the variable ``broken``
@@ -72,14 +72,14 @@ class ScopeModule:
         self.actions = {name: names.take(f"Checked{of}") for name, of in signature.actions.items()}
 
     @property
-    def checked(self) -> Checked:
+    def checked(self) -> CheckedNames:
         """What its names stand for."""
         signature = self.signature
         invariants = {
             signature.properties[prop.name]: prop.name for prop in self.system.of_kind("invariant", "lemma", "assume")
         }
         operators = self.actions if self.checks else signature.actions
-        return Checked(
+        return CheckedNames(
             {operator: name for name, operator in operators.items()},
             invariants | ({"NotStuck": self.system.claim_name("deadlock")} if signature.finals else {}),
             self.broken if self.checks else None,

@@ -21,7 +21,7 @@ from holdfast.ir.compile.annotations import BUILTINS, Types, field_type
 from holdfast.ir.compile.context import Context, Env, StateField
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.fitting import plain_if_known
-from holdfast.ir.compile.simplify import fold
+from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import ClassSource, Module, read_class
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import Expr, Fold, Lit, Quantified, Ruled, walk
@@ -66,7 +66,7 @@ class ExpressionCompiler:
         """The expression that the text stands for; raises UsageError with the column of what is wrong."""
         tree = parse_expression(text)
         try:
-            body = fold(self._compiled(tree))
+            body = simplify(self._compiled(tree))
         except ModelError as error:
             raise UsageError(_message(error)) from None
         except RecursionError:

@@ -22,7 +22,7 @@ from holdfast.runs.explorer.cell_expression import CellExpressions
 from holdfast.runs.explorer.choices import Choice, Chooser, Refusal, Untried
 from holdfast.runs.explorer.expression import Expression, ExpressionCompiler
 from holdfast.runs.explorer.nearest import BUDGET, Search, nearest
-from holdfast.runs.replay import Replayer, Script, Stopped
+from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.trace import Step, Trace
 
 Run = tuple[Step, ...]
@@ -56,7 +56,7 @@ class Session:
         replayer = Replayer(system, scope, target=target, options=None)
         _, args = replayer.machine.starts()[0]
         trace = replayer.trace(Script(args, ()), None)
-        assert not isinstance(trace, Stopped), "an initial state begins a run"
+        assert not isinstance(trace, StoppedScript), "an initial state begins a run"
         return cls(trace, replayer)
 
     # Where we are -----------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Session:
             return self.opened
         script = self._script()
         made = self.replayer.trace(script, self.replayer.violated(script))
-        assert not isinstance(made, Stopped), "every step of a run was possible when it was taken"
+        assert not isinstance(made, StoppedScript), "every step of a run was possible when it was taken"
         # No engine is known to find a run that somebody took by hand.
         return attrs.evolve(made, options=None, seed=None)
 

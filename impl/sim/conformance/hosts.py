@@ -15,13 +15,13 @@ from impl.broker.partition.assignments import Key
 from impl.metadata.image import Image
 from impl.sim.conformance.lines import Lines
 from impl.sim.conformance.stream_set import StreamSet
-from impl.sim.event_log import Event, Executed
+from impl.sim.event_log import Event, ExecutedRequest
 
 STEPS = {"begin_open": "OPEN", "serve": "SERVE", "freeze": "FREEZE", "flag": "FLAG", "end_close": "CLOSED"}
 """The lines of the steps of a partition."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ElectionRequest(msgspec.Struct, frozen=True):
     """A request for an election. ``epoch``: the leader epoch when it was sent. ``ready``: whether its sender had closed
     the partition just before, or serves it.
     """
@@ -62,7 +62,7 @@ class Hosts:
         """The processes of whose streams one was opened again since they began to open them: by another node, or by a
         late repetition. They may ask for an election that is needless by now.
         """
-        self._asked: dict[tuple[str, int], Asked] = {}
+        self._asked: dict[tuple[str, int], ElectionRequest] = {}
 
     def node_of(self, name: str) -> int:
         """The node of a process."""
@@ -131,7 +131,7 @@ class Hosts:
                 self._step(index, name, action, values)
             case wire.Request(_, number, wire.ElectLeader(topic, partition)) if (topic, partition) == self._key:
                 epoch = image.partitions[self._key].leader_epoch
-                self._asked[name, number] = Asked(epoch, name in self._ready)
+                self._asked[name, number] = ElectionRequest(epoch, name in self._ready)
                 if not self._elects:
                     self._ready.discard(name)
             case dict() if kind in ("crash", "halt"):
@@ -193,7 +193,7 @@ class Hosts:
 
     # Elections ------------------------------------------------------------------------------------------------------
 
-    def reason(self, cause: Executed, epoch: int, replica: int) -> str:
+    def reason(self, cause: ExecutedRequest, epoch: int, replica: int) -> str:
         """Why a process has asked for an election; "" for an operator.
 
         ``epoch``: the leader epoch before it. ``replica``: who is elected.

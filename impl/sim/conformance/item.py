@@ -9,10 +9,10 @@ import msgspec
 from impl.errors import E
 from impl.records import StreamState
 from impl.sim.conformance.lines import Who
-from impl.sim.event_log import Executed
+from impl.sim.event_log import ExecutedRequest
 
 Post = tuple[int, Any, Any, Any]
-"""What a request leaves behind of a stream, as in ``Executed.post``."""
+"""What a request leaves behind of a stream, as in ``ExecutedRequest.post``."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class Item(msgspec.Struct, frozen=True):
         return ":refused" if not self.taken else "" if self.changed else ":repeated"
 
 
-def stored_node(executed: Executed, who: Who, epoch: int) -> dict[str, Any]:
+def stored_node(executed: ExecutedRequest, who: Who, epoch: int) -> dict[str, Any]:
     """What the controller has of a node after a registration under the epoch, which the log may call another."""
     assert executed.stored is not None, "the node has registered"
     found, failover = executed.stored

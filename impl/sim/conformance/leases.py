@@ -17,10 +17,10 @@ from impl.sim.conformance.hosts import Hosts
 from impl.sim.conformance.item import Post, stored_stream
 from impl.sim.conformance.lines import Lines
 from impl.sim.conformance.stream_set import StreamSet
-from impl.sim.event_log import Executed
+from impl.sim.event_log import ExecutedRequest
 
 
-def was_taken(executed: Executed) -> bool:
+def was_taken(executed: ExecutedRequest) -> bool:
     """Whether a request of one item was not refused; an answer that was lost counts as taken."""
     assert executed.answers is not None, "open requests are left out"
     return executed.unknown or executed.answers[0].error is E.NONE
@@ -39,7 +39,7 @@ class Leases:
         self._granted: set[Opened] = set()
         """The opens that were taken: the process, the stream and the epoch."""
 
-    def execute(self, index: int, executed: Executed, image: Image) -> None:
+    def execute(self, index: int, executed: ExecutedRequest, image: Image) -> None:
         """A request that names streams, or a registration."""
         match executed.request.body:
             case wire.OpenStreams(node, _, opens):

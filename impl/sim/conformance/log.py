@@ -7,7 +7,7 @@ from impl.sim.conformance.closes import Closes
 from impl.sim.conformance.lines import Lines, Processes
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import Takeovers
-from impl.sim.event_log import EventLog, Executed
+from impl.sim.event_log import EventLog, ExecutedRequest
 
 
 def conform_log(log: EventLog) -> bytes:
@@ -23,7 +23,7 @@ def conform_log(log: EventLog) -> bytes:
     appends = Appends(lines, processes, requests, takeovers)
     closes = Closes(lines, processes, requests)
     for index, event in enumerate(events):
-        if isinstance(event[3], Executed):
+        if isinstance(event[3], ExecutedRequest):
             requests.execute(index, event[3])
         elif event[1] in processes.of:
             takeovers.see(index, event)

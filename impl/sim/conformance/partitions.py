@@ -20,7 +20,7 @@ from impl.sim.conformance.leases import Leases, Opened, was_taken
 from impl.sim.conformance.lines import Lines
 from impl.sim.conformance.registrations import Registrations
 from impl.sim.conformance.stream_set import StreamSet
-from impl.sim.event_log import Event, EventLog, Executed, Written
+from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest
 
 
 def partition_logs(log: EventLog, *, elects: bool) -> dict[int, bytes]:
@@ -30,7 +30,7 @@ def partition_logs(log: EventLog, *, elects: bool) -> dict[int, bytes]:
     """
     end = Image()
     for event in log.events:
-        if isinstance(event[3], Written) and not event[3].lost:
+        if isinstance(event[3], AppendedBatch) and not event[3].lost:
             replay((event[3].batch,), end)
     heard = {
         (name, subject.values["stream"], subject.values["epoch"]): index
@@ -62,18 +62,18 @@ class _Writer:
         self._hosts = Hosts(self._lines, key, streams, elects=elects, nodes=nodes)
         self._registrations = Registrations(self._lines, key, self._hosts)
         self._leases = Leases(self._lines, streams, self._hosts, heard)
-        self._cause: tuple[int, str, Executed] | None = None
+        self._cause: tuple[int, str, ExecutedRequest] | None = None
         """The time, the controller and the request of the events that follow at once."""
 
     def text(self) -> bytes:
         """The log."""
         for index, event in enumerate(self._events):
             now, name, kind, subject = event
-            if isinstance(subject, Executed):
+            if isinstance(subject, ExecutedRequest):
                 self._cause = now, name, subject
                 if not subject.lost and not subject.stale and subject.answers is not None:
                     self._execute(index, subject)
-            elif isinstance(subject, Written):
+            elif isinstance(subject, AppendedBatch):
                 if not subject.lost:
                     self._write(index, now, name, subject)
             elif kind == "elected":
@@ -88,7 +88,7 @@ class _Writer:
     def _is_there(self) -> bool:
         return self._key in self._image.partitions
 
-    def _execute(self, index: int, executed: Executed) -> None:
+    def _execute(self, index: int, executed: ExecutedRequest) -> None:
         match executed.request.body:
             case wire.GetOpeningStreams(node, _, failover=False) if self._is_own(executed, node):
                 self._hosts.register(index, executed.sender)
@@ -97,11 +97,11 @@ class _Writer:
         if self._is_there():
             self._leases.execute(index, executed, self._image)
 
-    def _is_own(self, executed: Executed, node: int) -> bool:
+    def _is_own(self, executed: ExecutedRequest, node: int) -> bool:
         """Whether a process has registered itself."""
         return was_taken(executed) and self._nodes.get(executed.sender) == node
 
-    def _write(self, index: int, now: int, name: str, written: Written) -> None:
+    def _write(self, index: int, now: int, name: str, written: AppendedBatch) -> None:
         was_there = self._is_there()
         replay((written.batch,), self._image)
         if was_there:

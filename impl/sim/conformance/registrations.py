@@ -27,7 +27,7 @@ from impl.metadata.image import Image
 from impl.records import Broker, Partition, PartitionChange
 from impl.sim.conformance.hosts import Hosts
 from impl.sim.conformance.lines import Lines
-from impl.sim.event_log import Executed, Written
+from impl.sim.event_log import AppendedBatch, ExecutedRequest
 
 STATES = {"active": "BROKER_ACTIVE", "fenced": "BROKER_FENCED", "gone": "BROKER_FENCED"}
 """The lines of the states of a broker; the line of any other is BROKER_LEAVING."""
@@ -43,7 +43,7 @@ class Registrations:
         """Another controller leads."""
         self._lines.add(index, "CONTROLLER", {})
 
-    def write(self, index: int, written: Written, cause: Executed | None, image: Image) -> None:
+    def write(self, index: int, written: AppendedBatch, cause: ExecutedRequest | None, image: Image) -> None:
         """The leader has written a batch. ``image``: with the batch applied. ``cause``: the request, None for none."""
         records = written.batch.records
         changed = any(
@@ -71,7 +71,7 @@ class Registrations:
             node = self._hosts.node_of(cause.sender)
         self._lines.add(index, kind, {"node": node}, **more, state=state_of(row))
 
-    def _kind(self, cause: Executed, row: Partition) -> str:
+    def _kind(self, cause: ExecutedRequest, row: Partition) -> str:
         topic, partition = self._key
         match cause.request.body:
             case wire.AlterReassignments(topics):

@@ -27,7 +27,7 @@ from impl.items import CloseItem, OpenItem, TrimItem
 from impl.sim.conformance.item import Item, Post, stored_node, stored_stream
 from impl.sim.conformance.lines import BEFORE, Lines, Processes, Who, identity
 from impl.sim.conformance.takeovers import NEVER, Takeovers
-from impl.sim.event_log import Event, Executed, Written
+from impl.sim.event_log import AppendedBatch, Event, ExecutedRequest
 
 NODE_ERRORS = (E.NODE_EPOCH_EXPIRED, E.NODE_FENCED, E.NODE_EPOCH_NOT_EXIST)
 """The refusals of CK-01, which do not depend on the stream."""
@@ -79,7 +79,7 @@ class Requests:
         self._entries: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
         """By stream and node: the entries that are not drained."""
 
-    def execute(self, index: int, executed: Executed) -> None:
+    def execute(self, index: int, executed: ExecutedRequest) -> None:
         """Add the lines of a request."""
         if executed.lost or executed.stale or executed.answers is None:
             return
@@ -125,7 +125,7 @@ class Requests:
         for time, name, kind, subject in self._events[index + 1 :]:
             if time != now or name != source or kind not in ("batch", "missing"):
                 return False
-            if isinstance(subject, Written):
+            if isinstance(subject, AppendedBatch):
                 return not subject.lost
         return False
 

@@ -57,7 +57,7 @@ INDEX_BYTES = 44
 """The bytes of one entry of the time index in its object."""
 
 
-class Stored(msgspec.Struct, frozen=True):
+class StoredHistory(msgspec.Struct, frozen=True):
     """``log_bytes``: the bytes of the value of LOG, which has an entry for each of the ``segments``. ``end``: the first
     offset after the history. ``objects``: the bytes of objects by key; ``sizes``: the sizes of the others.
     """
@@ -70,7 +70,7 @@ class Stored(msgspec.Struct, frozen=True):
     sizes: dict[str, int]
 
 
-def stored(size: int) -> Stored:
+def stored(size: int) -> StoredHistory:
     """The history of ``size`` bytes of a partition, which broker 1 leads next. It has at least one segment."""
     segments = _segments(size)
     end, count = segments.end, len(segments.segments)
@@ -86,7 +86,7 @@ def stored(size: int) -> Stored:
     sizes = {object_key(number): row[3] for number, row in enumerate(rows)}
     objects = {object_key(META): meta}
     ends = {META: len(values), DATA: end, TIMES: count - 1}
-    return Stored(
+    return StoredHistory(
         count,
         len(log.encode()),
         end,

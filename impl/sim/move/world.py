@@ -26,7 +26,7 @@ from impl.sim.event_log import Event, EventLog
 from impl.sim.fleet import Fleet
 from impl.sim.move.conditions import MIB, Conditions
 from impl.sim.move.history import BEGIN_MS as BEGIN_TIMESTAMP
-from impl.sim.move.history import PARTITION, SEGMENT_MS, SOURCE, TARGET, TOPIC, Stored
+from impl.sim.move.history import PARTITION, SEGMENT_MS, SOURCE, TARGET, TOPIC, StoredHistory
 from impl.sim.move.steady_network import SteadyNetwork
 from impl.sim.move.steady_store import Moved, SteadyStore
 from impl.sim.move.watch import Moments, Watch
@@ -84,7 +84,7 @@ class Operator:
 class World:
     """``tail``: the bytes of values that the source has not uploaded when the move begins."""
 
-    def __init__(self, history: Stored, tail: int, variant: Variant, conditions: Conditions) -> None:
+    def __init__(self, history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> None:
         self.queue = Queue(BEGIN_MS)
         self.moments = Moments()
         tape, log = Tape(0, {}), EventLog()
@@ -192,7 +192,7 @@ class World:
             raise RuntimeError(f"the controller refuses the move: {reply.answers[0].error.name}")
 
 
-def run_move(history: Stored, tail: int, variant: Variant, conditions: Conditions) -> Run:
+def run_move(history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> Run:
     """Move a partition. The garbage collector rests meanwhile, as in every run of the simulator."""
     collects = gc.isenabled()
     gc.disable()

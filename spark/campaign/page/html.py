@@ -165,7 +165,7 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 @attrs.frozen(kw_only=True)
-class _Shown:
+class _FindingSection:
     finding: Finding
     sentence: str
     met: str
@@ -176,12 +176,12 @@ class _Shown:
     diagram: Markup | None
 
 
-def _finding(finding: Finding) -> _Shown:
+def _finding(finding: Finding) -> _FindingSection:
     shrunk = finding.shrunk
     text = "" if shrunk is None else shrunk.text
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]}\n… {len(text) - LONGEST_TEXT:,} letters more are left out of this page"
-    return _Shown(
+    return _FindingSection(
         finding=finding,
         sentence=_sentence(text),
         met=f"{count(finding.times, 'run')} of {count(finding.units, 'unit')}",
@@ -215,7 +215,7 @@ def _diagram(itf: str, steps: int) -> Markup | None:
 # Rules -------------------------------------------------------------------------------------------------------------
 
 
-def _explained(summary: Summary, findings: Sequence[_Shown], rules: Sequence[RuleSum]) -> list[Row]:
+def _explained(summary: Summary, findings: Sequence[_FindingSection], rules: Sequence[RuleSum]) -> list[Row]:
     """The rules that stand on the page and have a row beside the model, sorted by id."""
     texts = [*summary.asked.removed, *(rule.label for rule in rules)]
     texts += [f"{each.finding.property} {each.sentence} {each.text}" for each in findings]

@@ -18,7 +18,7 @@ from impl.sim.move.steady_store import StandInError, SteadyStore
 from impl.sim.queue import Queue
 from impl.sim.storage import _records
 from impl.sim.tape import Tape
-from impl.store.interface import Delete, Found, Get, List, Listed, Put
+from impl.store.interface import Delete, Get, List, Listed, ObjectData, Put
 
 
 def ends(*sizes: tuple[int, int], rate: int = 10) -> list[int]:
@@ -72,7 +72,7 @@ def test_the_store_takes_time_for_bytes() -> None:
     store.limit()
     assert [time for time, _ in asked(Put("a/y", bytes(MIB)))] == [38]
     ((time, found),) = asked(Get("a/y", 0, 10))
-    assert (time, isinstance(found, Found)) == (30, True)
+    assert (time, isinstance(found, ObjectData)) == (30, True)
     assert [(each.kind, each.size) for each in store.transfers] == [("put", MIB), ("get", 10)]
     with pytest.raises(StandInError, match="wal/1/x is kept by its size, and broker 1 reads it"):
         asked(Get("wal/1/x"))

@@ -10,7 +10,7 @@ import pytest
 
 from impl.client.history import FINAL, History, HistoryError, Op, read
 from impl.oracles.judge import NAMES, judge
-from impl.oracles.storage import Stored
+from impl.oracles.storage import BucketContents
 from tests.impl.oracles.service import Service
 
 Edit = Callable[[list[Op]], None]
@@ -205,14 +205,14 @@ def test_storage_has_everything_acknowledged() -> None:
     last = poll(1, 2, (1, 1, 2), phase=FINAL)
     history = written(send(1, 0), send(2, 1), ("t", "trim", "ok", {"value": 1}), last)
     whole = {0: frozenset({(1, 2, 2)})}
-    assert not judge(history, Stored(whole)).violations
-    (lost,) = judge(history, Stored({0: frozenset({(0, 1, 1), (1, 2, 1)})})).violations
+    assert not judge(history, BucketContents(whole)).violations
+    (lost,) = judge(history, BucketContents({0: frozenset({(0, 1, 1), (1, 2, 1)})})).violations
     assert "value 2, acknowledged at offset 1" in lost.message
-    (orphan,) = judge(history, Stored(whole, ("data/7",))).violations
+    (orphan,) = judge(history, BucketContents(whole, ("data/7",))).violations
     assert "data/7" in orphan.message
-    (missing,) = judge(history, Stored(whole, missing=(7,))).violations
+    (missing,) = judge(history, BucketContents(whole, missing=(7,))).violations
     assert "not in the bucket: 7" in missing.message
-    (first,) = judge(history, Stored({}, ("data/7",), (7,))).violations
+    (first,) = judge(history, BucketContents({}, ("data/7",), (7,))).violations
     assert first == lost
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from impl.broker.node import Broker
 from impl.oracles.verdict import Violation
-from impl.sim.check import NODE_ERROR, Checked, Question, check
+from impl.sim.check import NODE_ERROR, CheckResult, Question, check
 from impl.sim.options import Options
 from impl.sim.outcome import Outcome, Totals, outcome
 from impl.sim.run import StoppedError
@@ -25,7 +25,7 @@ BROKEN = replace(WHOLE, without=("ST-14",))
 
 
 @cache
-def _checked(question: Question) -> Checked:
+def _checked(question: Question) -> CheckResult:
     return check(question)
 
 
@@ -91,11 +91,11 @@ def test_a_run_is_made_small() -> None:
 def _of(*wanted: int) -> object:
     """Objects to runs that have some operations, by their value, and the fault with index 5."""
 
-    def ask(question: Question) -> Checked:
+    def ask(question: Question) -> CheckResult:
         values = {each.value for each in question.options.operations_of or ()}
         indexes = {each.index for each in question.options.recorded or ()}
         found = (Violation("lost", 0, ""),) if set(wanted) <= values and 5 in indexes else ()
-        return Checked(None, found, {})  # type: ignore[arg-type]
+        return CheckResult(None, found, {})  # type: ignore[arg-type]
 
     return ask
 
@@ -125,10 +125,10 @@ def test_another_violation_is_not_followed() -> None:
 def test_a_run_that_needs_another_weather_is_made_small() -> None:
     """A race may have another winner when a part of the run is gone: then it is tried in other weathers."""
 
-    def ask(question: Question) -> Checked:
+    def ask(question: Question) -> CheckResult:
         values = [each.value for each in question.options.operations_of or ()]
         found = 7 in values and (len(values) == 20 or question.seed == WHOLE.seed + 2)
-        return Checked(None, (Violation("lost", 0, ""),) if found else (), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),) if found else (), {})  # type: ignore[arg-type]
 
     found = shrink(_question(20, 4), "lost", ask)
     assert [each.value for each in found.question.options.operations_of or ()] == [7]
@@ -139,10 +139,10 @@ def test_a_run_that_needs_another_weather_is_made_small() -> None:
 def test_a_fault_moves_when_another_one_is_left_out() -> None:
     """Without the crash it is an earlier message that has to be lost."""
 
-    def ask(question: Question) -> Checked:
+    def ask(question: Question) -> CheckResult:
         indexes = {each.index for each in question.options.recorded or ()}
         found = {0, 3} <= indexes or 1 in indexes
-        return Checked(None, (Violation("lost", 0, ""),) if found else (), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),) if found else (), {})  # type: ignore[arg-type]
 
     tape = tuple(Fault("a", index, kind, 0.5, index) for index, kind in ((0, "crash_fast"), (3, "loss"), (9, "loss")))
     question = replace(_question(1, 0), options=replace(_question(1, 0).options, recorded=tape))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from impl.broker.messages import Step
 from impl.sim.case_file import case_of, read_case, text
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
 from impl.sim.partitions import script
@@ -24,12 +24,12 @@ KINDS = [("V6", "G1"), ("legacy", "G1"), ("V6", "G0"), ("legacy", "G0")]
 
 
 @cache
-def checked(seed: int, version: str, generation: str) -> Checked:
+def checked(seed: int, version: str, generation: str) -> CheckResult:
     """A run with faults, and what the oracles say of it."""
     return check(Question(seed=seed, options=SHORT, version=version, generation=generation))  # type: ignore[arg-type]
 
 
-def history(run: Checked) -> str:
+def history(run: CheckResult) -> str:
     """A digest of the history and of the log."""
     lines = "\n".join(run.run.history.lines()).encode()
     return hashlib.sha256(lines + conform_log(run.run.log)).hexdigest()

@@ -11,12 +11,12 @@ from impl.controller.view import Profile
 from impl.items import CreateItem
 from impl.metadata.log import Batch
 from impl.sim.cluster import Cluster
-from impl.sim.event_log import EventLog, Executed
+from impl.sim.event_log import EventLog, ExecutedRequest
 from impl.sim.network import Network
 from impl.sim.queue import Queue
 from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Fault, Tape
-from impl.store.interface import Answer, Conflict, Found, Get, List, Put, Stored, Unsure
+from impl.store.interface import Answer, Conflict, Get, List, ObjectData, Put, Stored, Unsure
 
 PUT = Put("a/1", b"data")
 
@@ -201,7 +201,7 @@ def test_throttling_lasts() -> None:
     queue.run(11_000)
     store.send(2, Get("a/1"), answers.append)
     queue.run(12_000)
-    assert [type(each) for each in answers] == [Unsure, Unsure, Stored, Found]
+    assert [type(each) for each in answers] == [Unsure, Unsure, Stored, ObjectData]
 
 
 # The controllers --------------------------------------------------------------------------------------------------
@@ -236,8 +236,8 @@ class _Controllers:
     def ask(self, number: int, body: wire.Body, home: int = 0) -> None:
         self.cluster.arrive(self.process, home, wire.Request(0, number, body))
 
-    def executed(self) -> list[Executed]:
-        return [event[3] for event in self.log.events if isinstance(event[3], Executed)]
+    def executed(self) -> list[ExecutedRequest]:
+        return [event[3] for event in self.log.events if isinstance(event[3], ExecutedRequest)]
 
 
 def test_an_answer_waits_for_its_commit() -> None:

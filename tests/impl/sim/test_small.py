@@ -7,7 +7,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from impl.oracles.verdict import Violation
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.options import Options
 from impl.sim.small import FAULTS, OPERATIONS, SEEDS, SIZES, recorded, small_runs, smallest
 
@@ -26,9 +26,9 @@ def test_none_is_found_where_there_is_none() -> None:
     """After all that are tried."""
     calls: list[Question] = []
 
-    def ask(question: Question) -> Checked:
+    def ask(question: Question) -> CheckResult:
         calls.append(question)
-        return Checked(None, (Violation("lost", 0, ""),), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),), {})  # type: ignore[arg-type]
 
     assert not list(small_runs(BROKEN, "log", ask))
     assert len(calls) == len(SIZES) * SEEDS * 2
@@ -39,9 +39,9 @@ def test_a_run_that_violates_something_with_all_rules_does_not_count() -> None:
     """It shows something else. Without a missing rule no run is asked at all."""
     checked = check(replace(BROKEN, options=Options(operations=12, span_ms=5_000)))
 
-    def ask(question: Question) -> Checked:
+    def ask(question: Question) -> CheckResult:
         del question
-        return Checked(checked.run, (Violation("log", 0, ""),), {})
+        return CheckResult(checked.run, (Violation("log", 0, ""),), {})
 
     assert not list(small_runs(BROKEN, "log", ask))
     assert not list(small_runs(replace(BROKEN, without=()), "log", ask))
@@ -65,9 +65,9 @@ def test_without_a_small_run_the_large_one_is_made_small() -> None:
     checked = check(question)
     needed = {checked.run.script[3], checked.run.script[30]}
 
-    def ask(candidate: Question) -> Checked:
+    def ask(candidate: Question) -> CheckResult:
         there = needed <= set(candidate.options.operations_of or ())
-        return Checked(None, (Violation("lost", 0, ""),) if there else (), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),) if there else (), {})  # type: ignore[arg-type]
 
     found = smallest(replace(question, without=()), checked, "lost", ask)
     assert set(found.question.options.operations_of or ()) == needed

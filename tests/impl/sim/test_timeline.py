@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from impl.oracles.verdict import Violation
 from impl.sim.awaits import awaits_of_brokers
-from impl.sim.check import Checked, Question, check
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.faults import KINDS
 from impl.sim.options import Options
 from impl.sim.outcome import Totals, outcome
@@ -23,7 +23,7 @@ BROKEN = Question(seed=0, options=QUIET, without=("ST-14",))
 
 
 @cache
-def _checked(question: Question) -> Checked:
+def _checked(question: Question) -> CheckResult:
     return check(question)
 
 

@@ -30,7 +30,7 @@ class NoRunError(Exception):
 
 
 @attrs.frozen
-class Retraced:
+class Retrace:
     """The steps of a run, and its world. ``events``: how many events of the log it explains."""
 
     world: World
@@ -46,7 +46,7 @@ def check_length(judgement: Judgement) -> None:
         raise NoRunError(f"the log has more than {LONGEST:,} events up to there")
 
 
-def of_all_streams(log: Log, judgement: Judgement, check: Check) -> Retraced:
+def of_all_streams(log: Log, judgement: Judgement, check: Check) -> Retrace:
     """The run of all streams together that explains a log: up to its end, or up to the first impossible event.
 
     Raises NoRunError, and Unjudged where that is not known.
@@ -61,7 +61,7 @@ def of_all_streams(log: Log, judgement: Judgement, check: Check) -> Retraced:
     return _retraced(log, judgement, lambda: World(joint, {}, Tally()), check)
 
 
-def of_part(log: Log, judgement: Judgement, part: World, check: Check) -> Retraced:
+def of_part(log: Log, judgement: Judgement, part: World, check: Check) -> Retrace:
     """The same for one world alone."""
 
     def made() -> World:
@@ -72,7 +72,7 @@ def of_part(log: Log, judgement: Judgement, part: World, check: Check) -> Retrac
     return _retraced(log, judgement, made, check)
 
 
-def _retraced(log: Log, judgement: Judgement, made: Callable[[], World], check: Check) -> Retraced:
+def _retraced(log: Log, judgement: Judgement, made: Callable[[], World], check: Check) -> Retrace:
     """``made``: makes the world at its start."""
     world = made()
     reader = Reader(world.ground.frame.system, world.ground.names, world.ground.sort)
@@ -93,7 +93,7 @@ def _retraced(log: Log, judgement: Judgement, made: Callable[[], World], check: 
             raise _impossible(facts)
         events += 1
     assert world.paths is not None
-    return Retraced(world, world.paths[min(world.paths)].steps(), events)
+    return Retrace(world, world.paths[min(world.paths)].steps(), events)
 
 
 def _is_same(facts: Facts, other: Facts | None) -> bool:

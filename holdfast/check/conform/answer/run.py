@@ -10,7 +10,7 @@ from bisect import bisect_left
 from pathlib import Path as File
 
 from holdfast.check.conform.answer.model_file import SCOPE, WRITTEN, Numbers, model_file, scope_of
-from holdfast.check.conform.answer.retrace import Check, NoRunError, Retraced, check_length, of_all_streams, of_part
+from holdfast.check.conform.answer.retrace import Check, NoRunError, Retrace, check_length, of_all_streams, of_part
 from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.trial import Path
@@ -22,7 +22,7 @@ from holdfast.ir.system import System
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Refused, Taken
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.runs.replay import Replayer, Script, Stopped
+from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.line import replay_command
 
 NAME = "Explained"
@@ -68,7 +68,7 @@ def lines_of(system: System, log: Log, judgement: Judgement, path: File, check: 
         raise NoRunError(str(error)) from None
 
 
-def _written(system: System, runs: list[Retraced], path: File) -> tuple[str, ...]:
+def _written(system: System, runs: list[Retrace], path: File) -> tuple[str, ...]:
     """Write the model file, and say of each run which command replays it."""
     numbers = [{nat: sorted(values) for nat, values in run.world.mentioned.items()} for run in runs]
     scripts = [_script(system, run, values) for run, values in zip(runs, numbers, strict=True)]
@@ -99,14 +99,14 @@ def _command(system: System, script: Script, target: str) -> str:
     again = compile_model(load_model(target), variants=system.chosen)
     replayer = Replayer(again, again.scope(SCOPE), target=target, options=None)
     trace = replayer.trace(script, None)
-    assert not isinstance(trace, Stopped), "each step of the script was taken"
+    assert not isinstance(trace, StoppedScript), "each step of the script was taken"
     command = replay_command(trace)
     if command is None:
         raise NoRunError("no model stands behind it")
     return command
 
 
-def _script(system: System, run: Retraced, numbers: Numbers) -> Script:
+def _script(system: System, run: Retrace, numbers: Numbers) -> Script:
     """The steps in the codes of the model file. Raises NoRunError for a step that is not possible there."""
     try:
         machine = Interpreter(system, scope_of(system, run.world, numbers), ghosts=frozenset(), properties=())

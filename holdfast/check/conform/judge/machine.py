@@ -17,7 +17,7 @@ from holdfast.ir.system import Action
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.python.emit import Emitter
-from holdfast.lower.python.instance_ends import One
+from holdfast.lower.python.instance_ends import ReturnOutcome
 
 Step = Callable[[bytes, tuple[int, ...]], Outcome]
 
@@ -103,7 +103,7 @@ def _changes(before: bytes, after: bytes) -> Changes:
     return tuple((cell, code) for cell, (old, code) in enumerate(zip(before, after, strict=True)) if old != code)
 
 
-class _Noting(One):
+class _Noting(ReturnOutcome):
     """Returns the outcome of one instance, and notes each condition and effect that decided something."""
 
     def decisive(self, label: str) -> list[str]:
