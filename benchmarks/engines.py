@@ -17,8 +17,8 @@ from benchmarks.explored import Explored
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.search.engine import Engine, search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System

@@ -15,7 +15,7 @@ from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
-from holdfast.cli.elsewhere import NOWHERE, SPARK, ExternalEngine
+from holdfast.cli.external_engine import NOWHERE, SPARK, ExternalEngine
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports

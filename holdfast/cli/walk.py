@@ -12,9 +12,9 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import Budget
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
 from holdfast.check.search.engine import Engine
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import WalkProgress
 from holdfast.check.walk.engine import walk as walk_runs
+from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import WalkResult, render_walk, walk_to_json
 from holdfast.cli.check import Expectation, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write

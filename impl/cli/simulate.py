@@ -14,8 +14,8 @@ from holdfast.cli.output import check_writable, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.cli import move as move_command
-from impl.cli.campaign import Simulations
 from impl.cli.move import NO_MOVE, MoveOptions
+from impl.cli.simulations import Simulations
 from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, labels, read_case

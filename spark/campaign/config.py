@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from holdfast.check.walk.campaign import MOST_RUNS, WalkOptions
+from holdfast.check.walk.options import MOST_RUNS, WalkOptions
 from holdfast.ir.errors import UsageError
 
 SHARE = 64

@@ -9,7 +9,7 @@ import textwrap
 import attrs
 
 from holdfast.check.summary import entry
-from holdfast.check.walk.campaign import MOST_RUNS
+from holdfast.check.walk.options import MOST_RUNS
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
 from spark.campaign.config import traces_per_unit

@@ -22,7 +22,7 @@ from holdfast.lower.python.emit import Emitter
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.terms import Term
 from holdfast.lower.smt.bodies import Bodies, Run
-from holdfast.lower.tla import expressions as tla_expressions
+from holdfast.lower.tla import expression_text as tla_expressions
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.text import word
 from holdfast.runs.judge import Judge

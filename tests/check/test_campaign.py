@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.walk.campaign import WalkOptions
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.errors import UsageError
 
 

@@ -9,8 +9,8 @@ import attrs
 import pytest
 
 from holdfast.check.budget import Budget, Meter
+from holdfast.check.diff.compared_system import Answer, ComparedSystem, alike, same_action
 from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version, diff, diff_to_json
-from holdfast.check.diff.half import Answer, ComparedSystem, alike, same_action
 from holdfast.check.diff.lockstep import Difference, Lockstep, LockstepResult
 from holdfast.check.diff.text import render_diff
 from holdfast.check.search.engine import search

@@ -6,8 +6,8 @@ import pytest
 
 from holdfast.check.live.engine import live
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Cut, Refused

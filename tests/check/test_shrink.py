@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import WalkResult
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError

@@ -11,8 +11,8 @@ import pytest
 from holdfast.check.budget import Budget
 from holdfast.check.result import to_json
 from holdfast.check.search.engine import Engine, search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import WalkResult, render_walk
 from holdfast.check.walk.walker import Run
 from holdfast.ir.errors import ModelError, UsageError

@@ -17,7 +17,8 @@ import attrs
 import pytest
 
 from holdfast.ir import removal
-from holdfast.ir.compile import bodies, expressions, fitting, folds, helpers, model, simplify
+from holdfast.ir.compile import bodies, expressions, folds, helpers, model, simplify
+from holdfast.ir.compile import conversions as fitting
 from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, Ruled
 from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import System

@@ -17,7 +17,7 @@ from holdfast.ir.expr import Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wr
 from holdfast.ir.types import NatType, NumberType, OptionalType
 from holdfast.lower.kernel import build, source
 from holdfast.lower.smt import unbounded
-from holdfast.lower.tla import expressions as tla_expressions
+from holdfast.lower.tla import expression_text as tla_expressions
 
 Patch = pytest.MonkeyPatch
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from holdfast.cli.app import main
-from impl.cli import campaign
+from impl.cli import simulations as campaign
 from impl.oracles import judge
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.run import always

@@ -8,9 +8,9 @@ import pytest
 
 from holdfast.check.search.engine import engine as searches
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import engine as walks
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import System

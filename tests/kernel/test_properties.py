@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.system import System
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import written

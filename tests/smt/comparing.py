@@ -17,7 +17,7 @@ from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.lower.smt.bodies import Bodies
 from holdfast.lower.smt.cells import Pins, cells_of, indices, pins
 from holdfast.lower.smt.encoding import Encoding, argument, start_argument
-from holdfast.lower.smt.expressions import Expressions
+from holdfast.lower.smt.formulas import Expressions
 from holdfast.lower.smt.guards import is_refused
 from holdfast.lower.smt.sized import Sized, origin
 from holdfast.lower.smt.values import Maybe, Value

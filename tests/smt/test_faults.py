@@ -16,7 +16,7 @@ from holdfast.ir.load import load_model
 from holdfast.ir.stmt import Assign, Fill, For, If, Stmt
 from holdfast.ir.system import System
 from holdfast.lower.smt.bodies import Bodies, Run, written_places
-from holdfast.lower.smt.expressions import Expressions, Scope
+from holdfast.lower.smt.formulas import Expressions, Scope
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.values import Maybe, Plain, Value, same
 from tests.smt.comparing import Comparison

@@ -18,8 +18,8 @@ from holdfast.ir.system import Scope, System
 from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt import instance
 from holdfast.lower.smt.encoding import Encoding
-from holdfast.lower.smt.expressions import _computed
 from holdfast.lower.smt.extent import too_large, width
+from holdfast.lower.smt.formulas import _computed
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.instance import NotFound, Smallest
 from holdfast.lower.smt.logic import Logic, Sorts, sorts_of

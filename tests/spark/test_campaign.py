@@ -16,8 +16,8 @@ import pytest
 
 from holdfast.check.budget import INTERRUPTED, Budget
 from holdfast.check.search.engine import search
-from holdfast.check.walk.campaign import WalkOptions
 from holdfast.check.walk.engine import walk
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import open_trace
 from spark.campaign.config import WAVE, read_config, traces_per_unit

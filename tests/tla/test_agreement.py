@@ -13,7 +13,8 @@ from holdfast.check.tlc.process import Tools
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError
 from holdfast.ir.expr import TRUE
-from holdfast.lower.tla import bodies, expressions
+from holdfast.lower.tla import bodies
+from holdfast.lower.tla import expression_text as expressions
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.files import Specification
 from holdfast.lower.tla.text import word

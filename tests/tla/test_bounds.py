@@ -8,7 +8,7 @@ from holdfast.ir.expr import TRUE, Arithmetic, Compare, Expr, Fold, IfElse, Impl
 from holdfast.ir.types import BOOL, INT, IntType, SortType
 from holdfast.lower.tla.bounds import either, is_loose, least_of, within
 from holdfast.lower.tla.conjuncts import Conjuncts
-from holdfast.lower.tla.expressions import Expressions, Globals
+from holdfast.lower.tla.expression_text import Expressions, Globals
 from holdfast.lower.tla.names import Names
 
 GAP, NODE = IntType("Gap", -2, 2), SortType("Node")

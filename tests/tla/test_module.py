@@ -9,7 +9,7 @@ import pytest
 from holdfast.check.tlc.process import Tools, parse_modules
 from holdfast.cli.tla import smallest
 from holdfast.ir.load import model_names
-from holdfast.lower.tla import expressions
+from holdfast.lower.tla import expression_text as expressions
 from holdfast.lower.tla.files import Specification, formula, module_name
 from tests.tla.asking import SPEC, by_hand, system_of
 

@@ -11,7 +11,7 @@ from holdfast.check.tlc.answer import answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
 from holdfast.ir.expr import And, Compare, Expr, IfElse, Implies, IsNone, Lit, Name, Not, Or, Quantified, Read, Unwrap
 from holdfast.ir.types import BOOL, NatType, OptionalType, SortType
-from holdfast.lower.tla.expressions import Expressions, Globals
+from holdfast.lower.tla.expression_text import Expressions, Globals
 from holdfast.lower.tla.names import Names
 from tests.tla.asking import LIMIT
 

@@ -7,7 +7,7 @@ import pytest
 from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantified, Unwrap
 from holdfast.ir.types import BOOL, INT, NatType, OptionalType, SortType
 from holdfast.lower.tla.conjuncts import Conjuncts
-from holdfast.lower.tla.expressions import Expressions, Globals
+from holdfast.lower.tla.expression_text import Expressions, Globals
 from holdfast.lower.tla.names import Names, camel, identifier
 from holdfast.lower.tla.text import (
     JOINED,

@@ -18,7 +18,16 @@ from typing import Literal
 import attrs
 
 from holdfast.check.budget import Meter
-from holdfast.check.diff.half import Answer, Arguments, ComparedSystem, Seen, States, align, alike, same_action
+from holdfast.check.diff.compared_system import (
+    Answer,
+    Arguments,
+    ComparedSystem,
+    Seen,
+    States,
+    align,
+    alike,
+    same_action,
+)
 from holdfast.ir.errors import UsageError
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Outcome, Taken

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from holdfast.check.diff.compared_system import Answer
 from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version
-from holdfast.check.diff.half import Answer
 from holdfast.check.diff.lockstep import Difference, LockstepResult, Side
 from holdfast.check.result import Result
 from holdfast.check.summary import MARGIN, entry

@@ -13,7 +13,7 @@ from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.liveness import compare_liveness
 from holdfast.check.tlc.process import find_tools
-from holdfast.check.walk.campaign import WalkOptions
+from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.system import Scope, System
 from holdfast.trace.text import configuration
 

@@ -24,7 +24,7 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible, res
 from holdfast.check.figures import coverage
 from holdfast.check.result import VIOLATION, WitnessFigures
 from holdfast.check.search.engine import Engine
-from holdfast.check.walk.campaign import WalkOptions
+from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
 from holdfast.check.walk.walker import Run, Walker
 from holdfast.ir.errors import UsageError

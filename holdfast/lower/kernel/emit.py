@@ -15,7 +15,7 @@ from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Plain
 from holdfast.lower.kernel.packing import Packing, Slot
 from holdfast.lower.python.emit import Emitter
-from holdfast.lower.python.expressions import origin
+from holdfast.lower.python.expression_text import origin
 from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name
 from holdfast.lower.python.terms import FALSE, TRUE, Term, add, literal, subtract, term, truth

@@ -35,7 +35,7 @@ from holdfast.ir.expr import (
 from holdfast.ir.system import Param, Property
 from holdfast.ir.types import BoolType, EnumType, IntType, OptionalType, Scalar
 from holdfast.lower.layout import Layout
-from holdfast.lower.python.expressions import COMPARISONS, origin
+from holdfast.lower.python.expression_text import COMPARISONS, origin
 from holdfast.lower.python.predicates import parameters
 
 Reads = frozenset[int]

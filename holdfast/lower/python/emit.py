@@ -16,7 +16,7 @@ from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, expressi
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Scalar
 from holdfast.lower.layout import Layout
-from holdfast.lower.python.expressions import Expressions, origin
+from holdfast.lower.python.expression_text import Expressions, origin
 from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name, local_name
 from holdfast.lower.python.prune import prune

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Param, Property
-from holdfast.lower.python.expressions import Expressions
+from holdfast.lower.python.expression_text import Expressions
 from holdfast.lower.python.terms import Term
 
 

@@ -10,7 +10,7 @@ from holdfast.ir.expr import Expr
 from holdfast.ir.types import BoolType, EnumType, OptionalType, SortType
 from holdfast.lang import count
 from holdfast.lower.layout import Layout, Value
-from holdfast.lower.python.expressions import Expressions
+from holdfast.lower.python.expression_text import Expressions
 
 LANGUAGE: Mapping[str, object] = {"count": count}
 """What an expression may call beside Python's own words, whether the model's file imports it or not."""

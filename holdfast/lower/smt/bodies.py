@@ -14,7 +14,7 @@ import z3
 from holdfast.ir.expr import Expr, Name, Read
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.types import IntType, NatType, OptionalType, Scalar
-from holdfast.lower.smt.expressions import Expressions, Scope
+from holdfast.lower.smt.formulas import Expressions, Scope
 from holdfast.lower.smt.guards import Guard, all_hold, bound, either, rule
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.universe import NotFirstOrder, Universe

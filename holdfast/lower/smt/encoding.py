@@ -13,7 +13,7 @@ from holdfast.ir.system import Action, Property, System
 from holdfast.ir.types import Key
 from holdfast.lower.python.prune import prune
 from holdfast.lower.smt.bodies import Bodies, Run
-from holdfast.lower.smt.expressions import Expressions, Scope
+from holdfast.lower.smt.formulas import Expressions, Scope
 from holdfast.lower.smt.guards import Guard, all_hold, bound, is_refused
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.symbols import Symbol

@@ -18,7 +18,7 @@ import z3
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Param
 from holdfast.ir.types import EnumType, NatType, SortType
-from holdfast.lower.smt.expressions import Scope
+from holdfast.lower.smt.formulas import Scope
 from holdfast.lower.smt.sized import Sized
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.state import State

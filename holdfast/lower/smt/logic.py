@@ -9,7 +9,7 @@ import attrs
 from holdfast.ir.system import Property, System
 from holdfast.lower.smt.bodies import Bodies
 from holdfast.lower.smt.encoding import Encoding
-from holdfast.lower.smt.expressions import Expressions
+from holdfast.lower.smt.formulas import Expressions
 from holdfast.lower.smt.instance import Instance, NotFound, Path, Sizes, Smallest
 from holdfast.lower.smt.solve import Answer, Printer, Question
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory

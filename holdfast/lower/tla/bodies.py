@@ -50,7 +50,7 @@ from holdfast.lower.tla.blocks import (
     labelled,
 )
 from holdfast.lower.tla.bounds import is_loose, least_of, within
-from holdfast.lower.tla.expressions import Expressions
+from holdfast.lower.tla.expression_text import Expressions
 from holdfast.lower.tla.loops import Loop
 
 NOTHING: frozenset[str] = frozenset()

@@ -20,7 +20,7 @@ from holdfast.lower.tla.blocks import (
     Updated,
     Within,
 )
-from holdfast.lower.tla.expressions import Expressions
+from holdfast.lower.tla.expression_text import Expressions
 from holdfast.lower.tla.text import (
     ROOM,
     Text,

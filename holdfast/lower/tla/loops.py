@@ -31,7 +31,7 @@ from holdfast.ir.system import Var
 from holdfast.ir.types import Key
 from holdfast.lower.tla.blocks import Contents, Mapped, labelled
 from holdfast.lower.tla.bounds import within
-from holdfast.lower.tla.expressions import Expressions
+from holdfast.lower.tla.expression_text import Expressions
 
 
 class Surroundings(Protocol):

@@ -13,7 +13,7 @@ from holdfast.lower.python.prune import prune
 from holdfast.lower.tla.blocks import Becomes, Block
 from holdfast.lower.tla.bodies import Body
 from holdfast.lower.tla.conjuncts import HOLDS, Conjuncts
-from holdfast.lower.tla.expressions import NIL, Expressions
+from holdfast.lower.tla.expression_text import NIL, Expressions
 from holdfast.lower.tla.lines import apart, declared, ended, generated, section, title, wrapped
 from holdfast.lower.tla.names import Names
 from holdfast.lower.tla.signature import COUNT, Signature

@@ -19,7 +19,7 @@ from holdfast.ir.types import Key, OptionalType, Scalar, SortType
 from holdfast.lower.layout import Layout
 from holdfast.lower.layout import budget as layout_budget
 from holdfast.lower.symmetry import Renaming, Symmetry
-from holdfast.lower.tla.expressions import NIL, Expressions
+from holdfast.lower.tla.expression_text import NIL, Expressions
 from holdfast.lower.tla.lines import apart, ended, generated, title, wrapped
 from holdfast.lower.tla.names import Names, camel, identifier
 from holdfast.lower.tla.signature import Signature

@@ -10,7 +10,7 @@ from holdfast.ir.stmt import For, expressions, statements
 from holdfast.ir.system import Action, Property, System, Var
 from holdfast.ir.types import BOOL, EnumType, IntType, NatType, OptionalType, SortType
 from holdfast.lower.layout import budget
-from holdfast.lower.tla.expressions import Globals
+from holdfast.lower.tla.expression_text import Globals
 from holdfast.lower.tla.names import Names, camel
 
 COUNT = OptionalType(NatType("any number"))

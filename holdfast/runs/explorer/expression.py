@@ -19,8 +19,8 @@ import attrs
 
 from holdfast.ir.compile.annotations import BUILTINS, Types, field_type
 from holdfast.ir.compile.context import Context, Env, StateField
+from holdfast.ir.compile.conversions import plain_if_known
 from holdfast.ir.compile.expressions import Expressions
-from holdfast.ir.compile.fitting import plain_if_known
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import ClassSource, Module, read_class
 from holdfast.ir.errors import ModelError, UsageError

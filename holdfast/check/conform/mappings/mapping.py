@@ -11,7 +11,8 @@ from holdfast.check.conform.logs.events import UNKNOWN, Event, Json
 from holdfast.check.conform.logs.fields import event_cause, event_number, interval, offsets, source_name
 from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.logs.strict_json import Raw
-from holdfast.check.conform.mappings.expressions import (
+from holdfast.check.conform.mappings.mapping_event import Kind, cells_of
+from holdfast.check.conform.mappings.mapping_expressions import (
     AbsentError,
     Expression,
     NoFieldError,
@@ -19,7 +20,6 @@ from holdfast.check.conform.mappings.expressions import (
     ValueProblem,
     scalar_text,
 )
-from holdfast.check.conform.mappings.mapping_event import Kind, cells_of
 from holdfast.check.conform.mappings.records import Grammar
 from holdfast.ir.errors import Place
 

@@ -9,7 +9,7 @@ import attrs
 
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import Json
-from holdfast.check.conform.mappings.expressions import AbsentError, Expression
+from holdfast.check.conform.mappings.mapping_expressions import AbsentError, Expression
 from holdfast.ir.errors import Place
 
 Cells = tuple[tuple["str | Expression", "Expression | Cells"], ...]

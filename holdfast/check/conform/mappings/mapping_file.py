@@ -10,8 +10,8 @@ import yaml
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.logs.events import Json
 from holdfast.check.conform.logs.own_format import Header
-from holdfast.check.conform.mappings.expressions import Tables
 from holdfast.check.conform.mappings.mapping import KAFKA_DUMP, NDJSON, Mapping, Outcome, SourceFields
+from holdfast.check.conform.mappings.mapping_expressions import Tables
 from holdfast.check.conform.mappings.mapping_kind import read_expression, read_kind
 from holdfast.check.conform.mappings.records_file import read_grammar
 from holdfast.check.conform.mappings.yaml_nodes import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import yaml
 
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
-from holdfast.check.conform.mappings.expressions import Expression, Tables, constant, list_of, parse
 from holdfast.check.conform.mappings.mapping_event import Cells, Kind
+from holdfast.check.conform.mappings.mapping_expressions import Expression, Tables, constant, list_of, parse
 from holdfast.check.conform.mappings.yaml_nodes import Pairs, is_null, kind, pairs, place, text_of
 
 KIND_KEYS = ("action", "span", "pre", "post", "note")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.logs.events import STATE, Json
 from holdfast.check.conform.logs.names import Names
-from holdfast.check.conform.mappings.expressions import Expression
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_event import Cells, Kind
+from holdfast.check.conform.mappings.mapping_expressions import Expression
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System, Var
 from holdfast.ir.types import NoneType, NumberType, SortType, Type

@@ -20,8 +20,8 @@ import attrs
 from holdfast.check.conform.dumps.dump_record import Record
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import Json
-from holdfast.check.conform.mappings.expressions import AbsentError, Expression, ValueProblem, scalar_text
 from holdfast.check.conform.mappings.mapping_event import Kind
+from holdfast.check.conform.mappings.mapping_expressions import AbsentError, Expression, ValueProblem, scalar_text
 from holdfast.ir.errors import Place
 
 Fields = dict[str, Any]

@@ -10,8 +10,8 @@ import attrs
 
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.logs.events import STATE
-from holdfast.check.conform.mappings.expressions import Expression, Tables
 from holdfast.check.conform.mappings.mapping_event import Kind
+from holdfast.check.conform.mappings.mapping_expressions import Expression, Tables
 from holdfast.check.conform.mappings.mapping_kind import read_cells, read_expression, read_kind
 from holdfast.check.conform.mappings.records import (
     ANY,
