@@ -17,8 +17,7 @@ import psutil
 
 from benchmarks.clock import now
 from holdfast.check.budget import Budget
-from holdfast.ir.compile import compile_model
-from holdfast.ir.load import load_model
+from holdfast.ir.variants import load_variant
 from spark.campaign.config import Config, traces_per_unit
 from spark.campaign.engine import advance, begin
 from spark.campaign.model_target import ModelTarget
@@ -55,7 +54,7 @@ class Campaigned:
 def campaigned(traces: int, cores: int, depth: int) -> Campaigned:
     """Make a campaign, and then its runs on the bare kernel."""
     config = _config(traces, depth)
-    target = ModelTarget(compile_model(load_model(MODEL)), config)
+    target = ModelTarget(load_variant(MODEL), config)
     kernel = target.ready()
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         began = now()

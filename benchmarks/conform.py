@@ -23,8 +23,7 @@ from holdfast.check.conform.judge.judge import Options, judge
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.check.conform.walks.log_walk import LogWalk
-from holdfast.ir.compile import compile_model
-from holdfast.ir.load import load_model
+from holdfast.ir.variants import load_variant
 from impl.metadata.dump import write_dump
 
 MODEL = "ownership"
@@ -112,7 +111,7 @@ def lines(found: Figures) -> Iterator[str]:
 
 
 def _walk(path: Path, events: int) -> None:
-    system = compile_model(load_model(MODEL))
+    system = load_variant(MODEL)
     walk = LogWalk(system, system.scope("default"), seed=1, stretched=True)
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(line)}\n" for line in walk.lines(events))
@@ -152,7 +151,7 @@ def _rate(path: Path, hidden: tuple[str, ...], repeat: int) -> float:
 
 
 def _once(path: Path, hidden: tuple[str, ...]) -> float:
-    system = compile_model(load_model(MODEL))
+    system = load_variant(MODEL)
     with Log([str(path)]) as log:
         assert log.header is not None, "a walk writes a header"
         begun = own()
@@ -177,7 +176,7 @@ def _dump(path: Path, records: int) -> int:
 
 def _once_dump(path: Path, records: int) -> float:
     """Records of a dump per second."""
-    system = compile_model(load_model("controller_tables"))
+    system = load_variant("controller_tables")
     with DumpLog([str(path)], read_mapping(Path("automq-metadata"))) as log:
         begun = own()
         found = judge(system, log, {}, Options(), Meter(Budget()))

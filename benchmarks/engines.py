@@ -19,9 +19,8 @@ from holdfast.check.live.engine import live
 from holdfast.check.search.engine import Engine, search
 from holdfast.check.walk.engine import walk
 from holdfast.check.walk.options import WalkOptions
-from holdfast.ir.compile import compile_model
-from holdfast.ir.load import load_model
 from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.store import Store
 from holdfast.lower.python.interpreter import Interpreter
@@ -51,7 +50,7 @@ PARTS = {
 
 def system() -> System:
     """The benchmark's model."""
-    return compile_model(load_model(str(MODEL)))
+    return load_variant(str(MODEL))
 
 
 def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states: int | None = None) -> Explored:
@@ -92,7 +91,7 @@ def lived(scope: str) -> Lived:
     """Decide all that `stream_log` owes in a scope, and search the same graph: without symmetry, and for nothing more
     than liveness asks for. Kernels are compiled before.
     """
-    model = compile_model(load_model("stream_log"))
+    model = load_variant("stream_log")
     chosen, asked = model.scopes[scope], ["opened_has_range"]
     live(model, chosen, engine="kernel")
     search(model, chosen, symmetry=False, properties=asked, engine="kernel", cores=1)

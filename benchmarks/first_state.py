@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from holdfast.check.budget import Budget
 from holdfast.check.search.engine import search
-from holdfast.ir.compile import compile_model
-from holdfast.ir.load import load_model
+from holdfast.ir.variants import load_variant
 
 
 def main() -> None:
     """Start, expand the initial states, stop."""
-    model = compile_model(load_model("ownership"))
+    model = load_variant("ownership")
     result = search(model, model.scopes["default"], engine="kernel", budget=Budget(states=1))
     assert result.figures.distinct > 1
 

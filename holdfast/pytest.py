@@ -22,9 +22,8 @@ from holdfast.check.live.result import LiveResult, render_live
 from holdfast.check.result import Result
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_summary
-from holdfast.ir.compile import compile_model
-from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
+from holdfast.ir.variants import compile_variant
 from holdfast.runs.selection import deadlock_claim, idempotence
 from holdfast.trace.text import render
 
@@ -44,7 +43,7 @@ def properties(
     ``variants``, ``removed`` and ``target`` are as on the command line. Raises UsageError and ModelError, when tests
     are collected, as a check does.
     """
-    system = remove_rules(compile_model(model, variants=variants), removed)
+    system = compile_variant(model, variants, removed)
     chosen = system.scope(scope)
 
     @cache

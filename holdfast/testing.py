@@ -18,9 +18,8 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from holdfast.ir.compile import compile_model
-from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action
+from holdfast.ir.variants import compile_variant
 from holdfast.lower.layout import Value
 from holdfast.lower.python.interpreter import Args
 from holdfast.runs.replay import Replayer, Script
@@ -85,7 +84,7 @@ def state_machine(
     ids, by default all that one state or step can violate. ``target`` is what the command line calls the model, for
     the line that repeats a run. Raises UsageError and ModelError as a check does.
     """
-    system = remove_rules(compile_model(model, variants=variants), removed)
+    system = compile_variant(model, variants, removed)
     replayer = Replayer(system, system.scope(scope), target=target, options=None)
     initial_states(replayer.machine, replayer.selection)
     body: dict[str, Any] = {

@@ -1,6 +1,6 @@
-"""How long a check may take, how many states it may store, how much memory it may use; and Ctrl-C.
+"""Budgets of a check: time, number of states, memory. Also the handling of Ctrl-C.
 
-This is the one place that reads the clock. Nothing here influences what a check finds, only when it stops.
+This is the only module that reads the clock. It decides when a check stops, never what a check finds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNITS: dict[str, tuple[str, float]] = {
     "MiB": ("memory_bytes", 2**20),
     "GiB": ("memory_bytes", 2**30),
 }
-"""What may stand behind a number in a budget: the limit it sets, and how much of it one is."""
+"""The units of a budget: for each, the limit that it sets, and the factor to seconds, states or bytes."""
 
 _LIMIT = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:e\d+)?)\s*(?P<unit>[A-Za-z]+)")
 _REMEDY = "write limits such as 30s,1e6states,2GB (units: " + ", ".join(UNITS) + ")"
@@ -37,7 +37,7 @@ _REMEDY = "write limits such as 30s,1e6states,2GB (units: " + ", ".join(UNITS) +
 
 @attrs.frozen
 class Budget:
-    """Limits on one check; None is no limit. ``memory_bytes`` is of the whole process, as the system counts it."""
+    """Limits on one check; None is no limit. ``memory_bytes`` limits the resident memory of the whole process."""
 
     seconds: float | None = None
     states: int | None = None
@@ -45,9 +45,9 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """The budget that ``30s,1e6states,2GB`` describes: at most one limit of each kind, in any order.
+        """Read a budget such as ``30s,1e6states,2GB``: at most one limit of each kind, in any order.
 
-        Raises UsageError for anything else.
+        Raises UsageError for any other text, and for a limit of zero or infinity.
         """
         limits: dict[str, float] = {}
         for part in text.split(","):
@@ -58,6 +58,7 @@ class Budget:
             if kind in limits:
                 raise UsageError(f"budget {text!r}: {part.strip()!r} sets the {_name(kind)} twice; keep one")
             limits[kind] = float(found["number"]) * factor
+            # States and bytes are whole numbers: a limit that rounds down to 0 is refused like 0 itself.
             if not (limits[kind] if kind == "seconds" else math.floor(limits[kind])) or math.isinf(limits[kind]):
                 raise UsageError(f"budget {text!r}: {part.strip()!r} is not a possible limit; {_REMEDY}")
         states, memory = limits.get("states"), limits.get("memory_bytes")
@@ -67,20 +68,26 @@ class Budget:
             memory_bytes=None if memory is None else int(memory),
         )
 
+    @property
+    def out_of_time(self) -> str:
+        """The limit that ends a check whose time is up, as its answer names it."""
+        return f"time: more than {self.seconds:g} s"
+
 
 def _name(kind: str) -> str:
     return {"seconds": "time", "states": "number of states", "memory_bytes": "memory"}[kind]
 
 
 SEARCHING = "searching"
-"""What ``Progress.stage`` says while states are counted."""
+"""The value of ``Progress.stage`` while states are counted."""
 
 
 @attrs.frozen
 class Progress:
-    """How far a check has come: what a progress display shows.
+    """The progress of a check, for a progress display.
 
-    ``rate`` is distinct states a second since the start; ``left`` is what remains of the budget.
+    ``queue`` is the number of states that wait for expansion. ``rate`` is the number of distinct states per second
+    since the start. ``left`` is the rest of the budget.
     """
 
     depth: int
@@ -95,15 +102,15 @@ class Progress:
 
 
 def resident_bytes() -> int:
-    """The memory this process occupies."""
+    """The resident memory of this process in bytes."""
     return int(psutil.Process().memory_info().rss)
 
 
 @attrs.define
 class Meter:
-    """Watches the limits of one check and reports its progress, looking at the clock some twenty times a second.
+    """Watches the limits of one check and reports its progress. It reads the clock about twenty times a second.
 
-    ``spent`` names the limit that was exceeded, once there is one; a check stops then.
+    ``spent`` is None until a limit is exceeded. Then it names that limit, and the check has to stop.
     """
 
     budget: Budget
@@ -122,13 +129,14 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return self.clock() - self._start
 
     def tick(self, depth: int, distinct: int, generated: int, queue: int) -> bool:
-        """Count one expanded state; whether the check must stop because a limit is exceeded.
+        """Count one expanded state. Return whether the check must stop because a limit is exceeded.
 
-        The number of states is compared every time, so where it ends a check depends on nothing but the model.
+        Every call compares the number of states with its limit. So the state at which this limit ends a check depends
+        on the model alone, unlike time and memory.
         """
         if self.budget.states is not None and distinct > self.budget.states:
             self._spend(f"states: more than {self.budget.states:,}")
@@ -138,25 +146,27 @@ class Meter:
         return self.spent is not None
 
     def look(self, depth: int, distinct: int, generated: int, queue: int) -> bool:
-        """As ``tick``, for what is asked rarely: after many states at once."""
+        """Like ``tick``, for callers that ask rarely, after many states at once: every call reads the clock."""
+        # The next tick counts this down to 0.
         self._wait = 1
         return self.tick(depth, distinct, generated, queue)
 
     def stage(self, what: str) -> None:
-        """Say what goes on before there is anything to count."""
+        """Report the stage ``what`` of a check that has nothing to count yet, such as compiling."""
         if self.report is not None:
             self.report(Progress(0, 0, 0, 0, 0.0, self.memory(), self.seconds, self.budget, what))
 
     def _look(self, depth: int, distinct: int, generated: int, queue: int) -> None:
         now, memory = self.clock(), self.memory()
-        # The number of states between two looks follows the speed of the model.
+        # The stride is the number of states between two looks at the clock. It doubles as long as the looks follow one
+        # another within 0.03 s, and halves otherwise, so it adapts to the speed of the model.
         pause = now - self._looked
         self._stride = min(2 * self._stride, 1 << 16) if pause < 0.03 else max(self._stride // 2, 1)
         self._wait, self._looked = self._stride, now
         seconds = now - self._start
         limits = self.budget
         if limits.seconds is not None and seconds > limits.seconds:
-            self._spend(f"time: more than {limits.seconds:g} s")
+            self._spend(limits.out_of_time)
         elif limits.memory_bytes is not None and memory > limits.memory_bytes:
             self._spend(f"memory: more than {limits.memory_bytes / 1e6:,.0f} MB")
         if self.report is not None and now - self._reported >= 0.25:
@@ -170,22 +180,24 @@ class Meter:
             self.report(Progress(depth, distinct, generated, queue, rate, memory, seconds, left))
 
     def _spend(self, limit: str) -> None:
-        """The first limit that is exceeded is the one that counts."""
+        """Note an exceeded limit. Only the first one is kept."""
         self.spent = self.spent or limit
 
 
 @contextmanager
 def interruptible(meter: Meter, *, whole: bool = False) -> Iterator[None]:
-    """Within this context the first Ctrl-C, or SIGTERM, spends the meter, so that the check stops between two states.
+    """In this context the first Ctrl-C or SIGTERM spends the meter, so that the check stops between two states.
 
-    A second one raises KeyboardInterrupt, as Ctrl-C does elsewhere. Signals reach the main thread alone; in another one
-    nothing changes.
-    A shell starts background jobs with SIGINT ignored; a partial answer is still what someone who sends it wants.
+    The second one raises KeyboardInterrupt. Python delivers signals to the main thread only, so in other threads the
+    context changes nothing. It replaces an ignored SIGINT too: a shell starts background jobs with SIGINT ignored, and
+    a user who sends one still wants the partial answer.
 
-    Whoever has no use for a partial answer wants it ``whole``: then nothing changes either. A Ctrl-C that comes after
-    the meter was last asked would be lost on someone who goes on with the answer.
+    Set ``whole`` if the caller cannot use a partial answer. Then the context changes nothing, and Ctrl-C raises
+    KeyboardInterrupt at once. With the handler, a Ctrl-C after the last look at the meter would go unnoticed, and the
+    caller would go on.
     """
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    # None stands for a handler that was not installed from Python, and which could not be put back.
     if whole or threading.current_thread() is not threading.main_thread() or None in before.values():
         yield
         return
@@ -205,4 +217,4 @@ def interruptible(meter: Meter, *, whole: bool = False) -> Iterator[None]:
 
 
 INTERRUPTED = "interrupted"
-"""What ``Meter.spent`` says after Ctrl-C or SIGTERM."""
+"""The value of ``Meter.spent`` after Ctrl-C or SIGTERM."""

@@ -19,19 +19,17 @@ from holdfast.cli.external_engine import NOWHERE, SPARK, ExternalEngine
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
-from holdfast.ir.removal import remove_rules
+from holdfast.ir.scopes import usual_scopes
 from holdfast.ir.system import Scope, System
+from holdfast.ir.variants import load_variant
 from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
 
-USUAL = ("tiny", "default")
-"""The scopes that are searched, one after the other, where none is named."""
+"""The scopes that ``check`` searches, in this order, if the user names none."""
 
 GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
-"""Exit codes, the gravest first: of several scopes the gravest counts."""
+"""Exit codes, the gravest first. If several scopes are searched, the gravest code is the command's."""
 
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
 Switch = Annotated[bool, Parameter(negative="")]
@@ -77,25 +75,26 @@ def check(
     property
         Check this property only, by its name or rule id. May be repeated.
     expect
-        holds or violated; with violated the command ends 0 if something is violated, and 10 if nothing is.
+        holds or violated; with violated the exit code is 0 if a property is violated, and 10 if none is.
     keep_going
         Search on after a violation, and show the shortest run to each violated property.
     symmetry
-        Take states that differ only in the names of interchangeable elements for one (the default), or do not.
+        Treat states that differ only in the names of interchangeable elements as one state (the default), or do not.
     budget
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
     engine
-        auto, interpreter, kernel or spark: what explores; the answer is the same, speed and room are not.
+        The engine that searches: auto, interpreter, kernel or spark. They give the same answer, and differ in speed
+        and in how many states they can hold.
     cores
         How many cores the kernel may use; otherwise all.
     checkpoint
-        Keep the state of the search in this file (spark: folder, s3://BUCKET/PREFIX) as it goes on; needs --scope.
+        Save the search to this file as it goes on (spark: folder, s3://BUCKET/PREFIX); needs --scope.
     resume
-        Go on from what --checkpoint wrote; needs --scope, and the other options of the command that wrote it.
+        Continue the search that --checkpoint saved; needs --scope, and the other options of the command that saved it.
     json
         Print the result as JSON, one line for each scope, and nothing else.
     rules
-        Say below what each rule id means that is printed.
+        Below the result, explain each rule id that it mentions.
     itf
         Write the first violating run to this file, in the Informal Trace Format.
     graph
@@ -107,11 +106,11 @@ def check(
     """
     refuse_json(rules=rules, json=json)
     limits = Budget() if budget is None else Budget.parse(budget)
-    system = remove_rules(compile_model(load_model(model), variants=variant), without)
+    system = load_variant(model, variant, without)
     scopes = usual_scopes(system, scope)
     if scope is None and (checkpoint is not None or resume is not None):
         raise UsageError("a checkpoint is of one scope; name it with --scope")
-    # What would fail after a long search fails before it.
+    # Check options and files now, so that a mistake shows before the long search and not after it.
     reports.prepare(json=json)
     if engine == SPARK:
         _refuse_unfit(cores, graph)
@@ -153,20 +152,8 @@ def check(
     return _exit_code(results, expect, json)
 
 
-def usual_scopes(system: System, name: str | None) -> list[Scope]:
-    """The scope of that name; for None tiny and default, as far as the model has them. Raises UsageError for none."""
-    if name is not None:
-        return [system.scope(name)]
-    usual = [system.scopes[each] for each in USUAL if each in system.scopes]
-    if not usual:
-        if not system.scopes:
-            raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
-        raise UsageError(f"{system.name} has no scope tiny or default; choose --scope {' or '.join(system.scopes)}")
-    return usual
-
-
 def _refuse_unfit(cores: int | None, graph: Path | None) -> None:
-    """Raise UsageError for what does not go with Spark."""
+    """Raise UsageError for options that ``--engine spark`` does not support."""
     if cores is not None:
         raise UsageError(f"--cores is of one machine's kernel; with --engine spark write --master local[{cores}]")
     if graph is not None:
@@ -177,7 +164,7 @@ def _refuse_unfit(cores: int | None, graph: Path | None) -> None:
 def _started(
     engine: Engines, cores: int | None, checkpoint: str | None, resume: str | None, elsewhere: ExternalEngine
 ) -> Iterator[dict[str, Any]]:
-    """What tells ``search`` who explores, while the context lasts."""
+    """The arguments of ``search`` that choose the engine. With Spark, the session lasts as long as the context."""
     if engine != SPARK:
         kept = {"checkpoint": checkpoint, "resume_from": resume}
         paths = {name: None if path is None else Path(path) for name, path in kept.items()}
@@ -191,7 +178,7 @@ def _started(
 
 
 def _draw(system: System, scope: Scope, path: Path) -> None:
-    # Importing networkx takes longer than all the rest together, and few commands draw.
+    # Importing networkx takes longer than all other imports together, and few commands draw a graph.
     from holdfast.check.search.state_graph_file import check_suffix, export_graph  # noqa: PLC0415
 
     check_suffix(path)
@@ -219,7 +206,7 @@ def _tick(ticker: Ticker, now: Progress) -> None:
 
 
 def _report(result: Result, as_json: bool) -> None:
-    """Print a result. What depends on the machine or on symmetry stays out of the text of a violation."""
+    """Print a result. The text of a violation holds nothing that depends on the machine or on symmetry."""
     if as_json:
         say(json_format.dumps(to_json(result)))
         return
@@ -240,7 +227,7 @@ def _write_itf(results: list[Result], path: Path) -> None:
 
 
 def _exit_code(results: list[Result], expect: Expectation, as_json: bool) -> int:
-    """The gravest of the results, or, where a violation was wanted, whether there is one."""
+    """The gravest exit code of the results. With ``--expect violated``: 0 if a property is violated, 10 if none is."""
     code = min((result.exit_code for result in results), key=GRAVITY.index)
     if expect == "holds" or code == OUT_OF_BUDGET:
         return code

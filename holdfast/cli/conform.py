@@ -25,10 +25,9 @@ from holdfast.check.conform.mappings.mapping_names import check_names
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
 from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
 from holdfast.records.conform import conform_record
 
 ALL = "all"
@@ -95,7 +94,7 @@ def conform(
     with _log(logs, mapping) as log:
         header = log.header if log.header is not None else mapping.about if mapping is not None else None
         variants = variant or (header.variants if header is not None else ())
-        system = compile_model(load_model(model), variants=variants)
+        system = load_variant(model, variants)
         if header is not None:
             _check_model(header, system)
         if mapping is not None:

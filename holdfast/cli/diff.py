@@ -15,13 +15,12 @@ from holdfast.check.diff.engine import diff as compare
 from holdfast.check.diff.text import render_diff
 from holdfast.cli.check import Switch
 from holdfast.cli.output import Ticker, note, say
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model, model_names
-from holdfast.ir.removal import remove_rules
+from holdfast.ir.scopes import USUAL
 from holdfast.ir.system import System
+from holdfast.ir.variants import compile_variant
 
-USUAL = ("tiny", "default")
 """The scope where none is named: the first of these that both models have."""
 
 _CUT = re.compile(r"(?=[+-])")
@@ -95,7 +94,7 @@ def parse_side(text: str) -> ComparedModel:
             f"{text!r}: {rest!r} is neither +VARIANT nor -LABEL; write the variants first, such as "
             f"{target}+as_built-ST-14"
         )
-    return ComparedModel(target, remove_rules(compile_model(model, variants=variants), removed))
+    return ComparedModel(target, compile_variant(model, variants, removed))
 
 
 def _end_of_model(text: str) -> int:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 
 from holdfast.cli.check import Names
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
-from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import Scope, System
+from holdfast.ir.scopes import any_scope
+from holdfast.ir.variants import load_variant
 from holdfast.runs.explorer.session import Session
 from holdfast.runs.loading import is_file, open_trace
 from holdfast.trace.line import looks_like_line
 
-USUAL = ("tiny", "default")
 """The scope that a model is explored in where none is named: the first of these that it has."""
 
 
@@ -71,8 +68,8 @@ def open_session(
     if _names_model(what):
         if model is not None:
             raise UsageError(f"--model is for files and lines, and {what} is a model; leave it out")
-        system = remove_rules(compile_model(load_model(what), variants=variants), removed)
-        return Session.of_model(system, _scope(system, scope), what), None
+        system = load_variant(what, variants, removed)
+        return Session.of_model(system, any_scope(system, scope), what), None
     if scope is not None or variants or removed:
         raise UsageError("--scope, --variant and --without are for models; a file or a line says its own (see --model)")
     opened = open_trace(what, model=model)
@@ -87,15 +84,6 @@ def _names_model(what: str) -> bool:
     if name.endswith(".py"):
         return is_file(name) or len(what.split()) == 1
     return name.isidentifier() and not is_file(what)
-
-
-def _scope(system: System, name: str | None) -> Scope:
-    if name is not None:
-        return system.scope(name)
-    usual = next((system.scopes[each] for each in (*USUAL, *system.scopes) if each in system.scopes), None)
-    if usual is None:
-        raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
-    return usual
 
 
 def _check_terminal() -> None:

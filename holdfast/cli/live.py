@@ -8,16 +8,14 @@ from pathlib import Path
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.live.result import LiveResult, live_to_json, render_live
-from holdfast.check.live.scopes import live_scopes
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
-from holdfast.cli.check import Names, Switch, usual_scopes
+from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
-from holdfast.ir.removal import remove_rules
+from holdfast.ir.scopes import live_scopes, usual_scopes
 from holdfast.ir.system import Scope, System
+from holdfast.ir.variants import load_variant
 from holdfast.records.live import live_record
 from holdfast.trace.itf import itf_text
 
@@ -67,7 +65,7 @@ def live(
     if not model:
         raise UsageError("no model is named; give one or several, such as `holdfast live reassignment`")
     limits = Budget() if budget is None else Budget.parse(budget)
-    systems = {name: remove_rules(compile_model(load_model(name), variants=variant), without) for name in model}
+    systems = {name: load_variant(name, variant, without) for name in model}
     # What would fail after a long time fails before it.
     for system in systems.values():
         leads_to(system, property or None)

@@ -14,7 +14,7 @@ from cyclopts import Parameter, validators
 from rich.table import Table
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
-from holdfast.check.mutate.engine import Mutation, Options, fingerprint, usual_scopes
+from holdfast.check.mutate.engine import Mutation, Options, fingerprint
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
 from holdfast.check.mutate.limits import Interruption, Limits
 from holdfast.check.mutate.log import MutationLog
@@ -28,10 +28,11 @@ from holdfast.check.summary import render_result
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model, load_with_lemmas, model_folders, names_in
+from holdfast.ir.load import load_with_lemmas, model_folders, names_in
+from holdfast.ir.scopes import usual_scopes
 from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
 from holdfast.records.mutation import mutation_record
 from holdfast.records.record import Record
 from holdfast.records.search import search_record
@@ -130,7 +131,7 @@ def mutate(
     if resume is not None:
         check_writable(resume)
     # What is wrong with the last model is said before the first one is tried.
-    systems = {target: compile_model(load_model(target)) for target in models}
+    systems = {target: load_variant(target) for target in models}
     chosen = {target: usual_scopes(system, scope) for target, system in systems.items()}
     log = MutationLog(resume)
     answers: list[Answer] = []

@@ -9,17 +9,15 @@ import attrs
 
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import check_writable, say, write
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model, model_names
-from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import Scope, System
+from holdfast.ir.load import model_names
+from holdfast.ir.scopes import smallest_scope
+from holdfast.ir.variants import load_variant
 from holdfast.lower.tla.files import MARK, Specification
 
 SPEC = Path("spec")
 """Where the modules are kept, seen from the folder of the repository."""
 
-SCOPE = "tiny"
 
 DIFFERS = 1
 
@@ -58,8 +56,8 @@ def tla(
     wanted: dict[str, str] = {}
     by_hand = written_by_hand(folder)
     for target in model or model_names():
-        system = remove_rules(compile_model(load_model(target), variants=variant), without)
-        specification = Specification.of(system, smallest(system, scope), target)
+        system = load_variant(target, variant, without)
+        specification = Specification.of(system, smallest_scope(system, scope), target)
         files = specification.files | specification.implementations(specification.implementing(by_hand))
         for name in files:
             # Some disks take names that differ in capitals alone for one.
@@ -100,15 +98,6 @@ class Changes:
             else (),
             sum(present.get(name) == text for name, text in wanted.items()),
         )
-
-
-def smallest(system: System, name: str | None) -> Scope:
-    """The scope of that name, or else tiny, or the first."""
-    if name is not None:
-        return system.scope(name)
-    if not system.scopes:
-        raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
-    return system.scopes.get(SCOPE) or next(iter(system.scopes.values()))
 
 
 def written_by_hand(folder: Path) -> dict[str, str]:

@@ -19,11 +19,11 @@ from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
-from holdfast.cli.tla import SPEC, smallest, written_by_hand
-from holdfast.ir.compile import compile_model
+from holdfast.cli.tla import SPEC, written_by_hand
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model, model_names
-from holdfast.ir.removal import remove_rules
+from holdfast.ir.load import model_names
+from holdfast.ir.scopes import smallest_scope
+from holdfast.ir.variants import load_variant
 from holdfast.records.record import Record
 from holdfast.records.second_opinion import (
     DISAGREES,
@@ -92,8 +92,8 @@ def tlc(
     by_hand = written_by_hand(SPEC)
     opinions = []
     for target in model or model_names():
-        system = remove_rules(compile_model(load_model(target), variants=variant), without)
-        found = smallest(system, scope)
+        system = load_variant(target, variant, without)
+        found = smallest_scope(system, scope)
         opinions.append(SecondOpinion(system, found, tools, target=target, seconds=limit, modules=by_hand))
     if not opinions:
         raise UsageError("there are no models here; name a file: holdfast tlc path/to/model.py")

@@ -1,11 +1,10 @@
-"""``holdfast verify``: every engine on all models, against what is pinned and against each other."""
+"""``holdfast verify``: run every engine on every model; compare with the pinned outcomes and with each other."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from difflib import get_close_matches
 from pathlib import Path
 
 import attrs
@@ -22,6 +21,7 @@ from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders
+from holdfast.ir.suggest import did_you_mean
 from holdfast.records.verification import verification_records
 
 DIFFERS = 1
@@ -35,23 +35,23 @@ def verify(
     update: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Ask every engine about every model, and compare the answers with what is pinned and with each other.
+    """Run every engine on every model, and compare the answers with the pinned outcomes and with each other.
 
-    The pinned outcomes stand in manifest.json beside the models, and what becomes of mutants in mutants.json: in
-    models/ of this folder, or as installed. Interpreter and kernel must answer alike, random runs and proofs must not
-    contradict the search, and TLC must find the same. Ends 0 only if nothing differs, 1 if anything does, and 20 if a
-    question was left open.
+    manifest.json beside the models holds the pinned outcomes, and mutants.json the outcomes of mutants. The models are
+    those in models/ of this folder, or the installed ones. Interpreter and kernel must give equal answers, random runs
+    and proofs must not contradict the search, and TLC must agree with the search. Ends 0 only if nothing differs, 1 if
+    anything does, and 20 if a question was left open.
 
     Parameters
     ----------
     slow
-        Ask about the large scopes too, and try all mutants again, which takes an hour or two.
+        Search the large scopes too, and try all mutants again, which takes an hour or two.
     only
-        Ask this engine only, or about this model only. May be repeated.
+        Run this engine only, or this model only. May be repeated.
     budget
-        Stop after a time, with what is answered by then: 5min.
+        Stop after this time, and report the answers up to then: 5min.
     update
-        Pin what is found instead of comparing.
+        Pin the outcomes that are found, instead of comparing with the pinned ones.
     reports
         Reports for other tools.
     """
@@ -92,12 +92,11 @@ def verify(
 
 
 def _chosen(every: Sequence[Job], only: Sequence[str]) -> list[Job]:
-    """The jobs of the engines and the models that are named. Raises UsageError for a name that is neither."""
+    """The jobs of the named engines and models. Raises UsageError for a name that is neither, or if no job is left."""
     models = list(dict.fromkeys(job.model for job in every))
     for name in only:
         if name not in ENGINES and name not in models:
-            near = get_close_matches(name, [*ENGINES, *models])
-            hint = f"did you mean {', '.join(near)}?" if near else f"choose one of: {', '.join([*ENGINES, *models])}"
+            hint = did_you_mean(name, [*ENGINES, *models], f"choose one of: {', '.join([*ENGINES, *models])}")
             raise UsageError(f"--only {name}: no engine and no model is called so; {hint}")
     engines = [name for name in only if name in ENGINES] or ENGINES
     named = [name for name in only if name not in ENGINES] or models
@@ -110,7 +109,10 @@ def _chosen(every: Sequence[Job], only: Sequence[str]) -> list[Job]:
 
 
 def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: bool) -> list[JobResult]:
-    """What came out, in the order of the jobs, with a count on a terminal meanwhile; less after Ctrl-C."""
+    """Run the jobs, and return their results in the order of the jobs. After Ctrl-C, only the finished ones.
+
+    A terminal shows the number of finished jobs meanwhile.
+    """
     found: dict[Job, JobResult] = {}
     processes = os.cpu_count() or 1
     with Ticker() as ticker, suppress(KeyboardInterrupt):
@@ -121,6 +123,7 @@ def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: b
 
         made = run_all(folder, chosen, processes, slow=slow, seconds=seconds, waiting=waiting)
         waiting(chosen)
+        # Closing the generator ends its worker processes, also after Ctrl-C.
         with closing(made):
             for done in made:
                 found[done.job] = done
@@ -128,7 +131,10 @@ def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: b
 
 
 def _pin(manifest: Path, entries: Sequence[Entry], found: Sequence[JobResult]) -> int:
-    """Write the manifest with what was found; what was not checked stays as it is."""
+    """Write the manifest with the outcomes found. An entry that was not checked keeps its outcome.
+
+    Writes nothing and returns DIFFERS if any job ended in an error.
+    """
     outcomes = {done.job.entries[0]: done.outcome for done in found}
     if any(outcome is None or outcome.error for outcome in outcomes.values()):
         say(f"nothing is pinned, because of the errors above: {manifest} stays as it is")
@@ -149,7 +155,7 @@ def _is_off(done: JobResult) -> bool:
 
 
 def _table(found: Sequence[JobResult]) -> Table:
-    """A line for each model and engine: what it found, and whether that is as expected."""
+    """A table with a line for each model and engine: what the engine found, and whether that is as expected."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("model", "engine", "found", "as expected?"):
         table.add_column(heading, overflow="fold")
@@ -165,7 +171,7 @@ def _table(found: Sequence[JobResult]) -> Table:
 
 
 def _grouped(found: Sequence[JobResult]) -> dict[tuple[str, str], list[JobResult]]:
-    """What was made, by model and engine, in the order in which engines are listed."""
+    """The results by model and engine; engines in the order of ENGINES."""
     groups: dict[tuple[str, str], list[JobResult]] = {}
     models = list(dict.fromkeys(done.job.model for done in found))
     for model in models:
@@ -177,7 +183,7 @@ def _grouped(found: Sequence[JobResult]) -> dict[tuple[str, str], list[JobResult
 
 
 def _tell_times(found: Sequence[JobResult]) -> None:
-    """How long each engine took on each model; times go to standard error."""
+    """Write to standard error how long each engine took on each model."""
     times: dict[str, list[str]] = {}
     for (model, engine), group in _grouped(found).items():
         times.setdefault(model, []).append(f"{engine} {sum(done.seconds for done in group):.0f} s")

@@ -20,20 +20,17 @@ from holdfast.cli.check import Expectation, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.walk_log import NO_LOG, LogOptions
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
-from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import Scope, System
+from holdfast.ir.scopes import WALKED, usual_scope
+from holdfast.ir.variants import load_variant
 from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count
 
 PLAIN = WalkOptions()
-"""A campaign as it is where no option says otherwise."""
+"""The options of random runs that apply if the user gives none."""
 
-USUAL = ("default", "tiny")
-"""The scope that is walked where none is named: the first of these that the model has."""
+"""The scope of the random runs if the user names none: the first of these that the model declares."""
 
 
 def walk(
@@ -61,10 +58,10 @@ def walk(
     log: LogOptions = NO_LOG,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Make many random runs of a model, and show the first that violates something, made as short as it gets.
+    """Make many random runs of a model, and show the first that violates a property, shrunk.
 
-    The same seed gives the same runs, on any machine and any number of cores. Each run leaves out some actions and
-    draws the others by weights of its own. To find nothing proves nothing; `holdfast check` searches exhaustively.
+    The same seed gives the same runs, on any machine and any number of cores. Each run leaves out some actions, and
+    draws the others by its own random weights. Finding nothing proves nothing; `holdfast check` searches exhaustively.
 
     Parameters
     ----------
@@ -75,11 +72,11 @@ def walk(
     depth
         How many steps a run may take (50).
     seed
-        What all runs are drawn from: a number, or hexadecimal such as 0x5eed (0).
+        The seed of all runs: a number, or hexadecimal such as 0x5eed (0).
     run
-        Make the run of this number alone.
+        Make only the run with this number.
     scope
-        The scope to walk in; otherwise default, or tiny.
+        The scope of the runs; otherwise default, or tiny.
     variant
         Choose a named variant of the model. May be repeated.
     without
@@ -87,23 +84,23 @@ def walk(
     property
         Check this property only, by its name or rule id. May be repeated.
     pct
-        Run processes by random priorities that change at so many points less one: for bugs that need so many steps of
-        different processes in one order.
+        Schedule processes by random priorities (PCT, Burckhardt et al. 2010). A depth of D draws D - 1 points at which
+        the priorities change: for bugs that need D steps of different processes in one order.
     pct_sort
-        The sort whose elements are the processes; otherwise that which most actions have a parameter of.
+        The sort whose elements are the processes; otherwise the sort of which most actions have a parameter.
     swarm
-        Let each run leave out some actions, and draw the others by weights of its own (the default), or let all runs
-        draw all actions alike.
+        Let each run leave out some actions and draw the others by its own random weights (the default), or let all
+        runs draw from all actions with equal weights.
     expect
-        holds or violated; with violated the command ends 0 if something is violated, and 10 if nothing is.
+        holds or violated; with violated the exit code is 0 if a property is violated, and 10 if none is.
     budget
         Stop at a limit of time or memory: 30s,2GB.
     engine
-        auto, interpreter or kernel: what makes the runs; the answer is the same, many runs need the kernel's speed.
+        The engine that makes the runs: auto, interpreter or kernel. They give the same answer; the kernel is faster.
     cores
         How many cores the kernel may use; otherwise all.
     shrink
-        Shrink the run that violates something (the default), or show it as it was drawn.
+        Shrink the violating run (the default), or show it as it was drawn.
     json
         Print the result as JSON and nothing else.
     itf
@@ -117,7 +114,7 @@ def walk(
     campaign = WalkOptions(
         seed=seed_number(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
     )
-    system = remove_rules(compile_model(load_model(model), variants=variant), without)
+    system = load_variant(model, variant, without)
     if log.log is not None:
         others = {
             "--property": bool(property),
@@ -137,17 +134,17 @@ def walk(
         for option, given in (others | reports.given).items():
             if given:
                 raise UsageError(f"{option}: --log writes one run, and looks for no violation; leave it out")
-        log.write(system, walked_scope(system, scope), campaign.seed)
+        log.write(system, usual_scope(system, scope, WALKED), campaign.seed)
         return HOLDS
     log.check_alone()
-    # What would fail after many runs fails before them.
+    # Check options and files now, so that a mistake shows before the runs and not after them.
     reports.prepare(json=json)
     if itf is not None:
         check_writable(itf)
     with Ticker() as ticker:
         result = walk_runs(
             system,
-            walked_scope(system, scope),
+            usual_scope(system, scope, WALKED),
             campaign,
             properties=property or None,
             engine=engine,
@@ -168,23 +165,11 @@ def walk(
 
 
 def seed_number(text: str) -> int:
-    """The number that ``--seed`` says; raises UsageError for what is none."""
+    """The number in ``--seed``, decimal or hexadecimal. Raises UsageError if the text is no number."""
     try:
         return int(text, 16 if text.lower().startswith("0x") else 10)
     except ValueError:
         raise UsageError(f"--seed {text}: write a number, or hexadecimal such as 0x5eed") from None
-
-
-def walked_scope(system: System, name: str | None) -> Scope:
-    """The scope of that name, or the usual one; raises UsageError where there is none."""
-    if name is not None:
-        return system.scope(name)
-    usual = next((system.scopes[each] for each in USUAL if each in system.scopes), None)
-    if usual is None:
-        if not system.scopes:
-            raise UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
-        raise UsageError(f"{system.name} has no scope default or tiny; choose --scope {' or '.join(system.scopes)}")
-    return usual
 
 
 def _tick(ticker: Ticker, now: WalkProgress) -> None:
@@ -202,7 +187,7 @@ def _tick(ticker: Ticker, now: WalkProgress) -> None:
 
 
 def _report(result: WalkResult, as_json: bool) -> None:
-    """Print a result. What depends on the machine stays out of the text."""
+    """Print a result. The text holds nothing that depends on the machine; times go to standard error."""
     if as_json:
         say(json_format.dumps(walk_to_json(result)))
         return
@@ -216,7 +201,7 @@ def _report(result: WalkResult, as_json: bool) -> None:
 
 
 def _exit_code(result: WalkResult, expect: Expectation, as_json: bool) -> int:
-    """That of the result or, where a violation was wanted, whether there is one."""
+    """The exit code of the result. With ``--expect violated``: 0 if a property is violated, 10 if none is."""
     if expect == "holds" or result.exit_code == OUT_OF_BUDGET:
         return result.exit_code
     if result.exit_code in (VIOLATED, DEADLOCK):

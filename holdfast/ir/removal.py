@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 import attrs
@@ -10,6 +9,7 @@ import attrs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import FALSE, Expr, Ruled, rebuild
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Action, System
 
 
@@ -37,8 +37,7 @@ def _named(system: System, text: str) -> str:
     if label not in labels and len(set(undashed)) == 1:
         label = undashed[0]
     if label not in labels:
-        near = difflib.get_close_matches(label, labels, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(labels) or 'none'}"
+        hint = did_you_mean(label, labels, f"it has: {', '.join(labels) or 'none'}", cutoff=0.5)
         raise UsageError(f"{system.name} has no rule {label!r}; {hint}")
     served = system.rule(label).actions
     if "@" in text and action not in served:

@@ -158,3 +158,22 @@ def _renamed_value(kind: Scalar, code: int, renaming: Renaming) -> int:
 
 def _holds_elements(kind: Scalar) -> bool:
     return isinstance(kind.of if isinstance(kind, OptionalType) else kind, SortType)
+
+
+def group_of(layout: Layout, *, required: bool = False) -> Symmetry | None:
+    """The renamings of a scope; None if there are none but the identity, or more than an engine can use.
+
+    Raises UsageError for too many renamings if the group is ``required``.
+    """
+    try:
+        group = Symmetry(layout)
+    except UsageError:
+        if required:
+            raise
+        return None
+    return None if group.trivial else group
+
+
+def unrenamed(state: bytes) -> bytes:
+    """The canonical state where there is no symmetry: the state itself."""
+    return state

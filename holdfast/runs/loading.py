@@ -6,11 +6,9 @@ from pathlib import Path
 
 import attrs
 
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
-from holdfast.ir.load import load_model
-from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action, Property, System
+from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
 from holdfast.lower.python.interpreter import Args
@@ -70,7 +68,7 @@ class Source:
 
     def system(self) -> System:
         """The compiled model; raises UsageError or ModelError if there is none such."""
-        return remove_rules(compile_model(load_model(self.target), variants=self.variants), self.removed)
+        return load_variant(self.target, self.variants, self.removed)
 
 
 def open_trace(what: str, *, model: str | None = None) -> LoadedRun:

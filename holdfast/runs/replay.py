@@ -7,12 +7,12 @@ others keep, change and try again: the one-line form, the shrinker, the explorer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
@@ -138,8 +138,7 @@ class Replayer:
     def _judge(self, name: str) -> _Judge:
         found = self._known.get(name)
         if found is None:
-            near = get_close_matches(name, self._known)
-            hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(self._known) or 'none'}"
+            hint = did_you_mean(name, self._known, f"it has: {', '.join(self._known) or 'none'}")
             raise UsageError(f"{self.system.name} has no property {name!r} that a run shows; {hint}")
         return found
 
@@ -203,8 +202,7 @@ class Replayer:
         """The action of that name; raises UsageError if there is none such."""
         found = self._actions.get(name)
         if found is None:
-            near = get_close_matches(name, self._actions)
-            hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(self._actions)}"
+            hint = did_you_mean(name, self._actions, f"it has: {', '.join(self._actions)}")
             raise UsageError(f"{self.system.name} has no action {name!r}; {hint}")
         return found
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Action, Property, System
 from holdfast.trace.trace import Claim, first_paragraph
 
@@ -74,8 +74,7 @@ def _check(system: System, name: str, finals: bool) -> None:
             known[spelling] = known.get(spelling, False) or prop.kind in SEARCHED
     known |= {action.idempotent: True for action in system.actions if action.idempotent is not None}
     if name not in known:
-        near = get_close_matches(name, known)
-        hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(sorted(known))}"
+        hint = did_you_mean(name, known, f"it has: {', '.join(sorted(known))}")
         raise UsageError(f"{system.name} has no property {name!r}; {hint}")
     if not known[name]:
         kind = next(prop.kind for prop in system.properties if name in (prop.name, *prop.ids))

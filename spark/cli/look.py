@@ -11,11 +11,9 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import HOLDS
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports
-from holdfast.cli.walk import walked_scope
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
-from holdfast.ir.removal import remove_rules
+from holdfast.ir.scopes import WALKED, usual_scope
+from holdfast.ir.variants import load_variant
 from spark.campaign.config import Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
@@ -88,7 +86,7 @@ def report(place: str, /, *, html: Path | None = None, s3: str | None = None, re
     code = exit_code(summary, begun.config, None, begun.deadlock)
     if any(reports.given.values()):
         config = begun.config
-        system = remove_rules(compile_model(load_model(config.target), variants=config.variants), config.removed)
+        system = load_variant(config.target, config.variants, config.removed)
         check_same(storage, begun, system)
         reports.give([campaign_record(system, config, summary, "campaign report", code)])
     return HOLDS
@@ -166,11 +164,11 @@ def _storage(place: str, s3: str | None) -> Storage:
 
 def _measure(name: str, scope: str | None, depth: int, traces: int) -> MeasuredCosts:
     """The rates of a model on one core of this machine."""
-    system = compile_model(load_model(name))
+    system = load_variant(name)
     each = traces_per_unit(traces)
     config = Config(
         target=name,
-        scope=walked_scope(system, scope).name,
+        scope=usual_scope(system, scope, WALKED).name,
         traces=traces,
         depth=depth,
         seed=0,

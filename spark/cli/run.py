@@ -9,12 +9,11 @@ from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.cli.check import Names
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
-from holdfast.cli.walk import seed_number, walked_scope
-from holdfast.ir.compile import compile_model
+from holdfast.cli.walk import seed_number
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
-from holdfast.ir.removal import remove_rules
+from holdfast.ir.scopes import WALKED, usual_scope
 from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
 from holdfast.runs.selection import DEADLOCK as NO_STEP
 from spark.campaign.config import Config, traces_per_unit
 from spark.campaign.engine import STOPPED, Progress, advance, begin, check_free, check_same, check_version
@@ -94,11 +93,11 @@ def run(
     """
     limits = _limits(budget)
     storage = open_storage(out, s3)
-    system = remove_rules(compile_model(load_model(target), variants=variant), without)
+    system = load_variant(target, variant, without)
     wanted = parse_count("--traces", traces)
     config = Config(
         target=target,
-        scope=walked_scope(system, scope).name,
+        scope=usual_scope(system, scope, WALKED).name,
         variants=system.chosen,
         removed=system.removed,
         properties=property,
@@ -147,7 +146,7 @@ def resume(
     storage = open_storage(place, s3)
     begun = read_campaign(storage)
     config = begun.config
-    system = remove_rules(compile_model(load_model(config.target), variants=config.variants), config.removed)
+    system = load_variant(config.target, config.variants, config.removed)
     check_same(storage, begun, system)
     check_version(storage, begun)
     reports.prepare()

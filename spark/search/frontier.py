@@ -17,9 +17,10 @@ import pyarrow as pa
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.store import Level, Store
+from spark.cluster.ship import digest
 from spark.cluster.storage import Storage
 from spark.cluster.task import Work
-from spark.search.files import CANDIDATES, KERNEL, Words, candidates, digest, level, opening, write_rows
+from spark.search.files import CANDIDATES, KERNEL, Words, candidates, level, opening, write_rows
 from spark.search.tasks import ANSWERS, ORDERS, Site, expand, look_back, settle
 
 SMALL = 20_000

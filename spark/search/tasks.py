@@ -21,8 +21,9 @@ import pyarrow as pa
 
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.build import build
+from spark.cluster.ship import digest
 from spark.cluster.storage import Storage
-from spark.search.files import KERNEL, Words, digest, read_rows, write_rows
+from spark.search.files import KERNEL, Words, read_rows, write_rows
 
 ORDERS = pa.schema([pa.field("order", pa.string()), pa.field("notes", pa.binary())])
 """What tasks are told: an order as JSON, and a block of notes to begin with."""

@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import attrs
 
-from holdfast.ir.compile import compile_model
-from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action
+from holdfast.ir.variants import compile_variant
 from holdfast.lower.layout import Layout, Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
@@ -109,7 +108,7 @@ class Pairing(ABC):
     @cached_property
     def machine(self) -> Interpreter:
         """The model, in the scope of the pairing."""
-        system = remove_rules(compile_model(self.model, variants=self.variants), self.removed)
+        system = compile_variant(self.model, self.variants, self.removed)
         scope = attrs.evolve(system.scope("tiny"), name="pairing", sizes=self.sizes, given=self.given, budgets={})
         return Interpreter(system, scope, ghosts=frozenset(), properties=())
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.engine import Mutation, Options, usual_scopes
+from holdfast.check.mutate.engine import Mutation, Options
 from holdfast.check.mutate.limits import Limits
 from holdfast.check.mutate.result import MutantFacts, Report
+from holdfast.ir.scopes import usual_scopes
 from holdfast.ir.system import System
 
 OUTCOMES = {

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.check.budget import Budget
 from holdfast.check.mutate.bench import Limits
-from holdfast.check.mutate.engine import Mutation, Options, fingerprint, usual_scopes
+from holdfast.check.mutate.engine import Mutation, Options, fingerprint
 from holdfast.check.mutate.guards import (
     GUARDS,
     RESULTS,
@@ -24,6 +24,7 @@ from holdfast.check.rules.book import anchor, read_book
 from holdfast.check.rules.page import PAGES, link_ids
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
+from holdfast.ir.scopes import usual_scopes
 from holdfast.ir.system import System
 
 ROOT = Path(__file__).parents[2]

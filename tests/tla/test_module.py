@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.tlc.process import Tools, parse_modules
-from holdfast.cli.tla import smallest
 from holdfast.ir.load import model_names
+from holdfast.ir.scopes import smallest_scope
 from holdfast.lower.tla import expression_text as expressions
 from holdfast.lower.tla.files import Specification, formula, module_name
 from tests.tla.asking import SPEC, by_hand, system_of
@@ -40,7 +40,7 @@ def test_a_module_is_the_golden_one(name: str, update_golden: bool) -> None:
 def generated_files(name: str) -> dict[str, str]:
     """What `holdfast tla` writes for a model of this repository."""
     system = system_of(name)
-    specification = Specification.of(system, smallest(system, None), name)
+    specification = Specification.of(system, smallest_scope(system), name)
     return specification.files | specification.implementations(specification.implementing(by_hand()))
 
 

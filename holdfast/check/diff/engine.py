@@ -156,7 +156,7 @@ def _limit(budget: Budget, ended_by: Sequence[str]) -> str | None:
     """What ended the comparison. A share of the time is nothing that anybody has asked for."""
     if not ended_by:
         return None
-    return f"time: more than {budget.seconds:g} s" if ended_by[0].startswith("time") else ended_by[0]
+    return budget.out_of_time if ended_by[0].startswith("time") else ended_by[0]
 
 
 def _comparing(now: Progress) -> Progress:

@@ -28,10 +28,9 @@ from holdfast.check.diff.compared_system import (
     alike,
     same_action,
 )
-from holdfast.ir.errors import UsageError
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Outcome, Taken
-from holdfast.lower.symmetry import Symmetry
+from holdfast.lower.symmetry import group_of, unrenamed
 from holdfast.trace.trace import Trace
 
 Side = Literal["A", "B"]
@@ -127,9 +126,9 @@ class Lockstep:
         same_layout = (a.layout.fields, a.layout.given, a.layout.elements) == (
             b.layout.fields, b.layout.given, b.layout.elements
         )  # fmt: skip
-        self.group = _group(a) if same_layout else None
+        self.group = group_of(a.layout) if same_layout else None
         self.canonical: Callable[[bytes], bytes] = (
-            _same if self.group is None else lru_cache(1 << 16)(self.group.canonical)
+            unrenamed if self.group is None else lru_cache(1 << 16)(self.group.canonical)
         )
         theirs = {action.name: action for action in b.system.actions}
         self.answering = [
@@ -245,22 +244,9 @@ class Lockstep:
         return OtherAnswer(action, tuple(named.items()), mine, theirs, group.times, self.a.trace(group.pair.run("A")))
 
 
-def _group(half: ComparedSystem) -> Symmetry | None:
-    """The renamings of both halves; None where there are none, or too many."""
-    try:
-        group = Symmetry(half.layout)
-    except UsageError:
-        return None
-    return None if group.trivial else group
-
-
 def _by_sight(half: ComparedSystem) -> dict[str, States]:
     """The initial states by what is seen of them."""
     found: dict[str, list[bytes]] = {}
     for state in half.starts:
         found.setdefault(half.seen(state), []).append(state)
     return {cells: tuple(sorted(states)) for cells, states in found.items()}
-
-
-def _same(state: bytes) -> bytes:
-    return state

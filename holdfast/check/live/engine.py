@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Literal
 
 import attrs
@@ -31,6 +30,7 @@ from holdfast.check.live.lasso import Lasso, find_lasso
 from holdfast.check.live.result import DemandFigures, LeadsToFigures, LiveFigures, LiveResult, LiveTiming, LiveVerdict
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Property, Scope, System
 from holdfast.ir.types import BUDGET
 from holdfast.lower.graph.fairness import FREE, Demands
@@ -89,8 +89,7 @@ def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...
         other = next((prop.kind for prop in system.properties if name in (prop.name, *prop.ids)), None)
         if other is not None:
             raise UsageError(f"{name!r} is of kind {other}, which `holdfast check` decides; choose a leads-to property")
-        near = get_close_matches(name, sorted(known))
-        hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(sorted(known))}"
+        hint = did_you_mean(name, sorted(known), f"it has: {', '.join(sorted(known))}")
         raise UsageError(f"{system.name} has no leads-to property {name!r}; {hint}")
     return tuple(prop for prop in found if {prop.name, *prop.ids} & set(names))
 

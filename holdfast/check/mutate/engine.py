@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 import attrs
 
 from holdfast.check.budget import INTERRUPTED
-from holdfast.check.live.scopes import live_scopes
 from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.judge import judged
 from holdfast.check.mutate.limits import Interruption, Limits
@@ -27,11 +25,12 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr, Read, Ruled, walk
 from holdfast.ir.removal import remove_rules
+from holdfast.ir.scopes import USUAL, live_scopes
 from holdfast.ir.stmt import Assign, Fill, If, Require, Stmt, direct_expressions, statements
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Scope, System
 from holdfast.trace.trace import Trace
 
-USUAL = ("tiny", "default")
 """The scopes in which mutants are tried where none is named; one that no scope kills survives."""
 
 PAIRED = 8
@@ -45,17 +44,6 @@ class Options:
     pairs: bool = True
     variants: bool = True
     only: tuple[str, ...] = ()
-
-
-def usual_scopes(system: System, name: str | None = None) -> list[Scope]:
-    """The scope of that name, or those that mutants are tried in; raises UsageError if there is none."""
-    if name is not None:
-        return [system.scope(name)]
-    usual = [system.scopes[each] for each in USUAL if each in system.scopes]
-    if not usual:
-        known = ", ".join(system.scopes) or "none"
-        raise UsageError(f"{system.name} has no scope tiny or default; choose one with --scope (it has: {known})")
-    return usual
 
 
 def fingerprint(system: System, scopes: Sequence[Scope]) -> str:
@@ -128,7 +116,7 @@ class Mutation:
     def broken(self) -> Result | None:
         """The answer for the model as it is, in the first scope where it does not hold: then no mutant says anything.
 
-        Raises Stopped.
+        Raises Interruption.
         """
         self.limits.now = "the whole model"
         results = (bench.whole for bench in self.benches)
@@ -174,8 +162,7 @@ class Mutation:
         only = self.options.only
         for name in only:
             if name not in self.all:
-                near = get_close_matches(name, self.all, n=3, cutoff=0.5)
-                hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(self.all)}"
+                hint = did_you_mean(name, self.all, f"it has: {', '.join(self.all)}", cutoff=0.5)
                 raise UsageError(f"{self.system.name} has no mutant {name!r}; {hint}")
         for mutant in self.all.values():
             named = mutant.name in only or (mutant.kind == "site" and mutant.label in only)

@@ -30,22 +30,19 @@ class Limits:
     def meter(self, states: int | None = None) -> Meter:
         """A meter for one search, with the time that is left, of so many states if nobody says how many.
 
-        Raises Stopped if there is no time left.
+        Raises Interruption if there is no time left.
         """
         seconds = self.budget.seconds
         if seconds is not None:
             seconds -= self._whole.seconds
             if seconds <= 0:
-                raise Interruption(self._out_of_time())
+                raise Interruption(self.budget.out_of_time)
         states = states if self.budget.states is None else self.budget.states
         return Meter(attrs.evolve(self.budget, seconds=seconds, states=states), self.progress)
 
     def check(self, ended_by: str | None) -> None:
-        """Raise Stopped if what ended a search ends the whole command: its time, or Ctrl-C."""
+        """Raise Interruption if what ended a search ends the whole command: its time, or Ctrl-C."""
         if ended_by == INTERRUPTED:
             raise Interruption(INTERRUPTED)
         if ended_by is not None and ended_by.startswith("time"):
-            raise Interruption(self._out_of_time())
-
-    def _out_of_time(self) -> str:
-        return f"time: more than {self.budget.seconds:g} s"
+            raise Interruption(self.budget.out_of_time)

@@ -67,7 +67,7 @@ def try_operators(
 ) -> None:
     """Try every operator mutant in one scope that is not known yet; each row is handed over as it is established.
 
-    Raises Stopped.
+    Raises Interruption.
     """
     every = list(operators(system))
     alike: Counter[tuple[str, str]] = Counter()

@@ -42,7 +42,7 @@ class Proofs:
         self._whole: list[Standing] = []
 
     def row(self, row: Row, mutant: System) -> ProofRow:
-        """What the prover says of a mutant, and what is wrong with that. Raises Stopped, and as ``prove_whole``."""
+        """What the prover says of a mutant, and what is wrong with that. Raises Interruption, and as ``prove_whole``."""
         self.prove_whole()
         killer = row.facts.kill.property if row.facts.kill is not None else None
         with self._asking() as askers:
@@ -50,7 +50,7 @@ class Proofs:
         return judged(row, mutant, standings, self.lemmas)
 
     def prove_whole(self) -> None:
-        """Prove the whole model, once. Raises Stopped, and UsageError if the proof does not go through."""
+        """Prove the whole model, once. Raises Interruption, and UsageError if the proof does not go through."""
         if self._whole:
             return
         self.limits.now = "the proof of the whole model"
@@ -68,7 +68,7 @@ class Proofs:
 
     @contextmanager
     def _asking(self) -> Iterator[Askers]:
-        """Somebody to ask, with the time that is left. Raises Stopped when that is over, or after Ctrl-C."""
+        """Somebody to ask, with the time that is left. Raises Interruption when that is over, or after Ctrl-C."""
         meter = self.limits.meter()
         with interruptible(meter), Askers(0, meter) as askers:
             try:

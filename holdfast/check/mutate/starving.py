@@ -22,7 +22,7 @@ class Starvation:
 
 
 def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits) -> Starvation:
-    """Ask ``live`` of a mutant in each scope until something is violated. Raises Stopped."""
+    """Ask ``live`` of a mutant in each scope until something is violated. Raises Interruption."""
     if next(mutant.of_kind("leads_to"), None) is None:
         return Starvation()
     from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import

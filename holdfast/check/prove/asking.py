@@ -73,7 +73,7 @@ class Askers:
     ) -> Iterator[Answer]:
         """The answers, each within so many seconds or ``unknown``; what is an answer already stays one.
 
-        Raises Spent when the check must stop.
+        Raises LimitExceeded when the check must stop.
         """
         if not self._processes or (self._pool is None and len(questions) < MANY and seconds <= BRIEF):
             for each in questions:
@@ -105,7 +105,7 @@ class Askers:
                 continue
 
     def allowed(self, seconds: float) -> float:
-        """Of so many seconds those that the limits of the check leave. Raises Spent if that is none."""
+        """Of so many seconds those that the limits of the check leave. Raises LimitExceeded if that is none."""
         self._look()
         limit = self.meter.budget.seconds
         return seconds if limit is None else max(min(seconds, limit - self.meter.seconds), 0.0)

@@ -210,7 +210,7 @@ class _Run:
     def _look(self, scope: Scope, states: int | None) -> Result:
         """Search a scope; with `states`, stop after that number of states.
 
-        Raises Spent if another limit ends the search before it finds anything.
+        Raises LimitExceeded if another limit ends the search before it finds anything.
         """
         engine: Engine = "auto" if states is None else "interpreter"
         left, names = self._left(states), self._searched()

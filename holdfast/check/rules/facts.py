@@ -20,8 +20,8 @@ from holdfast.check.rules.evidence import (
     removals_in,
 )
 from holdfast.check.rules.holders import Holders, holders_of
-from holdfast.ir.compile import compile_model
-from holdfast.ir.load import load_model, names_in
+from holdfast.ir.load import names_in
+from holdfast.ir.variants import load_variant
 
 
 @attrs.define
@@ -44,7 +44,7 @@ class RuleFacts:
 
     @cached_property
     def _holders(self) -> dict[str, Holders]:
-        systems = {name: compile_model(load_model(str(self.folder / f"{name}.py"))) for name in names_in(self.folder)}
+        systems = {name: load_variant(str(self.folder / f"{name}.py")) for name in names_in(self.folder)}
         return holders_of(systems, self.folder.resolve().parent)
 
     @cached_property

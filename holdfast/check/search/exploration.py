@@ -9,10 +9,9 @@ from functools import lru_cache
 from holdfast.check.budget import Meter
 from holdfast.check.figures import Counters, figures, timing
 from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
-from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.symmetry import Symmetry
+from holdfast.lower.symmetry import group_of, unrenamed
 from holdfast.runs.rebuilding import Discovery, Edge, Fits, RunBuilder, repeat_differs
 from holdfast.runs.replay import with_every_ghost
 from holdfast.runs.selection import Selection, deadlock_claim, idempotence, select
@@ -31,13 +30,13 @@ class Exploration(ABC):
         self.keep_going = keep_going
         self.meter = meter
         self.actions = machine.system.actions
-        self.group = _group(machine, symmetry)
+        self.group = group_of(machine.layout, required=symmetry)
         self.reduced = symmetry and self.group is not None
         """Whether one state of each orbit is stored."""
         self.group_order = self.group.order if symmetry and self.group is not None else 1
         # Most steps lead to states met not long before, and an orbit costs more than a look into a table.
         self.canonical: Callable[[bytes], bytes] = (
-            _same if self.group is None else lru_cache(1 << 16)(self.group.canonical)
+            unrenamed if self.group is None else lru_cache(1 << 16)(self.group.canonical)
         )
         self.starts: list[bytes] = []
         self.counters = Counters([0] * len(self.actions), [0] * len(self.actions))
@@ -181,18 +180,3 @@ class Exploration(ABC):
         if self.violations and self.meter.spent is not None:
             notes.append("The search ended before this length was complete, so other runs as short may exist.")
         return notes
-
-
-def _group(machine: Interpreter, symmetry: bool) -> Symmetry | None:
-    """The group of the scope; None where it is trivial, or too large for a search that does without it."""
-    try:
-        group = Symmetry(machine.layout)
-    except UsageError:
-        if symmetry:
-            raise
-        return None
-    return None if group.trivial else group
-
-
-def _same(state: bytes) -> bytes:
-    return state

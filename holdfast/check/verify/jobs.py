@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.engine import Mutation, Options, fingerprint, usual_scopes
+from holdfast.check.mutate.engine import Mutation, Options, fingerprint
 from holdfast.check.mutate.guards import RESULTS, read_results, stored_rows
 from holdfast.check.mutate.limits import Limits
 from holdfast.check.verify import opinions
@@ -18,6 +18,7 @@ from holdfast.check.verify.manifest import Configuration, Entry, Outcome, compil
 from holdfast.check.verify.opinions import Opinion, joined
 from holdfast.ir.lemmas import compile_with_lemmas
 from holdfast.ir.load import PROOF, load_with_lemmas
+from holdfast.ir.scopes import smallest_scope, usual_scopes
 from holdfast.ir.system import Scope, System
 
 Asked = Literal["check", "live", "kernel", "walk", "graph", "prove", "unroll", "tlc", "mutants"]
@@ -88,7 +89,7 @@ def _comparisons(folder: Path, model: str, entries: tuple[Entry, ...], *, slow: 
     system = compiled(folder, Configuration(model, ""))
     if not system.scopes:
         return
-    smallest = smallest_scope(system)
+    smallest = smallest_scope(system).name
     small = tuple(
         entry
         for entry in entries
@@ -106,11 +107,6 @@ def _comparisons(folder: Path, model: str, entries: tuple[Entry, ...], *, slow: 
     yield Job(model, "tlc", (), 1_000_000 + 20 * states)
     if (folder / RESULTS).exists():
         yield Job(model, "mutants", (), 10_000_000 if slow else 1)
-
-
-def smallest_scope(system: System) -> str:
-    """The name of the scope in which engines are compared."""
-    return "tiny" if "tiny" in system.scopes else next(iter(system.scopes))
 
 
 def make(folder: Path, job: Job, *, slow: bool) -> tuple[Opinion, Outcome | None]:
@@ -145,7 +141,7 @@ class _Comparison:
         self.folder, self.job, self.slow = folder, job, slow
         self.path = str(folder / f"{job.model}.py")
         self.system = compiled(folder, Configuration(job.model, ""))
-        self.scope = self.system.scopes[smallest_scope(self.system)]
+        self.scope = smallest_scope(self.system)
 
     def opinion(self) -> Opinion:
         """What the job's engine says."""

@@ -18,14 +18,13 @@ from attrs import field
 from attrs.validators import deep_iterable, in_, instance_of
 
 from holdfast.check.budget import Budget
-from holdfast.check.live.scopes import LIVE, live_scopes
 from holdfast.check.result import Figures, Result
 from holdfast.check.search.engine import search
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
-from holdfast.ir.load import load_model, names_in
-from holdfast.ir.removal import remove_rules
+from holdfast.ir.load import names_in
+from holdfast.ir.scopes import LIVE, live_scopes
 from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
 from holdfast.trace.line import replay_command
 
 if TYPE_CHECKING:
@@ -172,8 +171,7 @@ def format_manifest(entries: Iterable[Entry]) -> str:
 
 def compiled(folder: Path, wanted: Configuration) -> System:
     """The model of a configuration, with its variants and without its rules."""
-    system = compile_model(load_model(str(folder / f"{wanted.model}.py")), variants=wanted.variants)
-    return remove_rules(system, wanted.without)
+    return load_variant(str(folder / f"{wanted.model}.py"), wanted.variants, wanted.without)
 
 
 def _left_out(model: str, system: System, entries: Sequence[Entry]) -> list[Configuration]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import NoReturn
 
 import attrs
@@ -13,6 +12,7 @@ import attrs
 from holdfast.ir.compile.source import OUTCOMES, ClassSource, Module
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.marks import OutcomeMark, OutcomesMark
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Declaration, Property, Rule
 
 LIVENESS_ID = re.compile(r"L[VP]-\d+[a-z]?")
@@ -106,9 +106,8 @@ class _Reader:
         found = next((rule for rule in self.rules if rule.label == label), None)
         if found is None:
             known = [rule.label for rule in self.rules] + ([] if at or how != "removes" else list(self.variants))
-            near = get_close_matches(label, known, n=3, cutoff=0.5)
             what = "rule" if at or how != "removes" else "rule or variant"
-            hint = f"did you mean {', '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
+            hint = did_you_mean(label, known, f"it has: {', '.join(known) or 'none'}", cutoff=0.5)
             self.places.refuse(name, f"the model has no {what} {label!r}", hint)
         if at and action not in found.actions:
             served = ", ".join(found.actions)

@@ -10,13 +10,13 @@ the value of that name. An order holds between whole numbers only; between anyth
 from __future__ import annotations
 
 import ast
-import difflib
 import operator
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from holdfast.ir.errors import UsageError
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.types import BoolType
 from holdfast.lower.layout import Value
 from holdfast.runs.explorer.expression import Expression, column, parse_expression
@@ -102,8 +102,7 @@ class CellExpressions:
             return lambda values, index=index: values[index]  # type: ignore[misc]
         if isinstance(node, ast.Name) and name in self._words:
             return lambda _: name
-        near = difflib.get_close_matches(name, self._cells, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"such as {', '.join(list(self._cells)[:5]) or 'none'}"
+        hint = did_you_mean(name, self._cells, f"such as {', '.join(list(self._cells)[:5]) or 'none'}", cutoff=0.5)
         raise UsageError(f"{column(node)}: the run has no cell or value {name!r}; {hint}")
 
 

@@ -11,7 +11,6 @@ element is called by its name (``n1``), and a property of states stands for whet
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -25,6 +24,7 @@ from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import ClassSource, Module, read_class
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import Expr, Fold, Lit, Quantified, Ruled, walk
+from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import PropertyKind, System
 from holdfast.ir.types import BOOL, NoneType
 from holdfast.lower.layout import Layout, Value
@@ -107,8 +107,7 @@ class ExpressionCompiler:
                 if node.id in self._context.members:
                     remedy = "ask for a field, a helper, or a property of states"
                     raise UsageError(f"{column(node)}: {node.id}: it speaks of no single state; {remedy}")
-                near = difflib.get_close_matches(node.id, model, n=3, cutoff=0.6)
-                hint = f"did you mean {', '.join(near)}?" if near else f"its fields: {', '.join(self._context.fields)}"
+                hint = did_you_mean(node.id, model, f"its fields: {', '.join(self._context.fields)}")
                 raise UsageError(f"{column(node)}: {self.system.name} has no {node.id!r} in this scope; {hint}")
 
 

@@ -15,10 +15,9 @@ from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.trial import Path
 from holdfast.check.conform.logs.log import Log
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import HoldfastError, UsageError
-from holdfast.ir.load import load_model
 from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Refused, Taken
 from holdfast.lower.python.interpreter import Interpreter
@@ -96,7 +95,7 @@ def _written(system: System, runs: list[Retrace], path: File) -> tuple[str, ...]
 
 
 def _command(system: System, script: Script, target: str) -> str:
-    again = compile_model(load_model(target), variants=system.chosen)
+    again = load_variant(target, system.chosen)
     replayer = Replayer(again, again.scope(SCOPE), target=target, options=None)
     trace = replayer.trace(script, None)
     assert not isinstance(trace, StoppedScript), "each step of the script was taken"

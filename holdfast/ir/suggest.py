@@ -1,0 +1,15 @@
+"""The remedy for an unknown name: the known names that are nearest to it, or else what there is to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, cutoff: float = 0.6) -> str:
+    """``did you mean A, B?`` with at most three known names, or ``otherwise`` if none is near.
+
+    ``cutoff`` is the least similarity, from 0 (any name will do) to 1 (equal), as ``difflib`` measures it.
+    """
+    near = get_close_matches(name, list(known), n=3, cutoff=cutoff)
+    return f"did you mean {', '.join(near)}?" if near else otherwise
