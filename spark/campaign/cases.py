@@ -15,7 +15,7 @@ import attrs
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.walk.result import StopFigures
-from holdfast.trace.trace import Trace
+from spark.campaign.findings import ShrunkRun
 
 
 @attrs.frozen(kw_only=True)
@@ -56,24 +56,13 @@ class Case:
     """A bit for each signature of a state that was met."""
 
 
-@attrs.frozen
-class ShrunkSighting:
-    """A violating run made small: how many steps it had as it was drawn, and what a sighting of it would say now."""
-
-    trace: Trace
-    drawn: int
-    property: str
-    action: str
-    state: tuple[str, ...]
-
-
 class RunnableTarget(Protocol):
     """A target that can be run at once."""
 
     def run(self, seed: int, traces: int) -> Case:
         """So many runs of a seed."""
 
-    def show(self, seed: int, run: int) -> ShrunkSighting:
+    def show(self, seed: int, run: int) -> ShrunkRun:
         """The run of that number, which violates something."""
 
 

@@ -12,7 +12,8 @@ from holdfast.check.summary import entry
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
 from spark.campaign.config import Config
-from spark.campaign.summary import Finding, Rates, Summary
+from spark.campaign.findings import Finding
+from spark.campaign.summary import Rates, Summary
 
 MOST_FINDINGS = 20
 """How many findings of a kind the text lists before it only counts."""

@@ -20,9 +20,10 @@ from holdfast.ir.system import System
 from holdfast.runs.selection import DEADLOCK
 from spark.campaign.cases import Target
 from spark.campaign.config import WAVE, Config
+from spark.campaign.findings import Finding, rank
 from spark.campaign.places import CAMPAIGN, FINDINGS, unit_path
 from spark.campaign.reading import CampaignHeader, Row, rows_of
-from spark.campaign.sightings import FindingTally, Sightings
+from spark.campaign.sightings import Sightings
 from spark.campaign.tables import VERSION, to_parquet
 from spark.campaign.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
 from spark.cluster.storage import Storage, StorageError
@@ -258,7 +259,7 @@ class _Advance:
     def _show(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """One run of each of these findings, made small by the executors; none of them after a second Ctrl-C."""
         rows = [
-            {"signature": name, "seed": self.sightings.seen[name].best.seed, "run": self.sightings.seen[name].best.run}
+            {"signature": name, "seed": self.sightings.seen[name].seed, "run": self.sightings.seen[name].run}
             for name in names
         ]
         table = pa.Table.from_pylist(rows, schema=WANTED)
@@ -275,12 +276,13 @@ class _Advance:
         return {row["signature"]: row for row in job.result().to_pylist()}
 
 
-def _shows(row: Row, seen: FindingTally) -> bool:
+def _shows(row: Row, seen: Finding) -> bool:
     """Whether a row of an earlier table is of the finding's best run."""
-    return (row["drawn"], row["unit"], row["run"]) == (seen.best.steps, seen.best.unit, seen.best.run)
+    best: bool = (row["drawn"], row["unit"], row["run"]) == rank(seen)
+    return best
 
 
-def _row(name: str, seen: FindingTally, shown: dict[str, Any]) -> dict[str, Any]:
+def _row(name: str, seen: Finding, shown: dict[str, Any]) -> dict[str, Any]:
     """The row of a finding."""
     return {
         **shown,
@@ -290,7 +292,7 @@ def _row(name: str, seen: FindingTally, shown: dict[str, Any]) -> dict[str, Any]
         "state": list(seen.state),
         "times": seen.times,
         "units": seen.units,
-        "unit": seen.best.unit,
-        "seed": seen.best.seed,
-        "run": seen.best.run,
+        "unit": seen.unit,
+        "seed": seen.seed,
+        "run": seen.run,
     }

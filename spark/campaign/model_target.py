@@ -17,9 +17,13 @@ from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.random_runs.plan import STOPS
 from holdfast.runs.selection import deadlock_claim, idempotence, select
 from holdfast.runs.starts import initial_states
+from holdfast.trace.itf import itf_text
+from holdfast.trace.line import replay_command, to_line
+from holdfast.trace.text import render
 from holdfast.trace.trace import Trace
-from spark.campaign.cases import Case, ShrunkSighting, Sighting
+from spark.campaign.cases import Case, Sighting
 from spark.campaign.config import Config
+from spark.campaign.findings import ShrunkRun, signature
 
 Row = tuple[int, ...]
 
@@ -98,7 +102,7 @@ class ReadyModel:
             states=sample.met,
         )
 
-    def show(self, seed: int, run: int) -> ShrunkSighting:
+    def show(self, seed: int, run: int) -> ShrunkRun:
         """The run of that number, made again by the interpreter and then small."""
         result = walk(
             self.system,
@@ -109,7 +113,18 @@ class ReadyModel:
         )
         assert result.raw_length is not None, f"run {run} of seed {seed} violates nothing"
         trace = result.findings[0]
-        return ShrunkSighting(trace, result.raw_length, *self._signature_of(trace))
+        command = replay_command(trace)
+        assert command is not None, "a campaign runs in a scope that the model declares"
+        return ShrunkRun(
+            drawn=result.raw_length,
+            steps=trace.length,
+            shape=signature(*self._signature_of(trace)),
+            line=to_line(trace),
+            replay=command,
+            sentence=trace.shown.sentence,
+            itf=itf_text(trace),
+            text=render(trace),
+        )
 
     def _signature_of(self, trace: Trace) -> tuple[str, str, tuple[str, ...]]:
         """The same as ``_signature``, of a run that is shown."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from holdfast.ir.system import System
 from holdfast.records.findings import record_of_findings
 from holdfast.records.record import Record
@@ -15,11 +13,11 @@ from spark.campaign.summary import Summary
 
 def campaign_record(system: System, config: Config, summary: Summary, command: str, code: int) -> Record:
     """The record: each finding that has been shrunk is a run, and how often it was met."""
-    findings = []
-    for finding in summary.findings:
-        if finding.shrunk is not None:
-            _, _, line = shlex.split(finding.shrunk.replay)
-            findings.append((open_trace(line).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}"))
+    findings = [
+        (open_trace(finding.shrunk.line).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}")
+        for finding in summary.findings
+        if finding.shrunk is not None
+    ]
     return record_of_findings(
         system,
         command,

@@ -6,34 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 
+from spark.campaign.findings import Finding, sighted
 from spark.campaign.places import unit_number, unit_path
 from spark.campaign.reading import Row, row_of
 from spark.cluster.storage import Storage
 
 READERS = 8
 """How many files are read at the same time: those of S3 take long to come."""
-
-
-@attrs.frozen(order=True)
-class BestRun:
-    """The run that shows a finding: the shortest, of equals the first."""
-
-    steps: int
-    unit: int
-    run: int
-    seed: int
-
-
-@attrs.define
-class FindingTally:
-    """A finding over all units: what it is, how often it was met, in how many units, and its best run."""
-
-    property: str
-    action: str
-    state: tuple[str, ...]
-    best: BestRun
-    times: int = 0
-    units: int = 0
 
 
 @attrs.define
@@ -44,7 +23,7 @@ class Sightings:
     done: set[int] = attrs.field(factory=set)
     runs: int = 0
     violations: int = 0
-    seen: dict[str, FindingTally] = attrs.field(factory=dict)
+    seen: dict[str, Finding] = attrs.field(factory=dict)
     first: dict[str, int] = attrs.field(factory=dict)
     """The first unit that met each finding."""
 
@@ -65,13 +44,7 @@ class Sightings:
         self.violations += row["violations"]
         for sighting in row["sightings"]:
             name = sighting["signature"]
-            best = BestRun(sighting["steps"], unit, sighting["run"], row["seed"])
-            seen = self.seen.setdefault(
-                name, FindingTally(sighting["property"], sighting["action"], tuple(sighting["state"]), best)
-            )
-            seen.best = min(seen.best, best)
-            seen.times += sighting["times"]
-            seen.units += 1
+            self.seen[name] = sighted(self.seen.get(name), unit, row["seed"], sighting)
             self.first[name] = min(self.first.get(name, unit), unit)
 
     def before(self, unit: int) -> int:

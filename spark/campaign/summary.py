@@ -15,6 +15,7 @@ from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
 from spark.campaign.config import Config
+from spark.campaign.findings import Finding, ShrunkRun, sighted
 from spark.campaign.places import FINDINGS, unit_number
 from spark.campaign.reading import Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
@@ -70,38 +71,6 @@ class WitnessSum:
     unit: int
     run: int
     steps: int
-
-
-@attrs.frozen(kw_only=True)
-class ShrunkRun:
-    """The run that shows a finding, as short as it got: see ``tables.FINDINGS``."""
-
-    steps: int
-    replay: str
-    itf: str
-    text: str
-
-
-@attrs.frozen(kw_only=True)
-class Finding:
-    """What runs violate: how many do, in how many units, and the shortest of them, as it was drawn.
-
-    ``signatures`` are those of the runs as they were drawn; all of them shrink to runs of the one ``signature``. Before
-    the campaign ends or pauses nothing is shrunk: ``shrunk`` is None then, and the signature is that of runs as drawn.
-    """
-
-    signature: str
-    signatures: tuple[str, ...]
-    property: str
-    action: str
-    state: tuple[str, ...]
-    times: int
-    units: int
-    unit: int
-    seed: int
-    run: int
-    drawn: int
-    shrunk: ShrunkRun | None
 
 
 @attrs.frozen(kw_only=True)
@@ -278,25 +247,10 @@ class _Summing:
             name = each["witness"]
             self.witnesses.setdefault(name, WitnessSum(name, unit, each["run"], each["steps"]))
 
-    def _sight(self, unit: int, seed: int, seen: Row) -> None:
-        old = self.findings.get(seen["signature"])
-        shorter = old is None or seen["steps"] < old.drawn
-        self.units[seen["signature"]] = self.units.get(seen["signature"], 0) | 1 << unit
-        new = Finding(
-            signature=seen["signature"],
-            signatures=(seen["signature"],),
-            property=seen["property"],
-            action=seen["action"],
-            state=tuple(seen["state"]),
-            times=seen["times"] + (old.times if old else 0),
-            units=self.units[seen["signature"]].bit_count(),
-            unit=unit if old is None or shorter else old.unit,
-            seed=seed if old is None or shorter else old.seed,
-            run=seen["run"] if old is None or shorter else old.run,
-            drawn=seen["steps"] if old is None or shorter else old.drawn,
-            shrunk=None,
-        )
-        self.findings[new.signature] = new
+    def _sight(self, unit: int, seed: int, sighting: Row) -> None:
+        name = sighting["signature"]
+        self.findings[name] = sighted(self.findings.get(name), unit, seed, sighting)
+        self.units[name] = self.units.get(name, 0) | 1 << unit
 
     def _folded(self, shrunk: Mapping[str, Row]) -> list[Finding]:
         """The findings, those in one whose shrunk runs have the same signature: the one that shrinks best shows it."""
@@ -304,7 +258,7 @@ class _Summing:
         for name, finding in sorted(self.findings.items()):
             row = shrunk.get(name)
             alike.setdefault(name if row is None else row["shape"], []).append(
-                attrs.evolve(finding, shrunk=_shrunk(row))
+                attrs.evolve(finding, shrunk=None if row is None else ShrunkRun.of_row(row))
             )
         return [self._one(signature, group) for signature, group in alike.items()]
 
@@ -379,9 +333,3 @@ def _joined(one: StopFigures, two: StopFigures) -> StopFigures:
 def _ordered(keys: Mapping[tuple[str, str], object], order: Mapping[str, int]) -> list[tuple[str, str]]:
     """Pairs of an action and a name, by the place of the action in the model; names as they came first."""
     return sorted(keys, key=lambda key: order.get(key[0], -1))
-
-
-def _shrunk(row: Row | None) -> ShrunkRun | None:
-    if row is None:
-        return None
-    return ShrunkRun(steps=row["steps"], replay=row["replay"], itf=row["itf"], text=row["text"])

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VERSION = 2
+VERSION = 3
 """Of all schemas together: a change of any is another one, and no command mixes two."""
 
 STATE_BITS = 1 << 16
@@ -119,7 +119,9 @@ FINDINGS = pa.schema(
         drawn=NUMBER,  # steps of that run as it was drawn
         steps=NUMBER,  # and as it was shrunk
         shape=TEXT,  # the signature that the shrunk run has
-        replay=TEXT,  # the command that shows the shrunk run
+        line=TEXT,  # the shrunk run on one line, as `holdfast replay` takes it
+        replay=TEXT,  # the command that shows it
+        sentence=TEXT,  # what the property says
         itf=TEXT,  # the shrunk run, in the Informal Trace Format
         text=TEXT,  # the shrunk run, as commands print it
     )

@@ -10,8 +10,9 @@ from holdfast.check.walk.result import WHY
 from holdfast.trace.text import WIDTH, count
 from spark.campaign.difference import listed
 from spark.campaign.estimate import size, span
+from spark.campaign.findings import Finding
 from spark.campaign.saturation import sentence
-from spark.campaign.summary import Finding, Summary
+from spark.campaign.summary import Summary
 
 MOST_FINDINGS = 10
 """How many findings are listed; the page of `holdfast campaign report` has more."""

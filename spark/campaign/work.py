@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import resource
 from collections.abc import Iterator, Sequence
@@ -12,13 +11,11 @@ import attrs
 import pyarrow as pa
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.trace.itf import itf_text
-from holdfast.trace.line import replay_command
-from holdfast.trace.text import render
 from spark.campaign.cases import Case, CaseConfig, ready, run_case
 from spark.campaign.config import Config
+from spark.campaign.findings import ShrunkRun, signature
 from spark.campaign.places import unit_path
-from spark.campaign.tables import to_parquet
+from spark.campaign.tables import FINDINGS, to_parquet
 from spark.cluster.storage import Storage
 
 UNITS = pa.schema([pa.field("unit", pa.int64(), nullable=False)])
@@ -29,17 +26,7 @@ WANTED = pa.schema(
         pa.field("run", pa.int64(), nullable=False),
     ]
 )
-SHOWN = pa.schema(
-    [
-        pa.field("signature", pa.string(), nullable=False),
-        pa.field("drawn", pa.int64(), nullable=False),
-        pa.field("steps", pa.int64(), nullable=False),
-        pa.field("shape", pa.string(), nullable=False),
-        pa.field("replay", pa.string(), nullable=False),
-        pa.field("itf", pa.string(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-    ]
-)
+SHOWN = pa.schema([FINDINGS.field(name) for name in ("signature", *(field.name for field in attrs.fields(ShrunkRun)))])
 
 
 @attrs.frozen
@@ -124,25 +111,10 @@ def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def signature(prop: str, action: str, state: Sequence[str]) -> str:
-    """A digest of what tells a finding from others."""
-    said = "\0".join((prop, action, *state))
-    return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()
-
-
 def show_findings(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Make the run of each finding again, and small."""
     assignment: Assignment = pickle.loads(payload)  # noqa: S301 - as above
     for wanted in batch.to_pylist():
         shown = ready(assignment.target).target.show(wanted["seed"], wanted["run"])
-        trace = shown.trace
-        row = {
-            "signature": wanted["signature"],
-            "drawn": shown.drawn,
-            "steps": trace.length,
-            "shape": signature(shown.property, shown.action, shown.state),
-            "replay": replay_command(trace),
-            "itf": itf_text(trace),
-            "text": render(trace),
-        }
+        row = {"signature": wanted["signature"], **attrs.asdict(shown)}
         yield pa.RecordBatch.from_pylist([row], schema=SHOWN)

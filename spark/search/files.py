@@ -12,7 +12,6 @@ state.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 from pathlib import Path
@@ -95,8 +94,3 @@ def _rows(data: bytes) -> Words | None:
         return None
     whole = kind == np.dtype(np.int64) and len(shape) == 2 and rows.size == shape[0] * shape[1]
     return rows.reshape(shape) if whole else None
-
-
-def digest(data: bytes) -> str:
-    """A name for these bytes."""
-    return hashlib.blake2b(data, digest_size=12).hexdigest()

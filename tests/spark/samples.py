@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.lower.random_runs.plan import STOPS
 from holdfast.runs.loading import open_trace
 from holdfast.trace.itf import itf_text
-from holdfast.trace.line import replay_command
+from holdfast.trace.line import replay_command, to_line
 from holdfast.trace.text import render
 from spark.campaign.config import Config
 from spark.campaign.places import CAMPAIGN, FINDINGS, unit_path
@@ -244,7 +244,7 @@ def _sightings(sample: Sample, unit: int, runs: int, chance: random.Random) -> I
 
 def _findings(sample: Sample) -> Iterator[Mapping[str, Any]]:
     for number in range(sample.findings if sample.units else 0):
-        steps, replay, itf, text = _shown(RUNS[number % len(RUNS)])
+        shown = _shown(RUNS[number % len(RUNS)])
         yield {
             "signature": _signature(number),
             **_about(sample, number),
@@ -254,15 +254,20 @@ def _findings(sample: Sample) -> Iterator[Mapping[str, Any]]:
             "seed": 1,
             "run": 3,
             "drawn": 9,
-            "steps": steps,
             "shape": _signature(number % len(RUNS) if sample.alike else number),
-            "replay": replay,
-            "itf": itf,
-            "text": text,
+            **shown,
         }
 
 
 @cache
-def _shown(run: str) -> tuple[int, str, str, str]:
+def _shown(run: str) -> dict[str, Any]:
+    """What a row says of the shrunk run."""
     trace = open_trace(f"ownership tiny -ST-14 #0000000000000000 {run}").trace
-    return trace.length, replay_command(trace) or "", itf_text(trace), render(trace)
+    return {
+        "steps": trace.length,
+        "line": to_line(trace),
+        "replay": replay_command(trace),
+        "sentence": trace.shown.sentence,
+        "itf": itf_text(trace),
+        "text": render(trace),
+    }

@@ -17,8 +17,8 @@ from holdfast.check.summary import render_result
 from holdfast.ir.system import System
 from spark.cluster.storage import open_storage
 from spark.cluster.task import Work
+from spark.search import tasks as search_tasks
 from spark.search.engine import SparkSearch
-from spark.search.engine import tasks as search_tasks
 from spark.search.files import Scratch
 from spark.search.frontier import Cluster
 from tests.kernel.plain import plain_build, use_python

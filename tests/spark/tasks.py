@@ -68,7 +68,7 @@ def searched(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Search a model; answers how many functions had to be compiled for that, and where the code came from."""
     from numba.core import event  # noqa: PLC0415 - seconds that the other tasks do without
 
-    from holdfast.check.search.engine import engine as search  # noqa: PLC0415 - as above
+    from holdfast.check.search import engine as search  # noqa: PLC0415 - as above
 
     system = pickle.loads(payload)  # noqa: S301 - the test wrote it
     with event.install_recorder("numba:compile") as recorder:

@@ -25,7 +25,8 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from spark.cluster.storage import open_storage
-from spark.search.engine import ProcessTree, frontier
+from spark.search import frontier
+from spark.search.engine import ProcessTree
 from spark.search.files import read_rows, write_rows
 from spark.search.frontier import Cluster, Frontier
 from tests.kernel.writing import SEARCHED, written

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from holdfast.ir.errors import UsageError
-from spark.campaign.engine import reading
+from spark.campaign import reading
 from spark.campaign.places import CAMPAIGN, FINDINGS, unit_number, unit_path
 from spark.campaign.summary import summarise
 from spark.campaign.tables import from_parquet, to_parquet

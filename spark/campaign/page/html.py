@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import takewhile
 from pathlib import Path
 
 import attrs
@@ -27,9 +26,10 @@ from holdfast.trace.itf_read import itf_run
 from holdfast.trace.text import count
 from holdfast.trace.views.svg import STYLE, render_svg
 from spark.campaign.estimate import size, span
+from spark.campaign.findings import Finding
 from spark.campaign.page.plot import compact, growth_plot
 from spark.campaign.saturation import Point, Saturation, sentence
-from spark.campaign.summary import Finding, RuleSum, Summary
+from spark.campaign.summary import RuleSum, Summary
 from spark.campaign.text import answer
 
 MOST_FINDINGS = 25
@@ -183,7 +183,7 @@ def _finding(finding: Finding) -> _FindingSection:
         text = f"{text[:LONGEST_TEXT]}\n… {len(text) - LONGEST_TEXT:,} letters more are left out of this page"
     return _FindingSection(
         finding=finding,
-        sentence=_sentence(text),
+        sentence="" if shrunk is None else shrunk.sentence,
         met=f"{count(finding.times, 'run')} of {count(finding.units, 'unit')}",
         drawn=count(finding.drawn, "step"),
         became=""
@@ -193,11 +193,6 @@ def _finding(finding: Finding) -> _FindingSection:
         text=text,
         diagram=None if shrunk is None else _diagram(shrunk.itf, shrunk.steps),
     )
-
-
-def _sentence(text: str) -> str:
-    """What the property says: the indented lines below the first, as runs are printed."""
-    return " ".join(line.strip() for line in takewhile(lambda line: line.startswith("  "), text.splitlines()[1:]))
 
 
 def _diagram(itf: str, steps: int) -> Markup | None:
