@@ -11,7 +11,8 @@ import pytest
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
 from holdfast.check.figures import figures
 from holdfast.check.result import Figures
-from holdfast.check.search.engine import exploration, search
+from holdfast.check.search import exploration
+from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules

@@ -27,7 +27,7 @@ MODEL = Path(__file__).parents[2] / "models" / "ownership.py"
 KILLED_AFTER_THE_FOURTH_LEVEL = """
 import os, signal, sys
 from pathlib import Path
-from holdfast.check.search.engine import checkpoint
+from holdfast.check.search import checkpoint
 from holdfast.cli.app import main
 
 saved = 0

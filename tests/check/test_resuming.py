@@ -9,7 +9,8 @@ import pytest
 
 from holdfast.check.budget import Budget
 from holdfast.check.result import to_json
-from holdfast.check.search.engine import checkpoint, search
+from holdfast.check.search import checkpoint
+from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.check.mutate import bench
 from holdfast.check.prove import engine as prove
-from holdfast.check.search.engine import checkpoint
+from holdfast.check.search import checkpoint
 from holdfast.ir import system
 from holdfast.ir.compile import checks, expressions, model
 from holdfast.ir.expr import Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wrap

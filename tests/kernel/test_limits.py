@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.search.engine import engine as searches
+from holdfast.check.search import engine as searches
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System

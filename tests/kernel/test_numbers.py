@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.search.engine import engine as searches
+from holdfast.check.search import engine as searches
 from holdfast.check.search.engine import search
-from holdfast.check.walk.engine import engine as walks
+from holdfast.check.walk import engine as walks
 from holdfast.check.walk.engine import walk
 from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.errors import UsageError
