@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from holdfast.cli.output import CLEAR_LINE
 from spark.cluster.storage import Folder
 from tests.spark.running import BROKEN, TABLE, place, tables
 
@@ -31,11 +33,46 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "holdfast", "campaign", *words]
 
 
-def begin(folder: Path) -> subprocess.Popen[str]:
-    """A campaign under way."""
-    words = ["run", "--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--traces", str(TRACES)]
-    words += ["--seed", "7", "--out", str(folder), "--master", "local[2]"]
-    return subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+class Campaign:
+    """A campaign under way, whose progress goes to a terminal: so a test can wait for the next line of it."""
+
+    def __init__(self, folder: Path) -> None:
+        words = ["run", "--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--traces", str(TRACES)]
+        words += ["--seed", "7", "--out", str(folder), "--master", "local[2]"]
+        self.screen, stderr = os.openpty()
+        self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the campaign
+        self.process = subprocess.Popen(command(*words), stdout=self.output, stderr=stderr)
+        os.close(stderr)
+        self.pid = self.process.pid
+        self.shown = b""
+
+    def read(self) -> bool:
+        """Wait for more on the screen; whether there is any, and not its end."""
+        ready, _, _ = select.select([self.screen], [], [], PATIENCE)
+        if not ready:
+            self.process.kill()
+            pytest.fail(f"nothing was shown for {PATIENCE} seconds")
+        try:
+            more = os.read(self.screen, 1 << 16)
+        except OSError:  # the end, once every process that had the terminal has ended
+            more = b""
+        self.shown += more
+        return bool(more)
+
+    def wait_for_units(self, storage: Folder, units: int) -> None:
+        """Until N units are done."""
+        while len(storage.list("runs")) < units:
+            assert self.read(), self.shown
+
+    def end(self) -> tuple[int, str, str]:
+        """The exit code, the output, and what stood last on the screen."""
+        while self.read():
+            pass
+        os.close(self.screen)
+        code = self.process.wait(PATIENCE)
+        self.output.seek(0)
+        with self.output:
+            return code, self.output.read(), self.shown.decode().rpartition(CLEAR_LINE)[2]
 
 
 def resume(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -45,18 +82,7 @@ def resume(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def wait_for_units(running: subprocess.Popen[str], storage: Folder, units: int) -> None:
-    """Until so many units are done."""
-    turn = threading.Event()
-    for _ in range(PATIENCE * 50):
-        if len(storage.list("runs")) >= units:
-            return
-        assert running.poll() is None, running.communicate()
-        turn.wait(0.02)
-    pytest.fail("no unit is done")
-
-
-def below(running: subprocess.Popen[str], wanted: Wanted) -> Iterator[psutil.Process]:
+def below(running: Campaign, wanted: Wanted) -> Iterator[psutil.Process]:
     """The processes that it started, directly or not."""
     for process in psutil.Process(running.pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -79,9 +105,9 @@ def is_worker(process: psutil.Process) -> bool:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The tables of a campaign that nothing happened to."""
     folder = tmp_path_factory.mktemp("whole") / "campaign"
-    running = begin(folder)
-    _, said = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 12, said
+    running = Campaign(folder)
+    code, _, said = running.end()
+    assert code == 12, said
     return tables(place(folder))
 
 
@@ -89,12 +115,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
     """Spark tries its units again, and the campaign ends as if nothing had happened."""
-    running = begin(tmp_path / "a")
-    wait_for_units(running, place(tmp_path / "a"), units)
+    running = Campaign(tmp_path / "a")
+    running.wait_for_units(place(tmp_path / "a"), units)
     next(below(running, is_worker)).kill()
-    _, said = running.communicate(timeout=PATIENCE)
+    code, _, said = running.end()
 
-    assert running.returncode == 12, said
+    assert code == 12, said
     assert tables(place(tmp_path / "a")) == whole
 
 
@@ -102,13 +128,13 @@ def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], un
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
     """The command ends with one line, and resume makes what is missing."""
-    running = begin(tmp_path / "a")
-    wait_for_units(running, place(tmp_path / "a"), units)
+    running = Campaign(tmp_path / "a")
+    running.wait_for_units(place(tmp_path / "a"), units)
     for java in below(running, is_java):
         java.kill()
-    _, said = running.communicate(timeout=PATIENCE)
+    code, _, said = running.end()
 
-    assert running.returncode == 20, said
+    assert code == 20, said
     assert len(said.strip().splitlines()) == 1, said
     assert resume(tmp_path / "a").returncode == 12
     assert tables(place(tmp_path / "a")) == whole
@@ -118,11 +144,11 @@ def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, by
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
     """No process outlives it, and resume makes what is missing."""
-    running = begin(tmp_path / "a")
-    wait_for_units(running, place(tmp_path / "a"), units)
+    running = Campaign(tmp_path / "a")
+    running.wait_for_units(place(tmp_path / "a"), units)
     left = psutil.Process(running.pid).children(recursive=True)
     os.kill(running.pid, signal.SIGKILL)
-    running.communicate(timeout=PATIENCE)
+    running.end()
 
     _, alive = psutil.wait_procs(left, timeout=PATIENCE)
     assert alive == []
@@ -133,12 +159,12 @@ def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, 
 @pytest.mark.slow
 def test_ctrl_c_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -> None:
     """The command says how to go on, shows what it found, and resume makes what is missing."""
-    running = begin(tmp_path / "a")
-    wait_for_units(running, place(tmp_path / "a"), 3)
+    running = Campaign(tmp_path / "a")
+    running.wait_for_units(place(tmp_path / "a"), 3)
     os.kill(running.pid, signal.SIGINT)
-    found, said = running.communicate(timeout=PATIENCE)
+    code, found, said = running.end()
 
-    assert running.returncode == 12, said
+    assert code == 12, said
     assert f"Ended by interrupted; go on with `holdfast campaign resume {tmp_path / 'a'}`." in found
     assert resume(tmp_path / "a").returncode == 12
     assert tables(place(tmp_path / "a")) == whole
