@@ -19,7 +19,7 @@ from benchmarks.clock import own
 from benchmarks.controller import prepared
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.judge.judge import Options, judge
+from holdfast.check.conform.judge.judge import JudgeOptions, judge
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.check.conform.walks.log_walk import LogWalk
@@ -155,7 +155,7 @@ def _once(path: Path, hidden: tuple[str, ...]) -> float:
     with Log([str(path)]) as log:
         assert log.header is not None, "a walk writes a header"
         begun = own()
-        found = judge(system, log, log.header.literals, Options(hidden=hidden), Meter(Budget()))
+        found = judge(system, log, log.header.literals, JudgeOptions(hidden=hidden), Meter(Budget()))
         seconds = own() - begun
     if found.kind != "conforms":
         raise RuntimeError(
@@ -179,7 +179,7 @@ def _once_dump(path: Path, records: int) -> float:
     system = load_variant("controller_tables")
     with DumpLog([str(path)], read_mapping(Path("automq-metadata"))) as log:
         begun = own()
-        found = judge(system, log, {}, Options(), Meter(Budget()))
+        found = judge(system, log, {}, JudgeOptions(), Meter(Budget()))
         log.conclude(found)
         seconds = own() - begun
     if found.kind != "conforms":

@@ -1,4 +1,4 @@
-"""Hypothesis profiles, ``ci`` (``make test``) and ``nightly`` (``make test-slow``), the flag for golden files, and a
+"""Hypothesis profiles, ``ci`` (``make test``) and ``nightly`` (``make test-slow``), the flags that rewrite files, and a
 folder for compiled kernels that lasts as long as the session.
 """
 
@@ -11,6 +11,8 @@ import tempfile
 import pytest
 from hypothesis import settings
 
+from tests.durations import Durations
+
 KERNELS = pytest.StashKey[str]()
 
 # A change is judged without a seed of the day or saved examples; a shared runner's speed is no finding.
@@ -21,13 +23,15 @@ settings.load_profile("dev")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The one flag that rewrites golden files with what comes out now."""
+    """The flags that rewrite golden files, and the record of durations, with what comes out now."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing")
+    parser.addoption("--store-durations", action="store_true", help="write how long each file takes to durations.json")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let all workers share the kernels that one of them compiles, and leave nothing in anybody's home."""
     if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Durations(store=config.getoption("--store-durations")))
         config.stash[KERNELS] = os.environ["HOLDFAST_CACHE"] = tempfile.mkdtemp(prefix="holdfast-tests-")
 
 

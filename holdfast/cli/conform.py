@@ -15,7 +15,7 @@ from holdfast.check.conform.answer.run import check_own, lines_of
 from holdfast.check.conform.answer.verdict import render, to_json, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.ground import Unjudged
-from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.lines import STDIN
 from holdfast.check.conform.logs.log import Log
@@ -100,7 +100,7 @@ def conform(
         if mapping is not None:
             check_names(mapping, system)
         shown = tuple(mapping.hidden) if mapping is not None else ()
-        options = Options(_joint(joint), project, _windows(window, system), stream, (*shown, *hidden))
+        options = JudgeOptions(_joint(joint), project, _windows(window, system), stream, (*shown, *hidden))
         reports.prepare(json=json)
         if run is not None:
             check_own(run)

@@ -14,12 +14,12 @@ from cyclopts import Parameter, validators
 from rich.table import Table
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
-from holdfast.check.mutate.engine import Mutation, Options, fingerprint
+from holdfast.check.mutate.engine import Mutation, MutationOptions, fingerprint
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
-from holdfast.check.mutate.limits import Interruption, Limits
+from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.operators import try_operators
-from holdfast.check.mutate.result import OperatorRow, Report, Row, to_json
+from holdfast.check.mutate.result import MutantRow, MutationReport, OperatorRow, to_json
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result
 from holdfast.check.result import to_json as result_to_json
 from holdfast.check.rules.book import book_beside
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
 """Exit codes, the gravest first: of several models the gravest counts."""
 
-Answer = Report | Result
+Answer = MutationReport | Result
 """What becomes of a model's mutants; of a model that does not hold itself, its violation."""
 
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
@@ -122,7 +122,7 @@ def mutate(
     elif guards is not None and not models:
         reports.refuse("--guards without a model tries nothing")
         return _write_guards(folder, guards)
-    limits = Limits(Budget() if budget is None else Budget.parse(budget), cores=cores)
+    limits = MutationLimits(Budget() if budget is None else Budget.parse(budget), cores=cores)
     if not models:
         raise UsageError("no model is named; `holdfast models` lists what there is")
     reports.prepare(json=json)
@@ -142,7 +142,7 @@ def mutate(
             chosen[target],
             limits,
             target=target,
-            options=Options(pairs, variants, only),
+            options=MutationOptions(pairs, variants, only),
             known=log.known(target, stamp),
             keep=partial(log.keep, target, stamp),
             show=partial(_write_run, itf, target),
@@ -157,7 +157,7 @@ def mutate(
             break
     code = min((answer.exit_code for answer in answers), key=GRAVITY.index)
     if update:
-        code = _store(folder, [answer for answer in answers if isinstance(answer, Report)], code)
+        code = _store(folder, [answer for answer in answers if isinstance(answer, MutationReport)], code)
     if guards is not None and code == HOLDS:
         code = _write_guards(folder, guards)
     reports.give([_record(system, answer) for system, answer in zip(systems.values(), answers, strict=False)])
@@ -172,7 +172,11 @@ def _texts(answer: Answer) -> list[str]:
 
 
 def _record(system: System, answer: Answer) -> Record:
-    return mutation_record(system, answer) if isinstance(answer, Report) else search_record(system, answer, "mutate")
+    return (
+        mutation_record(system, answer)
+        if isinstance(answer, MutationReport)
+        else search_record(system, answer, "mutate")
+    )
 
 
 @attrs.frozen
@@ -183,7 +187,7 @@ class OperatorRows:
     keep: Callable[[OperatorRow], None]
 
 
-def _proving(target: str, stamp: str, log: MutationLog, limits: Limits) -> Proving:
+def _proving(target: str, stamp: str, log: MutationLog, limits: MutationLimits) -> Proving:
     """The proof of a model, with the lemmas beside it."""
     from holdfast.cli.proving import Proving  # noqa: PLC0415 - Z3 takes a while to load
 
@@ -193,7 +197,7 @@ def _proving(target: str, stamp: str, log: MutationLog, limits: Limits) -> Provi
 
 def _mutate(
     mutation: Mutation,
-    limits: Limits,
+    limits: MutationLimits,
     operators: OperatorRows | None,
     proving: Proving | None,
     *,
@@ -228,7 +232,9 @@ def _mutate(
     return report
 
 
-def _with_operators(mutation: Mutation, report: Report, limits: Limits, operators: OperatorRows) -> Report:
+def _with_operators(
+    mutation: Mutation, report: MutationReport, limits: MutationLimits, operators: OperatorRows
+) -> MutationReport:
     """The report with the operator mutants of the first scope, as far as the limits go."""
     rows: list[OperatorRow] = []
     ended_by: str | None = None
@@ -244,7 +250,7 @@ def _with_operators(mutation: Mutation, report: Report, limits: Limits, operator
     return attrs.evolve(report, operators=tuple(rows), ended_by=ended_by)
 
 
-def _tick(ticker: Ticker, target: str, limits: Limits, now: Progress) -> None:
+def _tick(ticker: Ticker, target: str, limits: MutationLimits, now: Progress) -> None:
     how_far = f"{now.distinct:,} states" if now.stage == SEARCHING else now.stage
     ticker.show(f"{target}, {limits.now}: {how_far}")
 
@@ -297,7 +303,7 @@ def _check_stored_here(folder: Path, models: tuple[str, ...]) -> None:
     check_writable(folder / RESULTS)
 
 
-def _store(folder: Path | None, reports: list[Report], code: int) -> int:
+def _store(folder: Path | None, reports: list[MutationReport], code: int) -> int:
     """Store the results if all of them are as declared."""
     assert folder is not None
     if code != HOLDS:
@@ -320,7 +326,7 @@ def _write_guards(folder: Path | None, path: Path) -> int:
 # Text -------------------------------------------------------------------------------------------------------------
 
 
-def _print(report: Report, system: System) -> None:
+def _print(report: MutationReport, system: System) -> None:
     """The table of mutants; what is wrong; and the counts."""
     show(_table(report))
     if report.operators:
@@ -350,13 +356,13 @@ def _print(report: Report, system: System) -> None:
     say(f"{report.model}, scope {', '.join(report.scopes)}: {len(report.rows)} mutants: {ways}; {verdict}")
 
 
-def _place(system: System, row: Row) -> str:
+def _place(system: System, row: MutantRow) -> str:
     """Where what is not declared stands."""
     rules = [rule for rule in system.rules if rule.label == row.facts.mutant.label]
     return str(rules[0].at) if rules else system.file
 
 
-def _table(report: Report) -> Table:
+def _table(report: MutationReport) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("mutant", "ends", "because", "scope"):
         table.add_column(heading, overflow="fold")
@@ -367,7 +373,7 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _operator_table(report: Report) -> Table:
+def _operator_table(report: MutationReport) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("at", "in", "change", "ends", "because"):
         table.add_column(heading, overflow="fold")

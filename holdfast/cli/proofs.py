@@ -11,8 +11,8 @@ import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget
 from holdfast.check.prove.engine import prove
-from holdfast.check.prove.prover import Limits
-from holdfast.check.prove.result import DISAGREES, ProofResult, Timing, proof_to_json
+from holdfast.check.prove.prover import SolverLimits
+from holdfast.check.prove.result import DISAGREES, ProofResult, ProofTiming, proof_to_json
 from holdfast.check.prove.text import fragment_lines, render_proof
 from holdfast.check.prove.unroll import DepthResult, unroll
 from holdfast.check.result import HOLDS
@@ -38,7 +38,7 @@ class ProofRequest:
     systems: tuple[System, ...]
     properties: tuple[str, ...]
     budget: Budget
-    limits: Limits
+    limits: SolverLimits
     cores: int | None
     json: bool
     reports: Reports
@@ -127,7 +127,7 @@ def print_proofs(
     return min((result.exit_code for result in results), key=(DISAGREES, *GRAVITY).index)
 
 
-def _note_timing(model: str, timing: Timing, explain: bool) -> None:
+def _note_timing(model: str, timing: ProofTiming, explain: bool) -> None:
     """Tell how long a proof took; that stays out of its text, which is the same each time."""
     note(f"{model}: {timing.seconds:.1f} s, of which Z3 {timing.solver_seconds:.1f} s")
     for what, parts in (("each property", timing.properties), ("the slowest questions", timing.slowest)):

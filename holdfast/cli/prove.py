@@ -132,13 +132,13 @@ def prove(
     reports.prepare(json=json)
     if itf is not None:
         check_writable(itf)
-    from holdfast.check.prove.prover import Limits  # noqa: PLC0415 - Z3 takes a while to load
+    from holdfast.check.prove.prover import SolverLimits  # noqa: PLC0415 - Z3 takes a while to load
     from holdfast.cli import ablation, proofs  # noqa: PLC0415 - as above
     from holdfast.lower.smt.second import require_cvc5  # noqa: PLC0415 - as above
 
     if with_ is not None:
         require_cvc5()
-    limits = Limits(quick, max(quick, long))
+    limits = SolverLimits(quick, max(quick, long))
     asked = proofs.ProofRequest(
         (model, *models), tuple(loaded), tuple(systems), property, budgeted, limits, cores, json, reports
     )

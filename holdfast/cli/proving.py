@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import attrs
 from rich.table import Table
 
-from holdfast.check.mutate.limits import Interruption, Limits
+from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.proving import Proofs
-from holdfast.check.mutate.result import Mutant, ProofRow, Report
+from holdfast.check.mutate.result import Mutant, MutationReport, ProofRow
 from holdfast.ir.compile import compile_model
 from holdfast.ir.lemmas import compile_with_lemmas
 from holdfast.ir.load import WithLemmas
@@ -33,7 +33,7 @@ class Proving:
     def of(
         cls,
         model: WithLemmas,
-        limits: Limits,
+        limits: MutationLimits,
         known: Callable[[str, str], ProofRow | None],
         keep: Callable[[str, ProofRow], None],
     ) -> Proving:
@@ -42,7 +42,7 @@ class Proving:
         return cls(system, Proofs(system, model.target, limits), known, keep)
 
 
-def with_proofs(report: Report, proving: Proving) -> Report:
+def with_proofs(report: MutationReport, proving: Proving) -> MutationReport:
     """The report with what the prover says of its mutants, as far as the limits go."""
     rows: list[ProofRow] = []
     limits = proving.proofs.limits
@@ -61,7 +61,7 @@ def with_proofs(report: Report, proving: Proving) -> Report:
     return attrs.evolve(report, proofs=tuple(rows))
 
 
-def _ended(report: Report, rows: list[ProofRow], ended_by: str) -> Report:
+def _ended(report: MutationReport, rows: list[ProofRow], ended_by: str) -> MutationReport:
     left = tuple(f"proof of {row.facts.mutant.name}" for row in report.rows[len(rows) :])
     return attrs.evolve(report, proofs=tuple(rows), untried=(*report.untried, *left), ended_by=ended_by)
 
@@ -73,7 +73,7 @@ def _lacking(system: System, mutant: Mutant) -> System:
     return remove_rules(system, [mutant.name])
 
 
-def proof_table(report: Report) -> Table:
+def proof_table(report: MutationReport) -> Table:
     """What the prover says of each mutant."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("mutant", "ends", "proof", "because"):
@@ -87,7 +87,7 @@ def proof_table(report: Report) -> Table:
     return table
 
 
-def proof_lines(report: Report) -> Iterator[str]:
+def proof_lines(report: MutationReport) -> Iterator[str]:
     """In what the prover and the search disagree, and how many of the mutants are proved."""
     for row in report.proofs:
         if row.fault is not None:

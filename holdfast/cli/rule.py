@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from holdfast.check.rules.book import RULES, read_book
 from holdfast.check.rules.facts import RuleFacts
 from holdfast.check.rules.page import page_text
-from holdfast.check.rules.text import Answer, legend, render_rule, to_json
+from holdfast.check.rules.text import RuleAnswer, legend, render_rule, to_json
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders
@@ -47,7 +47,7 @@ def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
         return 0
     facts = RuleFacts(folder, book)
     answers = [
-        Answer(asked, entry, *facts.of(entry.row.id), facts.code.get(entry.row.id, ())).of_its_part()
+        RuleAnswer(asked, entry, *facts.of(entry.row.id), facts.code.get(entry.row.id, ())).of_its_part()
         for asked, entry in entries.items()
     ]
     if json:

@@ -18,7 +18,7 @@ from holdfast.runs.missing import missing_rules
 from holdfast.runs.refusals import refusals
 from holdfast.runs.replay import Replayer
 from holdfast.runs.why import why as explain
-from holdfast.trace.views.columns import WIDTH, View, render_columns
+from holdfast.trace.views.columns import WIDTH, ColumnsView, render_columns
 from holdfast.trace.views.diagram import render_diagram
 from holdfast.trace.views.events import select_cells
 from holdfast.trace.views.svg import render_svg
@@ -83,7 +83,7 @@ def show(
         replayer = _replayer(opened, run, "--refused") if refused else opened.replayer
         notes = {} if replayer is None else {n: [f"! {text}"] for n, text in missing_rules(replayer, trace).items()}
         meets = refusals(replayer, trace) if refused and replayer is not None else {}
-        texts.append(render_columns(trace, View(full=full, only=cells, width=width, notes=notes, refused=meets)))
+        texts.append(render_columns(trace, ColumnsView(full=full, only=cells, width=width, notes=notes, refused=meets)))
     if rules:
         texts.append(legend_for(texts, _replayer(opened, run, "--rules").system))
     if texts:

@@ -13,8 +13,8 @@ from rich.table import Table
 from holdfast.check.budget import Budget
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
 from holdfast.check.verify.engine import run_all
-from holdfast.check.verify.jobs import ENGINES, Job, JobResult, jobs
-from holdfast.check.verify.manifest import MANIFEST, Entry, format_manifest, read_manifest
+from holdfast.check.verify.jobs import ENGINES, JobResult, VerifyJob, jobs
+from holdfast.check.verify.manifest import MANIFEST, ManifestEntry, format_manifest, read_manifest
 from holdfast.check.verify.opinions import joined
 from holdfast.cli.check import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
@@ -91,7 +91,7 @@ def verify(
     return OUT_OF_BUDGET if left_open else HOLDS
 
 
-def _chosen(every: Sequence[Job], only: Sequence[str]) -> list[Job]:
+def _chosen(every: Sequence[VerifyJob], only: Sequence[str]) -> list[VerifyJob]:
     """The jobs of the named engines and models. Raises UsageError for a name that is neither, or if no job is left."""
     models = list(dict.fromkeys(job.model for job in every))
     for name in only:
@@ -108,16 +108,16 @@ def _chosen(every: Sequence[Job], only: Sequence[str]) -> list[Job]:
     return found
 
 
-def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: bool) -> list[JobResult]:
+def _made(folder: Path, chosen: Sequence[VerifyJob], seconds: float | None, *, slow: bool) -> list[JobResult]:
     """Run the jobs, and return their results in the order of the jobs. After Ctrl-C, only the finished ones.
 
     A terminal shows the number of finished jobs meanwhile.
     """
-    found: dict[Job, JobResult] = {}
+    found: dict[VerifyJob, JobResult] = {}
     processes = os.cpu_count() or 1
     with Ticker() as ticker, suppress(KeyboardInterrupt):
 
-        def waiting(left: Sequence[Job]) -> None:
+        def waiting(left: Sequence[VerifyJob]) -> None:
             names = ", ".join(job.name for job in left[:processes])
             ticker.show(f"{len(found)} of {len(chosen)} checked; now {names}" if left else "")
 
@@ -130,7 +130,7 @@ def _made(folder: Path, chosen: Sequence[Job], seconds: float | None, *, slow: b
     return [found[job] for job in chosen if job in found]
 
 
-def _pin(manifest: Path, entries: Sequence[Entry], found: Sequence[JobResult]) -> int:
+def _pin(manifest: Path, entries: Sequence[ManifestEntry], found: Sequence[JobResult]) -> int:
     """Write the manifest with the outcomes found. An entry that was not checked keeps its outcome.
 
     Writes nothing and returns DIFFERS if any job ended in an error.

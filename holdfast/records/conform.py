@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast.check.conform.answer.verdict import Verdict, headline, render
+from holdfast.check.conform.answer.verdict import LogVerdict, headline, render
 from holdfast.check.conform.judge.judge import Kind
 from holdfast.records.record import Case, Record, Status, changes_of
 
 
-def conform_record(verdict: Verdict) -> Record:
+def conform_record(verdict: LogVerdict) -> Record:
     """The record of a verdict: one case, the log."""
     statuses: dict[Kind, Status] = {"conforms": "passed", "impossible": "failed", "unknown": "unanswered"}
     case = Case(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from holdfast.check.mutate.result import OperatorRow, ProofRow, Report, Row
+from holdfast.check.mutate.result import MutantRow, MutationReport, OperatorRow, ProofRow
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System
 from holdfast.records.record import Case, Record, Status, identified
 
 
-def mutation_record(system: System, report: Report) -> Record:
+def mutation_record(system: System, report: MutationReport) -> Record:
     """The record of the mutants of a model."""
     counted = Counter(row.way for row in report.rows)
     record = Record(
@@ -35,7 +35,7 @@ def mutation_record(system: System, report: Report) -> Record:
     return identified(record, system.name)
 
 
-def _mutant(system: System, row: Row) -> Case:
+def _mutant(system: System, row: MutantRow) -> Case:
     name, kill = row.facts.mutant.name, row.kill
     status: Status = "passed"
     message = f"{row.way}: {row.because}" if row.because else row.way
@@ -100,7 +100,7 @@ def _operator(row: OperatorRow, name: str) -> Case:
     )
 
 
-def _untried(system: System, report: Report) -> Iterator[Case]:
+def _untried(system: System, report: MutationReport) -> Iterator[Case]:
     """What a limit left out; where it has no name, that something was."""
     if report.ended_by is None:
         return

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
-from holdfast.check.verify.jobs import Asked, Job, JobResult
+from holdfast.check.verify.jobs import Asked, JobResult, VerifyJob
 from holdfast.ir.errors import Place
 from holdfast.records.record import Case, Record, Status, identified
 
@@ -26,7 +26,7 @@ SENTENCES: Mapping[Asked, str] = {
 """What holds where an engine's answer is as expected."""
 
 
-def verification_records(folder: Path, asked: Sequence[Job], found: Sequence[JobResult]) -> list[Record]:
+def verification_records(folder: Path, asked: Sequence[VerifyJob], found: Sequence[JobResult]) -> list[Record]:
     """A record for each model in the folder, with what was asked and not answered as well."""
     done = {each.job: each for each in found}
     return [
@@ -35,7 +35,7 @@ def verification_records(folder: Path, asked: Sequence[Job], found: Sequence[Job
     ]
 
 
-def _record(file: Path, model: str, asked: Sequence[tuple[Job, JobResult | None]]) -> Record:
+def _record(file: Path, model: str, asked: Sequence[tuple[VerifyJob, JobResult | None]]) -> Record:
     cases = [_case(file, job, done) for job, done in asked]
     statuses = [case.status for case in cases]
     if "failed" in statuses:
@@ -51,7 +51,7 @@ def _record(file: Path, model: str, asked: Sequence[tuple[Job, JobResult | None]
     return identified(record, model)
 
 
-def _case(file: Path, job: Job, done: JobResult | None) -> Case:
+def _case(file: Path, job: VerifyJob, done: JobResult | None) -> Case:
     status: Status = "unanswered"
     text, replay = "", None
     if done is None:
@@ -77,7 +77,7 @@ def _case(file: Path, job: Job, done: JobResult | None) -> Case:
     )
 
 
-def _named(job: Job) -> str:
+def _named(job: VerifyJob) -> str:
     """``kernel``; of what is pinned with its configuration: ``check --scope tiny --without ST-14``."""
     pinned = job.engine in ("check", "live") and job.entries
     return f"{job.engine} {job.entries[0].configuration}" if pinned else job.engine

@@ -38,7 +38,7 @@ class FairnessEvidence:
         return self.impossible is not None if self.demand.strength == "weak" else not self.ever_possible
 
 
-class Judge:
+class LassoJudge:
     """Judges lassos of one machine, which must keep the ghosts that the properties read."""
 
     def __init__(self, machine: Interpreter) -> None:

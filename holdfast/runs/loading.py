@@ -42,7 +42,7 @@ class LoadedRun:
 
 
 @attrs.frozen
-class Source:
+class RunSource:
     """A model as a line names it: the target, the scope (None: to be found), the variants, the rules removed."""
 
     target: str
@@ -51,7 +51,7 @@ class Source:
     removed: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Source:
+    def parse(cls, text: str) -> RunSource:
         """``ownership``, ``ownership tiny +variant -LABEL``."""
         target, *words = text.split() or [""]
         scope = words.pop(0) if words and words[0][0] not in "+-" else None
@@ -64,7 +64,7 @@ class Source:
     @property
     def is_plain(self) -> bool:
         """Whether it names a target alone, so that the rest is as the run has it."""
-        return self == Source(self.target)
+        return self == RunSource(self.target)
 
     def system(self) -> System:
         """The compiled model; raises UsageError or ModelError if there is none such."""
@@ -80,7 +80,7 @@ def open_trace(what: str, *, model: str | None = None) -> LoadedRun:
     """
     if not what.strip():
         raise UsageError("there is neither line nor file in an empty argument; give one of them")
-    wanted = None if model is None else Source.parse(model)
+    wanted = None if model is None else RunSource.parse(model)
     if not is_file(what) and (len(what.split()) > 1 or what != what.strip()):
         return _open_line(parse_line(what), wanted)
     if not is_file(what):
@@ -100,7 +100,7 @@ def is_file(what: str) -> bool:
 # Files -----------------------------------------------------------------------------------------------------------
 
 
-def _open_file(path: Path, wanted: Source | None) -> LoadedRun:
+def _open_file(path: Path, wanted: RunSource | None) -> LoadedRun:
     found = read_file(path)
     if isinstance(found, Line):
         return _open_line(found, wanted)
@@ -115,7 +115,7 @@ def _open_file(path: Path, wanted: Source | None) -> LoadedRun:
     return LoadedRun(trace, replayer)
 
 
-def _fitted(run: ForeignRun, wanted: Source) -> tuple[Replayer, Script]:
+def _fitted(run: ForeignRun, wanted: RunSource) -> tuple[Replayer, Script]:
     """The run on the model, in the scope that was named, or the first that it fits."""
     system = wanted.system()
     names = [wanted.scope] if wanted.scope is not None else list(system.scopes)
@@ -154,7 +154,7 @@ def _names(said: Claim, known: Claim) -> bool:
 class RunHeader:
     """What ``#meta`` of a file of ours says of the run besides its states."""
 
-    source: Source
+    source: RunSource
     fingerprint: str
     claim: str | None
     options: tuple[str, ...] | None
@@ -170,7 +170,7 @@ def _said(run: ForeignRun) -> RunHeader | None:
     variants, removed, options = (_texts(run, name) for name in ("variants", "without", "options"))
     claim, seed = meta.get("claim"), meta.get("seed")
     return RunHeader(
-        Source(source, scope, variants or (), removed or ()),
+        RunSource(source, scope, variants or (), removed or ()),
         fingerprint,
         claim if isinstance(claim, str) else None,
         options,
@@ -187,7 +187,7 @@ def _texts(run: ForeignRun, name: str) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def _open_own(run: ForeignRun, said: RunHeader, wanted: Source | None) -> LoadedRun:
+def _open_own(run: ForeignRun, said: RunHeader, wanted: RunSource | None) -> LoadedRun:
     source = _instead(said.source, wanted)
     try:
         system = source.system()
@@ -263,8 +263,8 @@ def _check_states(replayer: Replayer, run: ForeignRun, script: Script) -> None:
 # Lines -----------------------------------------------------------------------------------------------------------
 
 
-def _open_line(line: Line, wanted: Source | None) -> LoadedRun:
-    said = Source(line.target, line.scope, line.variants, line.removed)
+def _open_line(line: Line, wanted: RunSource | None) -> LoadedRun:
+    said = RunSource(line.target, line.scope, line.variants, line.removed)
     source = _instead(said, wanted)
     system = source.system()
     scope = system.scope(source.scope or line.scope)
@@ -281,7 +281,7 @@ def _open_line(line: Line, wanted: Source | None) -> LoadedRun:
     return LoadedRun(_follow(replayer, script, line.claim, changed), replayer, changed, line.claim)
 
 
-def _instead(said: Source, wanted: Source | None) -> Source:
+def _instead(said: RunSource, wanted: RunSource | None) -> RunSource:
     """The model to replay on."""
     if wanted is None:
         return said

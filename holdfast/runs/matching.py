@@ -310,7 +310,7 @@ def _present(value: Tree) -> Tree:
 
 
 @attrs.frozen
-class Difference:
+class StateDifference:
     """Where a file and a model tell two things of one state."""
 
     index: int
@@ -319,7 +319,7 @@ class Difference:
     in_model: Value
 
 
-def first_difference(layout: Layout, run: ForeignRun, states: Sequence[bytes]) -> Difference | None:
+def first_difference(layout: Layout, run: ForeignRun, states: Sequence[bytes]) -> StateDifference | None:
     """The first cell in which the states of a file differ from those of a model, as far as the file tells.
 
     Raises UsageError for values that the model has no such type for.
@@ -337,5 +337,5 @@ def first_difference(layout: Layout, run: ForeignRun, states: Sequence[bytes]) -
                 decoded = tuple(layout.decode_value(kind, code) for kind, code in zip(field.keys, keys, strict=True))
                 name = named[field.name, decoded]
                 if values[name] != value:
-                    return Difference(index, name, value, values[name])
+                    return StateDifference(index, name, value, values[name])
     return None

@@ -17,7 +17,7 @@ from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
-from holdfast.runs.lasso_judge import Judge
+from holdfast.runs.lasso_judge import LassoJudge
 from holdfast.runs.rebuilding import repeat_differs, repetition
 from holdfast.runs.selection import Selection, deadlock_claim, idempotence, select
 from holdfast.runs.where import where_it_fails
@@ -82,7 +82,7 @@ class Replayer:
             None if options is None else tuple(options),
             seed,
         )
-        self._lassos: Judge | None = None
+        self._lassos: LassoJudge | None = None
         self._known = {each.claim.name: each for each in self._claims()}
         self._actions = {action.name: action for action in system.actions}
 
@@ -154,10 +154,10 @@ class Replayer:
             yield _OfLeadsTo(Claim.of_property(prop), prop)
 
     @property
-    def lassos(self) -> Judge:
+    def lassos(self) -> LassoJudge:
         """What judges lassos."""
         if self._lassos is None:
-            self._lassos = Judge(self.machine)
+            self._lassos = LassoJudge(self.machine)
         return self._lassos
 
     # Traces -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.runs.replay import Replayer, Script
 from holdfast.runs.selection import idempotence
 from holdfast.trace.trace import Trace
-from holdfast.trace.views.slice import Question, Slice, slice_run
+from holdfast.trace.views.slice import Slice, SliceQuestion, slice_run
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Reasons:
                 shown = replayer.trace(part, wanted)
                 assert isinstance(shown, Trace), "it was followed before"
                 prop = next((prop for prop in replayer.system.properties if prop.name == wanted), None)
-                return Reasons(shown, slice_run(replayer.machine.layout, shown, Question(shown.shown, prop)))
+                return Reasons(shown, slice_run(replayer.machine.layout, shown, SliceQuestion(shown.shown, prop)))
     done = "reached" if replayer.claim(wanted).kind == "witness" else "violated"
     raise UsageError(f"--why {name or wanted}: it is {done} nowhere in this run; name a property that is")
 

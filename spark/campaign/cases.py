@@ -35,7 +35,7 @@ class Sighting:
 
 
 @attrs.frozen(kw_only=True)
-class Case:
+class CaseResult:
     """What was counted over the runs of one seed; see ``tables.py`` for the meaning of each."""
 
     runs: int
@@ -59,7 +59,7 @@ class Case:
 class RunnableTarget(Protocol):
     """A target that can be run at once."""
 
-    def run(self, seed: int, traces: int) -> Case:
+    def run(self, seed: int, traces: int) -> CaseResult:
         """So many runs of a seed."""
 
     def show(self, seed: int, run: int) -> ShrunkRun:
@@ -81,7 +81,7 @@ class CaseConfig:
     traces: int
 
 
-def run_case(seed: int, config: CaseConfig) -> Case:
+def run_case(seed: int, config: CaseConfig) -> CaseResult:
     """The case of a seed. It depends on its arguments alone: not on where it runs, nor on what ran before."""
     return ready(config.target).target.run(seed, config.traces)
 

@@ -33,7 +33,7 @@ class OneSided:
 
 
 @attrs.frozen(kw_only=True)
-class Difference:
+class CampaignDifference:
     """What two campaigns differ in. ``settings`` are the options that do, each with both values.
 
     ``findings_a`` and ``findings_b`` were met by one only, ``both`` are pairs of the same finding.
@@ -59,14 +59,14 @@ class Difference:
         return VIOLATED if self.findings_b else HOLDS
 
 
-def compare(a: Summary, b: Summary) -> Difference:
+def compare(a: Summary, b: Summary) -> CampaignDifference:
     """The differences; raises UsageError for campaigns of different models, which have nothing to compare."""
     if a.model != b.model:
         raise UsageError(
             f"{a.name} is a campaign of {a.model} and {b.name} one of {b.model}; compare campaigns of one model"
         )
     by_a, by_b = ({finding.signature: finding for finding in each.findings} for each in (a, b))
-    return Difference(
+    return CampaignDifference(
         model=a.model,
         names=(a.name, b.name),
         settings=tuple(_settings(a, b)),
@@ -120,7 +120,7 @@ def _two(a: Sequence[str], b: Sequence[str]) -> OneSided:
 # In words ----------------------------------------------------------------------------------------------------------
 
 
-def render_difference(found: Difference) -> str:
+def render_difference(found: CampaignDifference) -> str:
     """The comparison, A and B by their names, without a final newline. Only the rates depend on the machine."""
     lines = textwrap.wrap(_verdict(found), WIDTH, subsequent_indent="  ")
     lines += ["", *entry("A", _about(found, 0)), *entry("B", _about(found, 1))]
@@ -140,7 +140,7 @@ def render_difference(found: Difference) -> str:
     return "\n".join(lines)
 
 
-def _verdict(found: Difference) -> str:
+def _verdict(found: CampaignDifference) -> str:
     new, gone, both = len(found.findings_b), len(found.findings_a), len(found.both)
     shared = f"{count(both, 'finding')} in both"
     if new:
@@ -151,7 +151,7 @@ def _verdict(found: Difference) -> str:
     return f"{found.model}: the same findings, {both:,} in both" if both else f"{found.model}: neither found anything"
 
 
-def _about(found: Difference, side: int) -> str:
+def _about(found: CampaignDifference, side: int) -> str:
     rates = found.rates[side]
     part = "" if found.complete[side] else ", not complete"
     return (
@@ -180,7 +180,7 @@ def _by(finding: Finding) -> str:
     return f"by {finding.action}" if finding.action else "in an initial state"
 
 
-def _covered(found: Difference) -> Iterator[str]:
+def _covered(found: CampaignDifference) -> Iterator[str]:
     kinds: Mapping[str, OneSided] = {
         "taken": found.actions,
         "decisive": found.rules,
@@ -200,7 +200,7 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return f"{', '.join(names[:most])}, and {len(names) - most:,} more"
 
 
-def _notes(found: Difference) -> Iterator[str]:
+def _notes(found: CampaignDifference) -> Iterator[str]:
     if any(name == "fingerprint" for name, _, _ in found.settings):
         yield "The fingerprints differ: the model or its scope was changed between the two, or chosen otherwise."
     if found.runs[0] != found.runs[1]:

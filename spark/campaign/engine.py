@@ -1,14 +1,14 @@
-"""Running a campaign: what is missing goes to executors, which write it; the driver watches, stops, and adds up.
+"""Runs a campaign: executors make the missing units and write their files; the driver watches, stops, and adds up.
 
-The files are the only truth. A unit is done when its file in ``runs`` is there, whoever wrote it, and however often;
-so a campaign goes on after anything that ended it, and runs what is missing.
+The files are the only state of a campaign. A unit is done when its file in ``runs`` exists, whichever process wrote it,
+and however often. So a campaign can be resumed whatever ended it: it makes the missing units.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import pyarrow as pa
@@ -27,45 +27,24 @@ from spark.campaign.sightings import Sightings
 from spark.campaign.tables import VERSION, to_parquet
 from spark.campaign.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
 from spark.cluster.storage import Storage, StorageError
-from spark.cluster.task import Work
+from spark.cluster.workers import Job, Workers
 
 TASKS = 8
-"""Into how many tasks a core's share of the units is divided: the more, the better they are spread, but each costs."""
+"""The number of tasks for each core. More tasks balance the load better, but each task has a fixed cost."""
 
 LOOK = 0.5
-"""Seconds between two looks at the storage; longer where a look takes long."""
+"""Seconds between two looks at the storage. ``_watch`` waits longer if a look takes long."""
 
 STOPPED = "findings"
-"""What ends a campaign that was asked to stop after so many of them."""
-
-
-class Job(Protocol):
-    """Work under way."""
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait so long at most; whether it is done."""
-
-    def cancel(self) -> None:
-        """End it."""
-
-    def result(self) -> pa.Table:
-        """Its answer; raises what went wrong."""
-
-
-class Workers(Protocol):
-    """What a campaign needs of a cluster: see ``session.Cluster``."""
-
-    parallelism: int
-
-    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Job:
-        """Let tasks do work in the background."""
+"""The reason of a campaign that ended because it had ``stop_after`` findings."""
 
 
 @attrs.frozen
-class Progress:
-    """How far a campaign has come: runs done, and in all; what it found; since when, and what time is left.
+class CampaignProgress:
+    """The progress of a campaign: runs done, all runs, and findings.
 
-    ``rate`` is runs a second of this start of the command. ``showing`` is set while findings are made small.
+    ``seconds``: the time since the command started. ``rate``: runs per second in that time. ``left``: the seconds left
+    in the budget, or None. ``showing``: a message while findings are shrunk, otherwise None.
     """
 
     runs: int
@@ -81,7 +60,7 @@ class Progress:
 
 
 def check_free(storage: Storage) -> None:
-    """Raise UsageError where there is a campaign already, or none can be written."""
+    """Raise UsageError if the storage already holds a campaign, or cannot be written."""
     storage.check_writable()
     if storage.read(CAMPAIGN) is not None or storage.list("runs"):
         raise UsageError(
@@ -91,7 +70,7 @@ def check_free(storage: Storage) -> None:
 
 
 def begin(storage: Storage, config: Config, system: System) -> None:
-    """Write what is to be run; raises UsageError where that cannot be."""
+    """Write the header of a new campaign. Raises UsageError as ``check_free`` does."""
     check_free(storage)
     row = {
         "version": VERSION,
@@ -106,7 +85,7 @@ def begin(storage: Storage, config: Config, system: System) -> None:
 
 
 def check_same(storage: Storage, begun: CampaignHeader, system: System) -> None:
-    """Raise UsageError unless the model and its scope are what the campaign was begun with."""
+    """Raise UsageError if the model or its scope has changed since the campaign began."""
     fingerprint = system.fingerprint_in(system.scope(begun.config.scope))
     if fingerprint != begun.fingerprint:
         raise UsageError(
@@ -117,7 +96,7 @@ def check_same(storage: Storage, begun: CampaignHeader, system: System) -> None:
 
 
 def check_version(storage: Storage, begun: CampaignHeader) -> None:
-    """Raise UsageError if another version of Holdfast made the runs so far: it may draw other ones."""
+    """Raise UsageError if another version of Holdfast began the campaign: this version may draw different runs."""
     if begun.holdfast != __version__:
         raise UsageError(
             f"{storage.name} was begun with holdfast {begun.holdfast}, and this is {__version__}: runs of different "
@@ -135,11 +114,11 @@ def advance(
     target: Target,
     *,
     budget: Budget,
-    progress: Callable[[Progress], None],
+    progress: Callable[[CampaignProgress], None],
 ) -> str | None:
-    """Run the units that are missing, then show what was found; what ended it before all were done, if anything did.
+    """Make the missing units, then shrink the findings. Returns why it ended early, or None if all units are done.
 
-    The first Ctrl-C ends the units, and the findings so far are still shown; a second one ends that, too.
+    The first Ctrl-C ends the units; the findings so far are still shrunk. A second Ctrl-C ends that, too.
     """
     meter = Meter(budget)
     with interruptible(meter):
@@ -150,7 +129,7 @@ def advance(
 
 
 class _Advance:
-    """One start of the command."""
+    """One execution of ``advance``."""
 
     def __init__(
         self,
@@ -159,7 +138,7 @@ class _Advance:
         config: Config,
         assignment: Assignment,
         meter: Meter,
-        progress: Callable[[Progress], None],
+        progress: Callable[[CampaignProgress], None],
     ) -> None:
         self.workers = workers
         self.storage = storage
@@ -172,7 +151,7 @@ class _Advance:
         self.before = self.sightings.runs
 
     def units(self) -> str | None:
-        """Run what is missing; what ended that, if anything did."""
+        """Make the missing units. Returns why that ended early, or None."""
         for wave in self._waves():
             missing = [unit for unit in wave if unit not in self.sightings.done]
             if missing and not self._run(missing):
@@ -183,14 +162,17 @@ class _Advance:
         return None
 
     def _waves(self) -> Iterator[range]:
-        """The units that are run together: all, or few where a number of findings may end the campaign."""
+        """The waves: units that run together. With ``stop_after`` a wave has WAVE units, otherwise all units."""
         units = self.config.units
         size = units if self.config.stop_after is None else WAVE
         for first in range(0, units, size):
             yield range(first, min(first + size, units))
 
     def _run(self, units: Sequence[int]) -> bool:
-        """Run these units; whether all of them were."""
+        """Make these units. Returns whether all of them were made.
+
+        Raises StorageError if their files are missing although the tasks have ended without an error.
+        """
         table = pa.table({"unit": pa.array(units, pa.int64())}, schema=UNITS)
         job = self.workers.start(run_units, self.payload, table, UNITS, TASKS * self.workers.parallelism)
         done = self._watch(job)
@@ -208,7 +190,7 @@ class _Advance:
         return done
 
     def _watch(self, job: Job) -> bool:
-        """Wait for a job; whether it ended, and was not ended by the budget or Ctrl-C."""
+        """Wait for a job. Returns True if it ended by itself, and False if the budget or Ctrl-C ended it."""
         pause = LOOK
         try:
             while not job.wait(pause):
@@ -216,6 +198,7 @@ class _Advance:
                     job.cancel()
                     return False
                 began = self.meter.seconds
+                # Looks take at most a tenth of the time: listing many files on S3 is slow.
                 self.sightings.look()
                 pause = max(LOOK, 10 * (self.meter.seconds - began))
                 self._report()
@@ -227,7 +210,7 @@ class _Advance:
     def _report(self, showing: str | None = None) -> None:
         sightings, seconds, limit = self.sightings, self.meter.seconds, self.meter.budget.seconds
         self.progress(
-            Progress(
+            CampaignProgress(
                 sightings.runs,
                 self.config.traces,
                 (sightings.runs - self.before) / seconds if seconds else 0.0,
@@ -241,7 +224,7 @@ class _Advance:
     # Findings -------------------------------------------------------------------------------------------------
 
     def findings(self) -> None:
-        """Show one run of each finding, and write the table; runs that an earlier start has shown stay as they are."""
+        """Shrink the best run of each finding, and write the table. Runs that an earlier command shrunk are kept."""
         data = self.storage.read(FINDINGS)
         rows = [] if data is None else rows_of(self.storage, "findings", FINDINGS, data)
         known = {row["signature"]: row for row in rows}
@@ -257,7 +240,7 @@ class _Advance:
             self.storage.write(FINDINGS, to_parquet("findings", found))
 
     def _show(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """One run of each of these findings, made small by the executors; none of them after a second Ctrl-C."""
+        """The best run of each of these findings, shrunk by the executors; empty after a second Ctrl-C."""
         rows = [
             {"signature": name, "seed": self.sightings.seen[name].seed, "run": self.sightings.seen[name].run}
             for name in names
@@ -277,13 +260,13 @@ class _Advance:
 
 
 def _shows(row: Row, seen: Finding) -> bool:
-    """Whether a row of an earlier table is of the finding's best run."""
+    """Whether a row of an earlier table shows the finding's best run; a later unit may have found a better one."""
     best: bool = (row["drawn"], row["unit"], row["run"]) == rank(seen)
     return best
 
 
 def _row(name: str, seen: Finding, shown: dict[str, Any]) -> dict[str, Any]:
-    """The row of a finding."""
+    """The row of a finding in the table ``findings``."""
     return {
         **shown,
         "signature": name,

@@ -36,7 +36,7 @@ class MeasuredCosts:
 
 
 @attrs.frozen(kw_only=True)
-class Plan:
+class CampaignPlan:
     """A campaign that might be: see ``render_plan`` for what each number is made of."""
 
     traces: int
@@ -85,7 +85,7 @@ class Plan:
         return math.ceil(self.units * self.rates.bytes_per_unit)
 
 
-def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: int = 8) -> Plan:
+def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: int = 8) -> CampaignPlan:
     """The plan for so many traces; raises UsageError for numbers that make none."""
     for name, value, most in (("--traces", traces, MOST_RUNS), ("--cores", cores, 10**6)):
         if not 1 <= value <= most:
@@ -94,7 +94,7 @@ def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: in
         raise UsageError(f"a machine with {cores_per_machine} cores runs nothing; choose a number from 1")
     if rates.runs_per_second <= 0:
         raise UsageError(f"{rates.source}: no unit is done, so no rate was measured; run some units first")
-    return Plan(traces=traces, cores=cores, cores_per_machine=cores_per_machine, rates=rates)
+    return CampaignPlan(traces=traces, cores=cores, cores_per_machine=cores_per_machine, rates=rates)
 
 
 def measured(summary: Summary, *, start_seconds: float = 0.0) -> MeasuredCosts:
@@ -122,7 +122,7 @@ def parse_count(option: str, text: str) -> int:
 # In words ----------------------------------------------------------------------------------------------------------
 
 
-def render_plan(found: Plan) -> str:
+def render_plan(found: CampaignPlan) -> str:
     """The plan, and below it what each number is made of; without a final newline."""
     rates = found.rates
     title = f"{count(found.traces, 'trace')} on {count(found.cores, 'core')}: {span(found.seconds)}, "
@@ -153,7 +153,7 @@ def render_plan(found: Plan) -> str:
     return "\n".join(lines)
 
 
-def _notes(found: Plan) -> list[str]:
+def _notes(found: CampaignPlan) -> list[str]:
     notes = []
     if not found.rates.start_seconds:
         notes.append("What the cluster takes to start was not measured, and is not in it.")

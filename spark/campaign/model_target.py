@@ -21,7 +21,7 @@ from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command, to_line
 from holdfast.trace.text import render
 from holdfast.trace.trace import Trace
-from spark.campaign.cases import Case, Sighting
+from spark.campaign.cases import CaseResult, Sighting
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
 
@@ -69,12 +69,12 @@ class ReadyModel:
         )
         self.walks.compile()
 
-    def run(self, seed: int, traces: int) -> Case:
+    def run(self, seed: int, traces: int) -> CaseResult:
         """So many runs of a seed."""
         sample = self.walks.sample(0, traces, seed)
         tally, names = sample.tally, [action.name for action in self.system.actions]
         refused = self._refused(sample)
-        return Case(
+        return CaseResult(
             runs=tally.runs,
             steps=tally.steps,
             stops=tuple(

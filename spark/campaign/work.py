@@ -11,7 +11,7 @@ import attrs
 import pyarrow as pa
 
 from holdfast.check.budget import Budget, Meter
-from spark.campaign.cases import Case, CaseConfig, ready, run_case
+from spark.campaign.cases import CaseConfig, CaseResult, ready, run_case
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
 from spark.campaign.places import unit_path
@@ -77,7 +77,7 @@ def _cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def runs_row(unit: int, seed: int, case: Case) -> dict[str, Any]:
+def runs_row(unit: int, seed: int, case: CaseResult) -> dict[str, Any]:
     """The row of a unit in ``runs``."""
     return {
         "unit": unit,
@@ -94,7 +94,7 @@ def runs_row(unit: int, seed: int, case: Case) -> dict[str, Any]:
     }
 
 
-def coverage_row(unit: int, case: Case) -> dict[str, Any]:
+def coverage_row(unit: int, case: CaseResult) -> dict[str, Any]:
     """The row of a unit in ``coverage``."""
     return {
         "unit": unit,

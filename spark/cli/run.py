@@ -16,7 +16,7 @@ from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
 from holdfast.runs.selection import DEADLOCK as NO_STEP
 from spark.campaign.config import Config, traces_per_unit
-from spark.campaign.engine import STOPPED, Progress, advance, begin, check_free, check_same, check_version
+from spark.campaign.engine import STOPPED, CampaignProgress, advance, begin, check_free, check_same, check_version
 from spark.campaign.estimate import parse_count, span
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.reading import read_campaign
@@ -207,7 +207,7 @@ def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str
     return HOLDS if ended is None and summary.done == config.units else OUT_OF_BUDGET
 
 
-def _tick(ticker: Ticker, now: Progress) -> None:
+def _tick(ticker: Ticker, now: CampaignProgress) -> None:
     parts = [
         f"{now.runs:,} of {now.all_runs:,} runs",
         f"{now.rate:,.0f} a second",

@@ -63,7 +63,7 @@ _JOBS = 8
 _T = TypeVar("_T")
 
 
-class Job:
+class SparkJob:
     """Work under way in the background."""
 
     def __init__(self, future: Future[pa.Table], end: Callable[[], None]) -> None:
@@ -135,7 +135,7 @@ class Cluster:
             job.cancel()
             raise
 
-    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Job:
+    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> SparkJob:
         """The same in the background."""
         group = f"holdfast-{next(self._groups)}"
         parts = min(partitions, rows.num_rows)
@@ -150,7 +150,7 @@ class Cluster:
                 found = self._session.range(0, parts, 1, parts).mapInArrow(run, ANSWER).toArrow()
             return answer(found, schema)
 
-        return Job(self._threads.submit(work_through), lambda: self._end_tasks(group))
+        return SparkJob(self._threads.submit(work_through), lambda: self._end_tasks(group))
 
     def close(self) -> None:
         """End the session."""

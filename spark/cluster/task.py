@@ -38,14 +38,14 @@ class TaskError(HoldfastError):
 
 
 @attrs.frozen
-class Part:
+class TaskPart:
     """Where one of so many parts of a table begins and ends."""
 
     begin: int
     end: int
 
     @classmethod
-    def of(cls, rows: int, number: int, parts: int) -> Part:
+    def of(cls, rows: int, number: int, parts: int) -> TaskPart:
         """The part of that number: all parts together are the rows in their order, and differ by one row at most."""
         return cls(number * rows // parts, (number + 1) * rows // parts)
 
@@ -65,7 +65,7 @@ def task(
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 whole = unpack(packed)
-                part = Part.of(whole.num_rows, number, partitions)
+                part = TaskPart.of(whole.num_rows, number, partitions)
                 yield from _answers(work, payload, whole.slice(part.begin, part.end - part.begin))
                 _keep_for_good()
 

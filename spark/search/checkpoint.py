@@ -16,11 +16,11 @@ from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
 from spark.cluster.storage import Storage
 from spark.search.files import HEADER
-from spark.search.frontier import Frontier
+from spark.search.frontier import SparkStore
 
 VERSION = 2
 SPLIT = ("moved", "parts", "tasks")
-"""What decides which file has which states, beside the levels: see ``Frontier``."""
+"""What decides which file has which states, beside the levels: see ``SparkStore``."""
 
 
 class Commits:
@@ -50,9 +50,9 @@ class Commits:
         store.storage.write(HEADER, json.dumps(content).encode())
 
 
-def _store(search: KernelSearch) -> Frontier:
+def _store(search: KernelSearch) -> SparkStore:
     store = search.store
-    assert isinstance(store, Frontier), "these commits are of searches on Spark"
+    assert isinstance(store, SparkStore), "these commits are of searches on Spark"
     return store
 
 

@@ -1,7 +1,7 @@
-"""``holdfast check --engine spark``: exhaustive search with its states in files, and Spark to work on them.
+"""``holdfast check --engine spark``: exhaustive search that keeps its states in files and explores them with Spark.
 
-The search is the kernel's: what is asked, found and shown is the same code, so the answer is the same to the last
-letter. Only where the states are differs: see ``frontier.py``.
+The search is that of the kernel: the same code checks, finds and shows violations, so the answer is the same to the
+last letter. Only the place of the states differs: see ``frontier.py``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,19 @@ from holdfast.runs.selection import Selection
 from spark.cluster.session import start_cluster
 from spark.cluster.settings import SparkOptions, read_master, read_setting
 from spark.cluster.storage import Storage, open_storage
+from spark.cluster.workers import Workers
 from spark.search.checkpoint import Commits, kept, refuse_used, resume
 from spark.search.files import Scratch
-from spark.search.frontier import SMALL, Cluster, Frontier
+from spark.search.frontier import SMALL, SparkStore
 
 
 class SparkSearch(KernelSearch):
-    """A kernel's search whose states are in a storage that all tasks see. ``lasting`` says to keep it there."""
+    """A search of the kernel with its states in a storage that all tasks see.
 
-    store: Frontier
+    ``lasting``: keep the search in the storage, as a checkpoint. ``resumed``: continue the search that is kept there.
+    """
+
+    store: SparkStore
 
     def __init__(
         self,
@@ -43,7 +47,7 @@ class SparkSearch(KernelSearch):
         keep_going: bool,
         meter: Meter,
         *,
-        cluster: Cluster,
+        cluster: Workers,
         storage: Storage,
         lasting: bool = False,
         resumed: bool = False,
@@ -54,8 +58,8 @@ class SparkSearch(KernelSearch):
         self.checkpoint = Commits() if lasting else None
         meter.memory = ProcessTree()
 
-    def new_store(self, cores: int) -> Frontier:  # noqa: ARG002 - tasks decide how many
-        return Frontier(self.kernel, self._storage, self._cluster, small=self._small)
+    def new_store(self, cores: int) -> SparkStore:  # noqa: ARG002 - tasks decide how many
+        return SparkStore(self.kernel, self._storage, self._cluster, small=self._small)
 
     def resume(self) -> bool:
         if self._resumed:
@@ -69,16 +73,16 @@ class SparkSearch(KernelSearch):
 
 @attrs.define
 class ProcessTree:
-    """The memory of this process and of those that it has started: Java, and with a local master every task.
+    """The memory of this process and of the processes below it: Java, and with a local master every task.
 
-    To look for them takes a while, so that is done at every twentieth question only.
+    Listing the processes is slow, so only every twentieth call does it; the other calls use the last sum.
     """
 
     questions: int = 0
     children: int = 0
 
     def __call__(self) -> int:
-        """Bytes."""
+        """The memory in bytes."""
         if self.questions % 20 == 0:
             self.children = 0
             for child in psutil.Process().children(recursive=True):
@@ -97,10 +101,10 @@ def engine(
     checkpoint: str | None = None,
     resume_from: str | None = None,
 ) -> Iterator[Explorer]:
-    """What explores on Spark while the context lasts. Raises UsageError for options that do not go together.
+    """A context that starts Spark, gives the explorer on it, and ends Spark. Raises UsageError for conflicting options.
 
-    ``checkpoint`` and ``resume_from`` are folders or ``s3://`` addresses; a search goes on in the one it resumes.
-    Without either the files are in a folder that is removed in the end.
+    ``checkpoint`` and ``resume_from`` are folders or ``s3://`` addresses. A resumed search continues in the place that
+    it resumes from. Without either, the files are in a temporary folder.
     """
     place = resume_from if checkpoint is None else checkpoint
     if resume_from not in (None, place):

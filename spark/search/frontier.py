@@ -1,15 +1,15 @@
-"""The visited states of a search on Spark, by level: what ``Store`` is to a search on one machine.
+"""The visited states of a search on Spark, by level. It has the role that ``Store`` has for a search on one machine.
 
-A search begins in an ordinary store, for starting tasks takes longer than a small level. Once it has found enough
-states it moves out: they become files, and from then on each level is worked by tasks. What a level holds, and what is
-noted of it, is the same either way; a level that was not finished leaves nothing behind that anybody reads.
+A search begins in an ordinary store, because starting tasks takes longer than exploring a small level. When it has
+found enough states, it moves out: the states become files, and tasks explore each further level. The states and the
+notes of a level are the same either way. The files of an unfinished level are never read.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,66 +20,49 @@ from holdfast.lower.kernel.store import Level, Store
 from spark.cluster.ship import digest
 from spark.cluster.storage import Storage
 from spark.cluster.task import Work
+from spark.cluster.workers import Job, Workers
 from spark.search.files import CANDIDATES, KERNEL, Words, candidates, level, opening, write_rows
-from spark.search.tasks import ANSWERS, ORDERS, Site, expand, look_back, settle
+from spark.search.tasks import ANSWERS, ORDERS, SearchSite, expand, look_back, settle
 
 SMALL = 20_000
-"""How many states are explored, or looked back through, without Spark: a fraction of a second's work."""
+"""Up to this number of states, a search explores, and looks back, without Spark: a fraction of a second's work."""
 PARTS = 16
-"""The least number of parts, a power of two. Tasks have several, so that each holds a share of its states at a time."""
+"""The least number of parts, a power of two. A task has several parts, and holds only one of them at a time."""
 SHARE = 1_000
-"""The fewest states that are worth a task."""
+"""The least number of states that are worth a task."""
 MOST = 250_000
-"""The most states of a level that a task expands, for it holds what it finds until it writes."""
+"""The most states of a level that one task expands: it keeps all successors in memory until it writes them."""
 LOOKING = 0.05
-"""Seconds between two questions whether to stop."""
+"""Seconds between two calls of ``pause``."""
 
 Piece = tuple[str, int, int]
-"""A file, and which of its rows: the first, and the one after the last."""
-
-
-class Job(Protocol):
-    """Tasks under way: see ``session.Job``."""
-
-    def wait(self, seconds: float | None = None) -> bool: ...
-
-    def cancel(self) -> None: ...
-
-    def result(self) -> pa.Table: ...
-
-
-class Cluster(Protocol):
-    """What runs tasks: see ``session.Cluster``."""
-
-    parallelism: int
-
-    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Job: ...
+"""Some rows of a file: its path, the first row, and the row after the last."""
 
 
 class StoppedError(Exception):
-    """A level was left unfinished, because a limit is exceeded."""
+    """A level is unfinished, because a limit is exceeded."""
 
 
-class Frontier:
+class SparkStore:
     """All states found so far, by level, in files of a storage; see ``Store`` for the meaning of its methods.
 
-    ``tasks`` is how many work at a time, ``parts`` in how many parts the states are; files depend on both.
+    ``tasks``: the number of tasks at a time. ``parts``: the number of parts of the states. The files depend on both.
     """
 
-    def __init__(self, kernel: Kernel, storage: Storage, cluster: Cluster, *, small: int = SMALL) -> None:
+    def __init__(self, kernel: Kernel, storage: Storage, cluster: Workers, *, small: int = SMALL) -> None:
         self.kernel = kernel
         self.storage = storage
         self.small = small
         self.tasks = max(cluster.parallelism, 1)
         self.parts = min(max(PARTS, 1 << (self.tasks - 1).bit_length()), 1 << kernel.module.PARTITION_BITS)
         self.levels: list[Level] = []
-        """For each level, which rows of the file of each part are its states."""
+        """For each level and part: the first row of its states in the part's file, and the row after the last."""
         self.near: Store | None = Store(kernel, 1)
-        """The store with all there is, until the search moves out."""
+        """The store with all states, until the search moves out; then None."""
         self.moved = 0
-        """How many levels are in the files of the opening."""
+        """The number of levels in the files of the opening."""
         self._left: list[list[tuple[str, int]]] = []
-        """For each part the candidates for the last level, which may be deleted."""
+        """For each part: the candidate files of the last level, with their numbers of rows. They may be deleted."""
         self._cluster = cluster
         self._notes = kernel.notes()
         self._payload = b""
@@ -99,7 +82,7 @@ class Frontier:
     # Levels ---------------------------------------------------------------------------------------------------
 
     def begin(self, states: Sequence[bytes]) -> None:
-        """The first level."""
+        """Start with the initial states as the first level."""
         assert self.near is not None
         self.near.begin(states)
         self.levels = self.near.levels
@@ -107,15 +90,17 @@ class Frontier:
             self.move_out()
 
     def advance(self, pause: Callable[[], bool]) -> bool:
-        """Find and check the next level; whether it has states. ``pause`` is asked often whether to stop. A level that
-        was stopped holds what was found by then, which is nothing once the search has moved out.
+        """Find and check the next level. Returns whether it has states.
+
+        ``pause`` is called often, and returns whether to stop. A stopped level holds the states found until then; after
+        the search has moved out, that is none.
         """
         if self.near is None:
             try:
                 self._work(pause)
             except StoppedError:
                 return False
-            # A number of states may be the limit.
+            # The limit may be a number of states: `pause` must see the count with the new level.
             pause()
             return _size(self.levels[-1]) > 0
         stopped = False
@@ -131,7 +116,7 @@ class Frontier:
         return more
 
     def _work(self, pause: Callable[[], bool]) -> None:
-        """The next level, by tasks: expand, then settle."""
+        """Find the next level with tasks: expand, then settle. Nothing is noted unless both are complete."""
         depth, parts = len(self.levels), range(self.parts)
         notes = self._blank()
         shares = list(self._shares(self.levels[-1], depth - 1))
@@ -149,7 +134,7 @@ class Frontier:
                 "candidates": left[part],
                 "visited": list(self._files(part)),
                 "into": level(depth, part),
-                # Nobody reads them any more: the level before is settled.
+                # The candidates of the level before: that level is settled, so they are never read again.
                 "done_with": [path for path, _ in self._left[part]] if self._left else [],
             }
             for part in parts
@@ -161,10 +146,11 @@ class Frontier:
         self.levels.append([(0, count) for (count,), _ in settled])
 
     def _shares(self, rows: Level, depth: int) -> Iterator[list[Piece]]:
-        """The states of a level, in shares of equal size, one for each task."""
+        """The states of a level in shares of equal size (up to one state), one for each task."""
         total = _size(rows)
         if not total:
             return
+        # As many waves as keep each task below MOST states; within that, no task with fewer than SHARE states.
         waves = -(-total // (self.tasks * MOST))
         number = min(-(-total // SHARE), self.tasks * waves)
         pieces = [(self._file(depth, part), first, last) for part, (first, last) in enumerate(rows) if first < last]
@@ -182,7 +168,7 @@ class Frontier:
         return opening(part) if depth < self.moved else level(depth, part)
 
     def _files(self, part: int) -> Iterator[tuple[str, int]]:
-        """The files with the states of a part, and how many rows of each: see ``levels``."""
+        """The files with the visited states of a part, each with its number of rows: see ``levels``."""
         if self.moved and self.levels[self.moved - 1][part][1]:
             yield opening(part), self.levels[self.moved - 1][part][1]
         for depth in range(self.moved, len(self.levels)):
@@ -194,8 +180,9 @@ class Frontier:
     def _run(
         self, work: Work, orders: Sequence[dict[str, Any]], notes: bytes, pause: Callable[[], bool], at_once: int
     ) -> list[tuple[list[int], bytes]]:
-        """What so many tasks answer to the orders, none for this process itself; raises StoppedError if they are to
-        stop first.
+        """The answers of tasks to the orders, in their order; ``at_once`` is the number of tasks.
+
+        If ``at_once`` is 0, this process does the work itself. Raises StoppedError if ``pause`` says to stop.
         """
         told = [json.dumps(order) for order in orders]
         rows = pa.table({"order": told, "notes": [notes] * len(told)}, schema=ORDERS)
@@ -218,7 +205,7 @@ class Frontier:
         return job.result()
 
     def _blank(self) -> bytes:
-        """Notes for tasks to begin with: what is pending, and nothing else."""
+        """The notes that tasks begin with: empty, except for the pending properties."""
         blank = self.kernel.notes()
         blank.pending[:] = self._notes.pending
         return blank.block.tobytes()
@@ -231,7 +218,7 @@ class Frontier:
     # Moving out -----------------------------------------------------------------------------------------------
 
     def move_out(self) -> None:
-        """Turn what the store holds into files, and work on Spark from here on."""
+        """Write the states of the store to files, and explore on Spark from here on."""
         assert self.near is not None
         for notes in self.near.notes:
             merge(self._notes, notes)
@@ -240,12 +227,14 @@ class Frontier:
         self.near = None
 
     def write_opening(self, depth: int) -> list[Level]:
-        """Write the first so many levels of the store as files, and the kernel; answers which rows are whose."""
+        """Write the first ``depth`` levels of the store as files, and the kernel. Returns the rows of each level."""
         assert self.near is not None
         self._publish()
         stored = self.near.levels[:depth]
         ends = [last for _, last in stored[-1]]
         states = np.split(self.near.states(ends), np.cumsum(ends)[:-1])
+        # The store has more partitions than there are parts; both split by the highest bits of the hash, so a part is
+        # a range of consecutive partitions.
         share = len(ends) // self.parts
         levels: list[Level] = [[] for _ in stored]
         for part in range(self.parts):
@@ -262,32 +251,34 @@ class Frontier:
         return levels
 
     def restore(self, levels: Sequence[Level], moved: int, parts: int, tasks: int) -> None:
-        """Hold the levels that the storage has, and no other states; all but the last have been expanded."""
+        """Continue with the levels in the storage. All levels but the last have been expanded."""
         self.near = None
         self.levels, self.moved, self.parts, self.tasks = list(levels), moved, parts, tasks
         self._publish()
 
     def tidy(self) -> None:
-        """Remove what no search reads that goes on from here."""
+        """Remove the candidate files: a search that continues from here does not read them."""
         for name in self.storage.list(CANDIDATES):
             self.storage.delete(f"{CANDIDATES}/{name}")
 
     def _publish(self) -> None:
-        """Put the kernel where tasks find it."""
+        """Write the kernel to the storage, where tasks find it."""
         kernel = self.kernel
         described = {"source": kernel.source, "words": kernel.words, "fan": kernel.fan}
         data = json.dumps(described, sort_keys=True).encode()
-        # What only tasks call is compiled here, once, for all of them to find.
+        # Only tasks call these functions. Calling them here with nothing to do compiles them once for all tasks.
         kernel.module.gather(0, 0, 0, 1)
         kernel.module.strike(0, 0, 0, 1)
         kernel.module.remaining(0, 0, 0)
         self.storage.write(KERNEL, data)
-        self._payload = Site(self.storage, digest(data), self.parts).payload()
+        self._payload = SearchSite(self.storage, digest(data), self.parts).payload()
 
     # Looking back ---------------------------------------------------------------------------------------------
 
     def least_predecessors(self, depth: int, targets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """For each target, a state of the next level, the least state at ``depth`` from which one step leads to it."""
+        """For each target, which is a state of level ``depth + 1``: the least state of level ``depth`` that has it as a
+        successor.
+        """
         if self.near is not None:
             return self.near.least_predecessors(depth, targets)
         rows = self.levels[depth]
@@ -304,7 +295,10 @@ class Frontier:
 
 
 def merge(into: Notes, more: Notes) -> None:
-    """Take over what was noted elsewhere: counts add up, of what was found the least stays."""
+    """Merge the notes ``more`` into ``into``: counts are added, and of each kind of finding the least is kept.
+
+    The result does not depend on the order of merging, so it does not depend on which task ends first.
+    """
     for name in ("taken", "counts", "cuts", "repeats"):
         getattr(into, name)[:] += getattr(more, name)
     into.hits |= more.hits
@@ -316,5 +310,5 @@ def merge(into: Notes, more: Notes) -> None:
 
 
 def _size(rows: Level) -> int:
-    """How many states a level has."""
+    """The number of states of a level."""
     return sum(last - first for first, last in rows)

@@ -38,7 +38,7 @@ LEAST_TABLE = 64
 
 
 @attrs.define(eq=False)
-class Machine:
+class TaskKernel:
     """A compiled kernel, and the memory that it works with."""
 
     module: Any
@@ -62,12 +62,12 @@ class Machine:
         return found
 
 
-_machines: dict[str, Machine] = {}
+_machines: dict[str, TaskKernel] = {}
 """The kernels that this process has, by the digests of what describes them: one import and one compilation each."""
 
 
 @attrs.frozen
-class Site:
+class SearchSite:
     """What every task of a search knows: where its files are, its kernel's digest, the number of parts."""
 
     storage: Storage
@@ -78,18 +78,18 @@ class Site:
         """The site, for ``Cluster.map``."""
         return pickle.dumps(self)
 
-    def machine(self) -> Machine:
+    def machine(self) -> TaskKernel:
         """The kernel, compiled."""
         if self.kernel not in _machines:
             data = self.storage.read(KERNEL)
             if data is None or digest(data) != self.kernel:
                 raise UsageError(f"{self.storage.name}: {KERNEL} is not that of this search; two searches write there")
             found = json.loads(data)
-            _machines[self.kernel] = Machine(build(found["source"]), found["words"], found["fan"])
+            _machines[self.kernel] = TaskKernel(build(found["source"]), found["words"], found["fan"])
         return _machines[self.kernel]
 
 
-Step = Callable[[Site, dict[str, Any], bytes], tuple[list[int], bytes]]
+Step = Callable[[SearchSite, dict[str, Any], bytes], tuple[list[int], bytes]]
 """From an order and notes to what ``ANSWERS`` holds."""
 
 
@@ -109,13 +109,13 @@ def look_back(payload: bytes, orders: pa.RecordBatch) -> Iterator[pa.RecordBatch
 
 
 def _answers(step: Step, payload: bytes, orders: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    site: Site = pickle.loads(payload)  # noqa: S301 - the driver of this search wrote it
+    site: SearchSite = pickle.loads(payload)  # noqa: S301 - the driver of this search wrote it
     for row in orders.to_pylist():
         counts, words = step(site, json.loads(row["order"]), row["notes"])
         yield pa.RecordBatch.from_pylist([{"counts": counts, "words": words}], schema=ANSWERS)
 
 
-def _expand(site: Site, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
+def _expand(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
     """``pieces`` are the states to expand: a file, and which of its rows; ``into`` has a file for each part."""
     machine = site.machine()
     block = np.frombuffer(notes, np.int64).copy()
@@ -145,7 +145,7 @@ def _expand(site: Site, order: dict[str, Any], notes: bytes) -> tuple[list[int],
     return counts, block.tobytes()
 
 
-def _settle(site: Site, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
+def _settle(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
     """``candidates`` and ``visited`` are files, each with its number of rows; ``into`` is the part's file."""
     machine = site.machine()
     block = np.frombuffer(notes, np.int64).copy()
@@ -163,7 +163,7 @@ def _settle(site: Site, order: dict[str, Any], notes: bytes) -> tuple[list[int],
     return [len(new)], block.tobytes()
 
 
-def _look_back(site: Site, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
+def _look_back(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
     """``pieces`` as for ``_expand``; the answer has for each of ``targets`` a flag, and what the kernel ranks."""
     machine = site.machine()
     block = np.frombuffer(notes, np.int64).copy()
@@ -179,7 +179,7 @@ def _look_back(site: Site, order: dict[str, Any], notes: bytes) -> tuple[list[in
 class _Table:
     """So many different states at most, in twice the memory that they take."""
 
-    def __init__(self, machine: Machine, count: int) -> None:
+    def __init__(self, machine: TaskKernel, count: int) -> None:
         self._machine = machine
         self._slots = np.full((2 * count + LEAST_TABLE, machine.words), -1, np.int64)
 

@@ -21,7 +21,7 @@ from holdfast.lower.graph.labelled_steps import LabelledSteps
 from holdfast.lower.python.emit import Emitter
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.terms import Term
-from holdfast.lower.smt.bodies import Bodies, Run
+from holdfast.lower.smt.bodies import BodyFormulas, Execution
 from holdfast.lower.tla import expression_text as tla_expressions
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.text import word
@@ -201,10 +201,10 @@ def interpreter_draws_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _lost_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def assign(self: Bodies, stmt: Assign, run: Run) -> None:
+    def assign(self: BodyFormulas, stmt: Assign, run: Execution) -> None:
         """Write nothing."""
 
-    monkeypatch.setattr(Bodies, "assign", assign)
+    monkeypatch.setattr(BodyFormulas, "assign", assign)
 
 
 @noticed(by_unrolling)

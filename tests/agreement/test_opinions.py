@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.check.prove import engine as prover
 from holdfast.check.prove.result import ProofResult
-from holdfast.check.prove.second import SecondProver
+from holdfast.check.prove.second import SecondProverResult
 from holdfast.check.verify import opinions
-from holdfast.check.verify.jobs import SHORT, Job, JobResult, make
+from holdfast.check.verify.jobs import SHORT, JobResult, VerifyJob, make
 from holdfast.check.verify.manifest import read_manifest
 from holdfast.check.verify.opinions import Opinion, _differences, drawn, proved
 from holdfast.ir.compile import compile_model
@@ -78,7 +78,7 @@ def test_an_unstable_proof_leaves_something_open(
     two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What Z3 proves with some seeds only is not settled; what a second prover cannot answer is."""
-    second = SecondProver("cvc5", 3, ("final after hear",), ())
+    second = SecondProverResult("cvc5", 3, ("final after hear",), ())
     assert opinion(two, result, monkeypatch, second=second) == Opinion("5 proved; cvc5 agrees on 3 of 4 questions")
     found = opinion(two, result, monkeypatch, unstable=("final",), second=None)
     assert (found.found, found.open) == ("5 proved", ("two: not all is proved; `holdfast prove`",))
@@ -86,7 +86,7 @@ def test_an_unstable_proof_leaves_something_open(
 
 def test_what_a_second_prover_says() -> None:
     """To how much it agrees, what it contradicts, and what it has no answer to; nothing of what there is not."""
-    said = SecondProver("cvc5", 1_200, (), ())
+    said = SecondProverResult("cvc5", 1_200, (), ())
     assert (said.asked, said.text) == (1_200, "agrees on 1,200 of 1,200 questions")
     told = attrs.evolve(said, unanswered=("a", "b"), contradicted=("c", "d"))
     assert told.text == "agrees on 1,200 of 1,204 questions; contradicts Z3 on c, d; no answer to a, b"
@@ -96,7 +96,7 @@ def test_what_a_second_prover_says() -> None:
 
 def test_how_long_a_job_took_says_nothing_of_what_came_out() -> None:
     """Two runs of a verification are equal if their answers are."""
-    job = Job("two", "prove", (), 0)
+    job = VerifyJob("two", "prove", (), 0)
     assert JobResult(job, Opinion("5 proved"), 1.0) == JobResult(job, Opinion("5 proved"), 2.0)
     assert JobResult(job, Opinion("5 proved"), 1.0) != JobResult(job, Opinion("4 proved"), 1.0)
 
@@ -132,14 +132,14 @@ def test_pinned_mutants_are_asked_about(engine: str, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(opinions, "unrolled", answer)
     monkeypatch.setattr(opinions, "walked", answer)
-    found, _ = make(MODELS, Job("ownership", engine, entries, 1), slow=False)  # type: ignore[arg-type]
+    found, _ = make(MODELS, VerifyJob("ownership", engine, entries, 1), slow=False)  # type: ignore[arg-type]
     assert "2 mutants found" in found.found
     assert [each for each in asked if each] == [",".join(entry.configuration.without) for entry in entries]
 
 
 def test_a_failed_job_is_reported_with_what_it_left_open() -> None:
     """What contradicts, and then what has no answer; what ran out of time is no success."""
-    job = Job("two", "prove", (), 0)
+    job = VerifyJob("two", "prove", (), 0)
     done = JobResult(job, Opinion("5 proved", ("two: they differ", "two: and again"), ("two: open",)), 1.0)
     failed, silent, passed, unasked = (
         _case(MODELS / "manifest.json", job, each)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.engine import Mutation, Options
-from holdfast.check.mutate.limits import Limits
-from holdfast.check.mutate.result import MutantFacts, Report
+from holdfast.check.mutate.engine import Mutation, MutationOptions
+from holdfast.check.mutate.limits import MutationLimits
+from holdfast.check.mutate.result import MutantFacts, MutationReport
 from holdfast.ir.scopes import usual_scopes
 from holdfast.ir.system import System
 
@@ -119,16 +119,16 @@ def mutation(
     keep: Callable[[MutantFacts], None] = lambda facts: None,
 ) -> Mutation:
     """The trials of a system's mutants in its usual scopes, on one core."""
-    limits = Limits(Budget() if budget is None else Budget.parse(budget), cores=1)
-    options = Options(pairs=pairs, variants=variants, only=only)
+    limits = MutationLimits(Budget() if budget is None else Budget.parse(budget), cores=1)
+    options = MutationOptions(pairs=pairs, variants=variants, only=only)
     return Mutation(system, usual_scopes(system), limits, target="lock", options=options, known=known, keep=keep)
 
 
-def ways(report: Report) -> dict[str, str]:
+def ways(report: MutationReport) -> dict[str, str]:
     """How each mutant ends."""
     return {row.facts.mutant.name: row.way for row in report.rows}
 
 
-def faults(report: Report) -> dict[str, str]:
+def faults(report: MutationReport) -> dict[str, str]:
     """What is wrong with a declaration, by mutant."""
     return {row.facts.mutant.name: row.fault for row in report.faults if row.fault is not None}

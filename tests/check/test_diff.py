@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.diff.compared_system import Answer, ComparedSystem, alike, same_action
+from holdfast.check.diff.compared_system import ComparedSystem, StepAnswer, alike, same_action
 from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version, diff, diff_to_json
 from holdfast.check.diff.lockstep import Difference, Lockstep, LockstepResult
 from holdfast.check.diff.text import render_diff
@@ -167,7 +167,7 @@ def test_a_rule_removed_is_gained(compiled: Compiled) -> None:
     gained = only(found.compared.of("B"))
 
     assert calls(gained) == ["acquire(n=n1, e=1)", "acquire(n=n1, e=2)"]
-    assert (gained.action, gained.answer) == ("acquire", Answer("refused", "LE-02"))
+    assert (gained.action, gained.answer) == ("acquire", StepAnswer("refused", "LE-02"))
     assert found.compared.of("A") == ()
     assert found.rules == (RuleDifference("LE-02", "A", (gained.steps, 0), None),)
     assert found.actions == Parts((), (), ("acquire",))
@@ -267,7 +267,7 @@ def test_a_step_that_leads_elsewhere(compiled: Compiled) -> None:
     found = compared(compiled(LEASE), compiled(changed))
     lost, gained = only(found.of("A")), only(found.of("B"))
 
-    assert lost.answer == gained.answer == Answer("elsewhere")
+    assert lost.answer == gained.answer == StepAnswer("elsewhere")
     assert calls(lost) == calls(gained) == ["acquire(n=n1, e=1)", "release()"]
 
 
@@ -282,7 +282,7 @@ def test_actions_and_arguments_that_one_lacks(compiled: Compiled) -> None:
     found = diff(*versions(compiled(LEASE), compiled(more)))
     reasons = {(each.action, each.answer) for each in found.compared.of("B")}
 
-    assert reasons == {("acquire", Answer("absent", "acquire")), ("reset", Answer("absent"))}
+    assert reasons == {("acquire", StepAnswer("absent", "acquire")), ("reset", StepAnswer("absent"))}
     assert found.actions == Parts((), ("reset",))
     assert found.bounds == Parts((), (), ("Node",))
     text = render_diff(found)
@@ -303,7 +303,7 @@ def test_a_bound_that_cuts(compiled: Compiled) -> None:
         self.n = self.n + 1
     """
     found = compared(compiled(body), compiled(body.replace("N: 2", "N: 3")))
-    assert (calls(only(found.of("B"))), only(found.of("B")).answer) == (["up()"] * 3, Answer("cut", "N"))
+    assert (calls(only(found.of("B"))), only(found.of("B")).answer) == (["up()"] * 3, StepAnswer("cut", "N"))
 
 
 def test_another_start(compiled: Compiled) -> None:
@@ -311,7 +311,7 @@ def test_another_start(compiled: Compiled) -> None:
     found = compared(compiled(LEASE), compiled(LEASE.replace("self.epoch = N(0)", "self.epoch = N(1)", 1)))
     lost, gained = only(found.of("A")), only(found.of("B"))
 
-    assert lost.answer == gained.answer == Answer("start")
+    assert lost.answer == gained.answer == StepAnswer("start")
     assert (lost.run.length, gained.run.length, found.states) == (0, 0, 0)
 
 
@@ -323,7 +323,11 @@ def test_guards_in_another_order_answer_otherwise(compiled: Compiled) -> None:
     (answer,) = found.compared.answers
 
     assert found.same_behaviour
-    assert (answer.action, answer.a, answer.b) == ("acquire", Answer("refused", "LE-01"), Answer("refused", "LE-02"))
+    assert (answer.action, answer.a, answer.b) == (
+        "acquire",
+        StepAnswer("refused", "LE-01"),
+        StepAnswer("refused", "LE-02"),
+    )
     assert (dict(answer.arguments), answer.run.length) == ({"n": "n1", "e": 0}, 1)
     assert "answered otherwise" in render_diff(found)
 

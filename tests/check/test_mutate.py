@@ -14,10 +14,10 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter
 from holdfast.check.mutate import bench
 from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.engine import fingerprint, mutants
-from holdfast.check.mutate.limits import Interruption, Limits
+from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.operators import operators, try_operators
-from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, OperatorRow, Pair, ProofRow, Row, to_json
+from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, MutantRow, OperatorRow, Pair, ProofRow, to_json
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Declaration, System
@@ -128,7 +128,7 @@ def test_why_a_mutant_ends_so() -> None:
         (facts, None, "survived"): "",
     }
     for (of, declared, way), text in expected.items():
-        assert Row(of, declared, way, None).because == text  # type: ignore[arg-type]
+        assert MutantRow(of, declared, way, None).because == text  # type: ignore[arg-type]
 
 
 def test_a_pair_must_break_more_than_either_rule_alone(compiled: Compiled) -> None:
@@ -165,7 +165,7 @@ def test_a_pair_must_break_more_than_either_rule_alone(compiled: Compiled) -> No
         return not any(self.up[n] for n in Node)
     """
     system = compiled(body)
-    tried = Bench(system, system.scopes["tiny"], "lock", Limits(Budget(), cores=1))
+    tried = Bench(system, system.scopes["tiny"], "lock", MutationLimits(Budget(), cores=1))
 
     def beyond(*removed: str) -> str | None:
         known = remove_rules(system, removed[1:])
@@ -332,7 +332,7 @@ def test_the_kernel_finds_the_same(compiled: Compiled, monkeypatch: pytest.Monke
 def test_a_limit_of_states_leaves_a_mutant_open(compiled: Compiled) -> None:
     """The whole model has room, a mutant with more states does not: no answer, 20, and no declaration is judged."""
     system = compiled(lock())
-    states = Bench(system, system.scopes["tiny"], "lock", Limits(Budget(), cores=1)).whole.figures.distinct
+    states = Bench(system, system.scopes["tiny"], "lock", MutationLimits(Budget(), cores=1)).whole.figures.distinct
     report = mutation(system, "LS-06", "LS-07", budget=f"{states}states").report()
 
     assert "undecided" in ways(report).values()
@@ -564,7 +564,7 @@ def test_operator_mutants_are_killed_equal_or_survive(compiled: Compiled) -> Non
     """A guard that is one part short lets two in; a fault that no property sees survives; an equal graph is named."""
     system = compiled(lock())
     rows: list[OperatorRow] = []
-    limits = Limits(Budget(), cores=1)
+    limits = MutationLimits(Budget(), cores=1)
     try_operators(system, Bench(system, system.scopes["tiny"], "lock", limits), limits, rows.append)
     found = {(row.where, row.change): row.way for row in rows}
 
@@ -606,7 +606,7 @@ def test_equal_changes_of_one_line_are_told_apart(compiled: Compiled, tmp_path: 
             log.keep_operator("twice", "f", row)
             rows.append(row)
 
-        limits = Limits(Budget(), cores=1)
+        limits = MutationLimits(Budget(), cores=1)
         try_operators(of, Bench(of, scope, "twice", limits), limits, keep, partial(log.operator, "twice", "f"))
         return [(row.place, row.change, row.way) for row in rows]
 

@@ -15,7 +15,7 @@ import pytest
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
-from holdfast.runs.loading import ImpossibleError, LoadedRun, Source, _said, open_trace
+from holdfast.runs.loading import ImpossibleError, LoadedRun, RunSource, _said, open_trace
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf
 from holdfast.trace.itf_read import itf_run
@@ -39,10 +39,10 @@ def reopened(trace: Trace, folder: Path, optionals: Optionals = "set") -> Loaded
 @pytest.mark.parametrize("word", ["loud", "+", "-"])
 def test_a_model_is_named_with_variants_and_labels(word: str) -> None:
     """Anything else behind the scope is refused; nothing is left out of what was asked."""
-    named = Source.parse("ownership tiny +loud -ST-14 +late")
-    assert named == Source("ownership", "tiny", ("loud", "late"), ("ST-14",))
+    named = RunSource.parse("ownership tiny +loud -ST-14 +late")
+    assert named == RunSource("ownership", "tiny", ("loud", "late"), ("ST-14",))
     with pytest.raises(UsageError, match=rf"'{re.escape(word)}' is neither"):
-        Source.parse(f"ownership tiny -ST-14 {word}")
+        RunSource.parse(f"ownership tiny -ST-14 {word}")
 
 
 # Round trips -----------------------------------------------------------------------------------------------------
@@ -324,4 +324,4 @@ def test_a_file_that_names_no_variants_is_of_the_model_as_it_is() -> None:
     meta = {"fingerprint": "f", "source": "ownership", "scope": "tiny"}
     said = _said(itf_run({"#meta": meta, "vars": ["n"], "states": [{"n": 0}]}, Path("x.itf.json")))
     assert said is not None
-    assert said.source == Source("ownership", "tiny", (), ())
+    assert said.source == RunSource("ownership", "tiny", (), ())

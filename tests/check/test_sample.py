@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.check.walk.walker import Run, Walker
+from holdfast.check.walk.walker import RandomRun, Walker
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.ir.types import NatType, OptionalType
@@ -83,7 +83,7 @@ def told(sample: Sample) -> list[Violating]:
     return [Violating(*row) for row in sample.violating.tolist()]
 
 
-def followed(both: Both, runs: int) -> list[Run]:
+def followed(both: Both, runs: int) -> list[RandomRun]:
     """The same runs on the interpreter."""
     return [both.walker.run(number) for number in range(runs)]
 

@@ -14,7 +14,7 @@ from holdfast.check.search.engine import Engine, search
 from holdfast.check.walk.engine import walk
 from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import WalkResult, render_walk
-from holdfast.check.walk.walker import Run
+from holdfast.check.walk.walker import RandomRun
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
@@ -80,7 +80,7 @@ LADDER = """
 """Parameters needed in another order than they stand, a budget, a bound that cuts, steps that change nothing."""
 
 
-def runs_of(system: System, number: int, *, depth: int = 20, seed: int = 0) -> list[Run]:
+def runs_of(system: System, number: int, *, depth: int = 20, seed: int = 0) -> list[RandomRun]:
     """So many runs in scope tiny, as the interpreter makes them."""
     walker = Both.of(system, system.scopes["tiny"], seed, depth).walker
     return [walker.run(run) for run in range(number)]

@@ -8,7 +8,7 @@ from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import Scope, System
 from holdfast.lower.kernel.walks import Walks
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.random_runs.plan import Plan, Tally, by_priority, no_schedule
+from holdfast.lower.random_runs.plan import WalkPlan, WalkTally, by_priority, no_schedule
 from holdfast.runs.selection import select
 
 
@@ -35,7 +35,7 @@ class Both:
         selection = select(system, None)
         machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
         schedule = no_schedule(system) if pct is None else by_priority(machine.layout, None, pct, depth)
-        plan = Plan(seed, depth, tuple(machine.initial()), schedule, swarm)
+        plan = WalkPlan(seed, depth, tuple(machine.initial()), schedule, swarm)
         machine.statistics.reset()
         walker = Walker(machine, selection, plan)
         return cls(
@@ -50,7 +50,7 @@ class Both:
             ),
         )
 
-    def interpreted(self, runs: int) -> Tally:
+    def interpreted(self, runs: int) -> WalkTally:
         """The interpreter's runs, up to the first that violates something."""
         tally = self.walker.tally()
         for number in range(runs):
@@ -61,6 +61,6 @@ class Both:
         return tally
 
 
-def noted(tally: Tally) -> tuple[Tally, object, object]:
+def noted(tally: WalkTally) -> tuple[WalkTally, object, object]:
     """A tally with what its statistics say, which do not compare by themselves."""
     return tally, tally.statistics.cuts, tally.statistics.decisive_in

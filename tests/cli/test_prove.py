@@ -10,7 +10,7 @@ import itf_py
 import pytest
 
 from holdfast.check.prove import asking
-from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.solve import SolverAnswer
 from tests.cli.running import Run
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "two_phase_commit.py"
@@ -102,7 +102,7 @@ def test_json_is_one_line_a_model(holdfast: Run) -> None:
 
 def test_a_question_without_an_answer_is_saved(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason is printed, and the question kept in a file for other solvers."""
-    monkeypatch.setattr(asking, "ask", lambda *_, **__: Answer("unknown", reason="timeout"))
+    monkeypatch.setattr(asking, "ask", lambda *_, **__: SolverAnswer("unknown", reason="timeout"))
     monkeypatch.setattr(asking, "MANY", 10_000)
     monkeypatch.setattr(asking, "BRIEF", 10_000.0)
     ran = holdfast("prove", EXAMPLE, "--property", "final")

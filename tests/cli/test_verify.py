@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.verify.jobs import Job, JobResult
-from holdfast.check.verify.manifest import Outcome
+from holdfast.check.verify.jobs import JobResult, VerifyJob
+from holdfast.check.verify.manifest import PinnedOutcome
 from holdfast.check.verify.opinions import Opinion
 from tests.cli.running import Run
 from tests.cli.samples import COUNTER
@@ -88,9 +88,9 @@ def test_the_slow_tier_is_left_out(holdfast: Run) -> None:
 def test_an_interrupted_verification_shows_what_was_checked(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C the finished rows are printed, and the command ends 20."""
 
-    def interrupted(_: Path, jobs: Sequence[Job], *__: object, **___: object) -> Iterator[JobResult]:
+    def interrupted(_: Path, jobs: Sequence[VerifyJob], *__: object, **___: object) -> Iterator[JobResult]:
         yield JobResult(
-            jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1, Outcome("exhausted", 0, states=6, depth=2, bits=4)
+            jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1, PinnedOutcome("exhausted", 0, states=6, depth=2, bits=4)
         )
         raise KeyboardInterrupt
 

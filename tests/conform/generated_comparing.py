@@ -14,7 +14,7 @@ import attrs
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.judge.ground import Frame
-from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
 from holdfast.check.conform.judge.order import Uses, uses
 from holdfast.check.conform.judge.projection import project
 from holdfast.check.conform.logs.log import Log
@@ -52,7 +52,7 @@ def judged(system: System, log: Sequence[Line], folder: Path, **options: Any) ->
     path.write_text("".join(f"{json.dumps(line)}\n" for line in log))
     with Log([str(path)]) as found:
         literals = found.header.literals if found.header is not None else {}
-        return judge(system, found, literals, Options(**options), Meter(Budget()))
+        return judge(system, found, literals, JudgeOptions(**options), Meter(Budget()))
 
 
 def uses_of(system: System) -> Uses:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.logs.events import Event
+from holdfast.check.conform.logs.events import LogEvent
 from holdfast.check.conform.logs.log import Log
 from holdfast.ir.errors import UsageError
 
@@ -25,9 +25,9 @@ def raw(text: str) -> str:
     return line()[:-1] + f", {text}}}"
 
 
-def survey(*paths: str) -> list[Event]:
+def survey(*paths: str) -> list[LogEvent]:
     """The events of a log, in the order of its files."""
-    found: list[Event] = []
+    found: list[LogEvent] = []
     with Log(paths) as log:
         log.survey(found.append)
     return found

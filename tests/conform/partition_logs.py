@@ -11,7 +11,7 @@ from typing import Literal
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.verdict import render, verdict_of
-from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_file import read_mapping
@@ -48,7 +48,7 @@ def judged(name: str, generation: Generation, lines: Sequence[Line], folder: Pat
     path = folder / "events.ndjson"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     with Log([str(path)], mapping) as log:
-        return judge(system, log, mapping.about.literals, Options(), Meter(Budget(), lambda now: None))
+        return judge(system, log, mapping.about.literals, JudgeOptions(), Meter(Budget(), lambda now: None))
 
 
 def reasons(name: str, generation: Generation, judgement: Judgement) -> str:

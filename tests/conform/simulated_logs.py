@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.verdict import render, verdict_of
-from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_file import read_mapping
@@ -44,7 +44,7 @@ def judged(name: str, lines: Sequence[Line], folder: Path) -> Judgement:
     path = folder / "events.ndjson"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     with Log([str(path)], mapping) as log:
-        options = Options(hidden=tuple(mapping.hidden))
+        options = JudgeOptions(hidden=tuple(mapping.hidden))
         return judge(system, log, mapping.about.literals, options, Meter(Budget(), lambda now: None))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge.judge import Options, judge
+from holdfast.check.conform.judge.judge import JudgeOptions, judge
 from holdfast.check.conform.logs.log import Log
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
@@ -95,7 +95,7 @@ def kind(log: list[Line], path: Path, joint: int) -> str:
     path.write_text("".join(f"{json.dumps(line)}\n" for line in log))
     with Log([str(path)]) as found:
         try:
-            return judge(system(), found, {}, Options(joint=joint), Meter(Budget())).kind
+            return judge(system(), found, {}, JudgeOptions(joint=joint), Meter(Budget())).kind
         except UsageError:
             return "damaged"
 

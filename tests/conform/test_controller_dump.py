@@ -12,7 +12,7 @@ import pytest
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.verdict import headline, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
 from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
@@ -36,7 +36,7 @@ def judged(folder: Path, *texts: str, joint: int | None = None) -> Judgement:
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text, encoding="utf-8")
     with DumpLog([str(path) for path in paths], MAPPING) as log:
-        found = judge(TABLES, log, {}, Options(joint=joint), Meter(Budget(), lambda now: None))
+        found = judge(TABLES, log, {}, JudgeOptions(joint=joint), Meter(Budget(), lambda now: None))
         log.conclude(found)
     return found
 

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.check.conform.dumps.dump import read_dump
 from holdfast.check.conform.dumps.dump_reader import DumpReader
-from holdfast.check.conform.dumps.dump_record import Record, end_offsets
+from holdfast.check.conform.dumps.dump_record import DumpRecord, end_offsets
 from holdfast.ir.errors import Place, UsageError
 from impl.metadata.dump import write_dump
 from impl.records import Broker, S3StreamEndOffsets, unpack_end_offsets
@@ -35,7 +35,7 @@ from tests.conform.printed_dump import (
 from tests.impl.random_records import random_batches
 
 
-def read(folder: Path, *texts: str) -> list[Record]:
+def read(folder: Path, *texts: str) -> list[DumpRecord]:
     """The records of dumps, each in a file of its own: 0.txt, 1.txt and so on."""
     paths = [folder / f"{place}.txt" for place in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
@@ -43,7 +43,7 @@ def read(folder: Path, *texts: str) -> list[Record]:
     return list(read_dump([str(path) for path in paths]))
 
 
-def places(records: Iterable[Record]) -> list[tuple[int | None, int]]:
+def places(records: Iterable[DumpRecord]) -> list[tuple[int | None, int]]:
     """Of each record the end of its snapshot and its offset."""
     return [(record.batch.snapshot, record.offset) for record in records]
 

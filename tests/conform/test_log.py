@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.logs.events import UNKNOWN, Event
+from holdfast.check.conform.logs.events import UNKNOWN, LogEvent
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.own_format import Header
 from holdfast.ir.errors import Place, UsageError
@@ -30,11 +30,13 @@ def test_an_event_has_what_its_line_says(file: Callable[..., str]) -> None:
         )
     )
     first, second, third = survey(path)
-    assert first == Event(Place(path, 1), "b", 1, 5, 5, None, "open", {})
-    assert second == Event(
+    assert first == LogEvent(Place(path, 1), "b", 1, 5, 5, None, "open", {})
+    assert second == LogEvent(
         Place(path, 2), "a", 1, 5, 9, ("b", 1), "open", {"p": [1, 7]}, UNKNOWN, (3, 7), {"x": 1}, {"y": {"s1": 2}}
     )
-    assert third == Event(Place(path, 3), "a", 2, 9, 9, None, "open", {"s": "s1", "heard": True, "e": None}, "FENCED")
+    assert third == LogEvent(
+        Place(path, 3), "a", 2, 9, 9, None, "open", {"s": "s1", "heard": True, "e": None}, "FENCED"
+    )
 
 
 def test_null_stands_for_an_optional_key_that_is_not_there(file: Callable[..., str]) -> None:
@@ -57,11 +59,11 @@ def test_the_events_of_a_source_are_read_by_their_places(file: Callable[..., str
             texts.append(line(source, counts[source], len(texts) + 1000 * part, note="é" * rng.randrange(40)))
         files.append(file("\n\n".join(texts), f"{part}.log"))
     with Log(files) as log:
-        seen: list[Event] = []
+        seen: list[LogEvent] = []
         log.survey(seen.append)
         assert log.sources == tuple(dict.fromkeys(event.source for event in seen))
         iterators = {source: log.events_of(source) for source in log.sources}
-        found: dict[str, list[Event]] = {source: [] for source in log.sources}
+        found: dict[str, list[LogEvent]] = {source: [] for source in log.sources}
         for source in (source for _ in range(max(counts.values())) for source in iterators):
             found[source] += [event for event in [next(iterators[source], None)] if event]
         for source in log.sources:
@@ -150,7 +152,7 @@ def test_logs_that_only_look_wrong_are_read(file: Callable[..., str], text: str)
     """What JSON allows in a line is read."""
     path = file(text)
     with Log([path]) as log:
-        seen: list[Event] = []
+        seen: list[LogEvent] = []
         log.survey(seen.append)
         assert list(log.events_of("a")) == seen
     assert [event.source for event in seen] == ["a"]
@@ -229,8 +231,8 @@ def test_a_file_that_changes_is_noticed(file: Callable[..., str]) -> None:
 def test_a_log_can_be_surveyed_again(file: Callable[..., str]) -> None:
     """A second survey gives the same events and forgets the first."""
     with Log([file(lines(line(), line("b", cause=["a", 1])))]) as log:
-        first: list[Event] = []
-        second: list[Event] = []
+        first: list[LogEvent] = []
+        second: list[LogEvent] = []
         log.survey(first.append)
         log.survey(second.append)
         assert first == second

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from holdfast.check.conform.judge.machine import Machine
+from holdfast.check.conform.judge.machine import LogMachine
 from holdfast.check.conform.logs.events import Json
-from holdfast.check.conform.logs.names import Names
+from holdfast.check.conform.logs.names import LogNames
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model
@@ -28,7 +28,7 @@ def ownership() -> System:
 
 def test_kept_steps_are_those_of_the_state(ownership: System) -> None:
     """Along a random walk, also in states that differ in cells that the action does not read."""
-    machine = Machine(Layout(ownership, ownership.scope("default"), frozenset()))
+    machine = LogMachine(Layout(ownership, ownership.scope("default"), frozenset()))
     chance = random.Random(1)
     init = machine.step(ownership.init)
     codes = [range(machine.layout.codes(param.type)) for param in ownership.init.params]
@@ -50,7 +50,7 @@ def test_kept_steps_are_those_of_the_state(ownership: System) -> None:
 
 def test_a_text_that_looks_like_a_list_is_another_element(ownership: System) -> None:
     """Whichever of them comes first; a process and the key of an object that names it are one."""
-    names = Names(ownership)
+    names = LogNames(ownership)
     values: list[Json] = [["n1", 7], "['n1', 7]", ["n1", True], ["n1", 1]]
     nodes = [names.element("Stream", each, AT, "s") for each in values]
     assert nodes == [0, 1, 2, 3]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.logs.events import UNKNOWN, Event
+from holdfast.check.conform.logs.events import UNKNOWN, LogEvent
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.mappings.mapping import KAFKA_DUMP, NDJSON, Mapping
@@ -22,7 +22,7 @@ from tests.conform.foreign_log import AT, SKETCH, line
 from tests.conform.malformed_mappings import ACK, SOURCE
 
 
-def acked(arguments: str, **more: Any) -> Event:
+def acked(arguments: str, **more: Any) -> LogEvent:
     """The event of a line by a mapping whose ``ack`` has these arguments."""
     event = mapping_of(f"{SOURCE}events:\n  ack:\n    action: append\n{arguments}\n", "m.yaml").event(line(**more), AT)
     assert event is not None
@@ -51,7 +51,7 @@ def test_a_line_becomes_an_event() -> None:
     """Every part of an event comes from the fields that the mapping names."""
     mapping = mapping_of(SKETCH, "m.yaml")
     more: dict[str, Any] = {"node": 1, "node_epoch": 1000, "stream": "s1", "base": 3, "end": 9, "code": 7}
-    assert mapping.event(line(ts=[5, 8], after=[2, 6], **more), AT) == Event(
+    assert mapping.event(line(ts=[5, 8], after=[2, 6], **more), AT) == LogEvent(
         AT,
         "4",
         1,
@@ -66,7 +66,7 @@ def test_a_line_becomes_an_event() -> None:
         {"next_offset": {"s1": 9}},
     )
     fence = line("fence", code=9, data={"node": 2, "ranges": [{"end": 5}]})
-    assert mapping.event(fence, AT) == Event(
+    assert mapping.event(fence, AT) == LogEvent(
         AT, "4", 1, 5, 5, None, "fence_node", {"n": 2, "e": 4, "heard": True}, "FENCED"
     )
     assert mapping.event(line("heartbeat"), AT) is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.check.conform.dumps.dump_record import Batch, Record
+from holdfast.check.conform.dumps.dump_record import DumpBatch, DumpRecord
 from holdfast.check.conform.mappings.mapping_event import cells_of
 from holdfast.check.conform.mappings.mapping_file import mapping_of, read_mapping
 from holdfast.check.conform.mappings.mapping_names import check_names
@@ -18,13 +18,13 @@ from holdfast.ir.load import load_model
 from tests.conform.malformed_mappings import ACK, SOURCE
 from tests.conform.malformed_records import HEAD, MALFORMED_RECORDS
 
-BATCH = Batch("d.txt", 0, 9, 1)
+BATCH = DumpBatch("d.txt", 0, 9, 1)
 Row = tuple[str, dict[str, Any]]
 
 
-def records(*rows: Row) -> list[Record]:
+def records(*rows: Row) -> list[DumpRecord]:
     """Records with offsets from 0."""
-    return [Record(kind, 0, data, offset, 0, BATCH, offset + 1) for offset, (kind, data) in enumerate(rows)]
+    return [DumpRecord(kind, 0, data, offset, 0, BATCH, offset + 1) for offset, (kind, data) in enumerate(rows)]
 
 
 def divider(text: str, last: str = "") -> Divider:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge.judge import Judgement, Options, judge
+from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.ir.compile import compile_model
@@ -47,7 +47,7 @@ def judged_log(model: str, log_lines: list[Line], path: Path, **options: Any) ->
     path.write_text("".join(f"{json.dumps(line)}\n" for line in log_lines))
     with Log([str(path)]) as log:
         literals = log.header.literals if log.header is not None else {}
-        yield log, judge(system(model), log, literals, Options(**options), Meter(Budget()))
+        yield log, judge(system(model), log, literals, JudgeOptions(**options), Meter(Budget()))
 
 
 def judged(model: str, log_lines: list[Line], path: Path, **options: Any) -> Judgement:

@@ -11,9 +11,9 @@ from typing import Any
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.bench import Bench, Trial
+from holdfast.check.mutate.bench import Bench, MutantTrial
 from holdfast.check.mutate.engine import mutants
-from holdfast.check.mutate.limits import Limits
+from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.liveness import compare_liveness
@@ -36,7 +36,7 @@ def mutate(case: Case) -> Iterator[str]:
     """Of each rule whether the graph without it is that of the model, and whether something is violated then."""
     if starts_nowhere(case) or any(kind != "witness" for kind, _ in case.verdicts):
         return
-    bench = Bench(case.system, case.scope, "model.py", Limits(Budget(), cores=1))
+    bench = Bench(case.system, case.scope, "model.py", MutationLimits(Budget(), cores=1))
     if bench.whole.verdict != "exhausted":
         return
     dropped = bench.whole.figures.dropped_ghosts
@@ -54,7 +54,7 @@ def mutate(case: Case) -> Iterator[str]:
             yield from tried(case, found, mutant.name, oracle, graph, same=steps(oracle, graph, dropped) == model)
 
 
-def tried(case: Case, found: Trial, name: str, oracle: Oracle, graph: Graph, *, same: bool) -> Iterator[str]:
+def tried(case: Case, found: MutantTrial, name: str, oracle: Oracle, graph: Graph, *, same: bool) -> Iterator[str]:
     """What a trial says of a mutant, held against its graph."""
     verdicts = oracle.verdicts(graph)
     lost = any(kind == "witness" and (kind, prop) not in verdicts for kind, prop in case.verdicts)

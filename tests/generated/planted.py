@@ -80,7 +80,9 @@ def _noted(table: Any, symbol: Any) -> str:
 
 def kernel_names(patch: Patch) -> None:
     """A function of the kernel is called after its action, and one of every step ``of_all``."""
-    patch.setattr(source.Source, "name", lambda _, family, action: f"{family}_{action.name if action else 'of_all'}")
+    patch.setattr(
+        source.KernelSource, "name", lambda _, family, action: f"{family}_{action.name if action else 'of_all'}"
+    )
     patch.setattr(build, "refuse_clashes", lambda text: text, raising=False)
 
 
@@ -152,7 +154,7 @@ def dropped_tests(patch: Patch) -> None:
             arg for arg in every if not (isinstance(arg, Not) and isinstance(arg.arg, IsNone) and arg.arg.arg in known)
         ]
 
-    patch.setattr(tla_expressions.Expressions, "without_tests", without)
+    patch.setattr(tla_expressions.TlaExpressions, "without_tests", without)
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ import pytest
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.kernel import comparing
-from holdfast.lower.kernel.comparing import CHUNK, Comparison
+from holdfast.lower.kernel.comparing import CHUNK, MutantComparison
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.python.interpreter import Interpreter
 from tests.differential.running import rules_of
@@ -54,7 +54,7 @@ def expected(system: System, scope: str, removed: str, states: list[bytes]) -> i
 def answers(system: System, scope: str) -> Iterator[tuple[str, int | None, int | None]]:
     """For every rule, also in one action: its name, the kernel's answer and the interpreters'."""
     machine = Interpreter(system, system.scopes[scope])
-    comparison, packing = Comparison(machine), Packing(machine.layout)
+    comparison, packing = MutantComparison(machine), Packing(machine.layout)
     states = reachable(machine, STATES)
     rows = np.array([packing.pack(state) for state in states], np.int64)
     for name in rules_of(system):
@@ -85,7 +85,7 @@ def test_a_compiled_comparison_agrees(locks: System) -> None:
 def test_only_the_actions_asked_for_are_compared(locks: System) -> None:
     """A rule that is gone from an action that nobody asked about makes no difference."""
     machine = Interpreter(locks, locks.scopes["tiny"])
-    comparison, packing = Comparison(machine), Packing(machine.layout)
+    comparison, packing = MutantComparison(machine), Packing(machine.layout)
     rows = np.array([packing.pack(state) for state in reachable(machine, STATES)], np.int64)
     [(name, place), *_] = [(name, kernel) for name, kernel, _ in answers(locks, "tiny") if kernel is not None]
     label = name.partition("@")[0]

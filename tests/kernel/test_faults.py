@@ -17,7 +17,7 @@ from holdfast.lower.kernel import build, source
 from holdfast.lower.kernel import kernel as kernels
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.packing import Packing, Slot
-from holdfast.lower.kernel.source import Gather, Source
+from holdfast.lower.kernel.source import Gather, KernelSource
 from holdfast.lower.python.terms import FALSE, Term, add, literal
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.writing import SEARCHED, written
@@ -54,7 +54,7 @@ POOR_HASH = ("return h ^ (h >> np.uint64(29))", "return (h ^ (h >> np.uint64(29)
 FAULTS: dict[str, Plant] = {}
 emitter, writer, gather, packing = (
     in_place_of(source, "KernelEmitter"),
-    in_place_of(kernels, "Source"),
+    in_place_of(kernels, "KernelSource"),
     in_place_of(source, "Gather"),
     in_place_of(kernels, "Packing"),
 )
@@ -177,7 +177,7 @@ class OldIsNew(KernelEmitter):
 
 
 @fault(writer)
-class CanonicalByHalf(Source):
+class CanonicalByHalf(KernelSource):
     """A renaming takes one cell from the wrong place."""
 
     def _moved(self, moves: list[tuple[int, bytes | None]]) -> list[str]:
@@ -185,7 +185,7 @@ class CanonicalByHalf(Source):
 
 
 @fault(writer)
-class NoProperty(Source):
+class NoProperty(KernelSource):
     """The last step property is left out where steps are judged."""
 
     def _step_masks(self, action: Action | None, part: str) -> str:
@@ -196,7 +196,7 @@ class NoProperty(Source):
 
 
 @fault(writer)
-class GhostsLast(Source):
+class GhostsLast(KernelSource):
     """A repetition that changes only a ghost counts as a difference."""
 
     def lasting(self) -> list[int]:

@@ -16,7 +16,7 @@ from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import build, comparing, graphs, kernel, walks
-from holdfast.lower.kernel.comparing import Comparison
+from holdfast.lower.kernel.comparing import MutantComparison
 from holdfast.lower.kernel.graphs import KernelGraph
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.names import refuse_clashes
@@ -217,7 +217,7 @@ def test_no_name_in_generated_text_is_taken_for_another(system: System, texts: d
     engines = Engines(system, system.scopes["tiny"])
     engines.make_kernel(mutable=True)
     Both.of(system, system.scopes["tiny"], 0, 5, 2, sampled=True)
-    Comparison(engines.interpreter)
+    MutantComparison(engines.interpreter)
     machine = Interpreter(system, system.scopes["tiny"], properties=())
     KernelGraph(machine, Demands(machine.layout), tuple(system.of_kind("leads_to")))
 

@@ -17,7 +17,7 @@ from holdfast.ir.system import System
 from holdfast.ir.types import IntType
 from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import source
-from holdfast.lower.kernel.comparing import Comparison
+from holdfast.lower.kernel.comparing import MutantComparison
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.graphs import KernelGraph
 from holdfast.lower.kernel.kernel import Kernel
@@ -142,7 +142,7 @@ def test_every_kernel_of_an_action_refuses(tmp_path: Path) -> None:
     for make in (
         lambda: Kernel(machine, None),
         lambda: Kernel(machine, None, mutable=True),
-        lambda: Comparison(machine),
+        lambda: MutantComparison(machine),
         lambda: Both.of(system, scope, 0, 5),
         lambda: KernelGraph(machine, Demands(machine.layout), ()),
     ):

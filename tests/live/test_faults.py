@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from holdfast.check.live import components, engine, fair, lasso
-from holdfast.check.live.components import Mask, Numbers, Part
+from holdfast.check.live.components import GraphPart, Mask, Numbers
 from holdfast.check.live.fair import Fair, FairComponents
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
@@ -47,7 +47,7 @@ def no_stuttering(monkeypatch: pytest.MonkeyPatch) -> None:
     """No run stays where it is: a single state is no component."""
     true_of = FairComponents.of
 
-    def of(self: FairComponents, whole: Part) -> Fair:
+    def of(self: FairComponents, whole: GraphPart) -> Fair:
         found = true_of(self, whole)
         sizes = np.bincount(found.components, minlength=1)
         kept = sizes[found.components] > 1
@@ -73,7 +73,7 @@ def owed_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
 def served_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that leaves a component serves the demands on it."""
 
-    def served(self: FairComponents, whole: Part, found: Numbers, count: int) -> Numbers:
+    def served(self: FairComponents, whole: GraphPart, found: Numbers, count: int) -> Numbers:
         flags = np.zeros((count, self.words), np.int64)
         for source, label in zip(whole.sources.tolist(), whole.labels.tolist(), strict=True):
             if label != FREE:
@@ -126,8 +126,8 @@ def weak_is_strong(monkeypatch: pytest.MonkeyPatch) -> None:
 @fault
 def whole_components_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A component that starves a strong demand is given up, with all its parts."""
-    true_within = Part.within
-    monkeypatch.setattr(Part, "within", lambda self, kept: true_within(self, np.zeros_like(kept)))
+    true_within = GraphPart.within
+    monkeypatch.setattr(GraphPart, "within", lambda self, kept: true_within(self, np.zeros_like(kept)))
 
 
 @fault
@@ -152,13 +152,13 @@ def cuts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 def any_component(monkeypatch: pytest.MonkeyPatch) -> None:
     """States that hang together in one direction only count as a component."""
 
-    def weakly(self: Part) -> Any:
+    def weakly(self: GraphPart) -> Any:
         matrix = components.csr_matrix(
             (np.ones(len(self.sources)), (self.sources, self.targets)), shape=(len(self.states),) * 2
         )
         return components.connected_components(matrix, directed=True, connection="weak")[1]
 
-    monkeypatch.setattr(Part, "components", weakly)
+    monkeypatch.setattr(GraphPart, "components", weakly)
 
 
 @fault

@@ -13,7 +13,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Taken
-from holdfast.runs.lasso_judge import Judge
+from holdfast.runs.lasso_judge import LassoJudge
 from holdfast.runs.loading import ImpossibleError, open_trace
 from holdfast.runs.replay import Replayer
 from holdfast.trace.itf import write_itf
@@ -165,6 +165,6 @@ def test_states_that_do_not_lead_back_are_no_lasso(compiled: Compiled) -> None:
     (start,) = machine.initial()
     outcome = machine.step(start, "climb", ())
     assert isinstance(outcome, Taken)
-    judge, calls = Judge(machine), [("climb", ())]
+    judge, calls = LassoJudge(machine), [("climb", ())]
     assert judge.violated(prop, [start, outcome.state], calls, 1) == ()
     assert judge.violated(prop, [start, outcome.state], calls, 0) is None

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.check.budget import Budget
 from holdfast.check.mutate.bench import Limits
-from holdfast.check.mutate.engine import Mutation, Options, fingerprint
+from holdfast.check.mutate.engine import Mutation, MutationOptions, fingerprint
 from holdfast.check.mutate.guards import (
     GUARDS,
     RESULTS,
@@ -117,7 +117,7 @@ def test_mutants_end_as_they_are_stored(model: str) -> None:
     system = system_of(model)
     stored = STORED[model]["mutants"]
     only = tuple(row["mutant"] for row in stored[::6])
-    trials = Mutation(system, usual_scopes(system), Limits(Budget()), target=model, options=Options(only=only))
+    trials = Mutation(system, usual_scopes(system), Limits(Budget()), target=model, options=MutationOptions(only=only))
     assert trials.broken() is None
     report = trials.report()
     found = {row["mutant"]: row for row in stored_rows(report)["mutants"]}

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.verify.manifest import Entry, format_manifest, measure, read_manifest
+from holdfast.check.verify.manifest import ManifestEntry, format_manifest, measure, read_manifest
 
 FOLDER = Path(__file__).parents[2] / "models"
 ENTRIES = read_manifest(FOLDER)
 PINNED = [entry for entry in ENTRIES if entry.expected is not None]
 
 
-def name(entry: Entry) -> str:
+def name(entry: ManifestEntry) -> str:
     """The entry as the command line takes it."""
     return f"{entry.configuration.model} {entry.configuration}"
 
@@ -44,19 +44,19 @@ MANY = 30_000
 """Checks of more states belong to the slow tests, also where `holdfast verify` makes them without --slow."""
 
 
-def is_slow(entry: Entry) -> bool:
+def is_slow(entry: ManifestEntry) -> bool:
     """Whether a check takes too long for a test that every change must pass."""
     return entry.slow or (entry.expected is not None and (entry.expected.states or 0) > MANY)
 
 
 @pytest.mark.parametrize("entry", [entry for entry in PINNED if not is_slow(entry)], ids=name)
-def test_the_fast_tier(entry: Entry) -> None:
+def test_the_fast_tier(entry: ManifestEntry) -> None:
     """A check finds the pinned verdict, states, depth, and length of the shortest run."""
     assert entry.differences(measure(FOLDER, entry)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", [entry for entry in PINNED if is_slow(entry)], ids=name)
-def test_the_slow_tier(entry: Entry) -> None:
+def test_the_slow_tier(entry: ManifestEntry) -> None:
     """A check of a large scope finds the pinned verdict, states, depth, and length of the shortest run."""
     assert entry.differences(measure(FOLDER, entry)) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import itf_py
 import pytest
 
-from holdfast.check.verify.manifest import Entry, read_manifest
+from holdfast.check.verify.manifest import ManifestEntry, read_manifest
 from holdfast.cli.app import main
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ NAMED = {
 """What the table has to have: guards of streams.md and reassignment.md, and the timer as it is built."""
 
 
-def entry(command: str) -> Entry:
+def entry(command: str) -> ManifestEntry:
     """What is pinned of a command."""
     return PINNED[command]
 

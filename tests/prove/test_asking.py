@@ -12,10 +12,10 @@ from holdfast.check.mutate.proving import judged
 from holdfast.check.prove import asking
 from holdfast.check.prove.asking import Askers
 from holdfast.check.prove.engine import _slowest
-from holdfast.check.prove.prover import Limits, Prover, Standing
+from holdfast.check.prove.prover import Prover, SolverLimits, Standing
 from holdfast.ir.system import System
 from holdfast.lower.smt.logic import Logic
-from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.solve import SolverAnswer
 from holdfast.lower.smt.theory import obligations
 from tests.prove.conftest import Compiled
 from tests.prove.test_ablation import EMPTY
@@ -34,17 +34,17 @@ def standings_of(system: System) -> list[Standing]:
     return [Standing(due) for due in obligations(system.actions, list(system.of_kind("invariant", "lemma")), [])]
 
 
-def prover_of(system: System, askers: Askers, limits: Limits) -> Prover:
+def prover_of(system: System, askers: Askers, limits: SolverLimits) -> Prover:
     """Somebody who asks for them."""
     logic = Logic(system, frozenset(), tuple(system.of_kind("invariant", "lemma")))
     return Prover(logic, askers, limits, lambda stage, done, whole: None)
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, *answers: Answer) -> list[float]:
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: SolverAnswer) -> list[float]:
     """Let Z3 give these answers, one after the other; the list fills with the seconds that each question was given."""
     left, allowed = list(answers), list[float]()
 
-    def ask(_: object, seconds: float, *__: object, **___: object) -> Answer:
+    def ask(_: object, seconds: float, *__: object, **___: object) -> SolverAnswer:
         allowed.append(seconds)
         return left.pop(0)
 
@@ -56,8 +56,10 @@ def test_what_no_quick_question_decides_is_asked_for_longer(lock: System, monkey
     """An answer that is unknown at first may come with more time; without that too, it stays unknown."""
     names = [prop.name for prop in lock.of_kind("invariant", "lemma")]
     first, second = standings_of(lock)[:2]
-    allowed = answering(monkeypatch, Answer("unknown"), Answer("unsat"), Answer("unknown"), Answer("unknown"))
-    prover = prover_of(lock, Askers(0, Meter(Budget())), Limits(3.0, 7.0))
+    allowed = answering(
+        monkeypatch, SolverAnswer("unknown"), SolverAnswer("unsat"), SolverAnswer("unknown"), SolverAnswer("unknown")
+    )
+    prover = prover_of(lock, Askers(0, Meter(Budget())), SolverLimits(3.0, 7.0))
     prover.decide(first, names)
     prover.decide(second, names)
     assert allowed == [3.0, 7.0, 3.0, 7.0]
@@ -73,9 +75,9 @@ def test_the_slowest_questions_come_first() -> None:
 def test_all_answers_are_counted(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many questions were answered, and how long all of them took."""
     standings = standings_of(lock)[:3]
-    answering(monkeypatch, *(Answer("unsat", seconds=seconds) for seconds in (1.0, 2.0, 4.0)))
+    answering(monkeypatch, *(SolverAnswer("unsat", seconds=seconds) for seconds in (1.0, 2.0, 4.0)))
     askers = Askers(0, Meter(Budget()))
-    prover_of(lock, askers, Limits()).begin(standings, [])
+    prover_of(lock, askers, SolverLimits()).begin(standings, [])
     assert (askers.asked, askers.seconds) == (3, 7.0)
     assert [standing.seconds for standing in standings] == [1.0, 2.0, 4.0]
 
@@ -93,9 +95,9 @@ def test_more_time_is_given_where_it_may_help(
 ) -> None:
     """A question that took too long is asked once more, if there is more time; one that no formula says is not."""
     (standing, *_) = standings_of(lock)
-    standing.hear(Answer("unknown", reason=reason))
-    allowed = answering(monkeypatch, Answer("unsat"))
-    prover_of(lock, Askers(0, Meter(Budget())), Limits(quick=quick, long=long)).insist(standing, [])
+    standing.hear(SolverAnswer("unknown", reason=reason))
+    allowed = answering(monkeypatch, SolverAnswer("unsat"))
+    prover_of(lock, Askers(0, Meter(Budget())), SolverLimits(quick=quick, long=long)).insist(standing, [])
     assert (allowed, standing.met) == (list(asked), bool(asked))
 
 
@@ -103,13 +105,13 @@ def test_no_answer_of_a_mutant_is_no_fault(lock: System) -> None:
     """Where Z3 has no answer to any question, something is open; where it has a counterexample, the row is wrong."""
     standings = standings_of(lock)
     for standing in standings:
-        standing.hear(Answer("unsat"))
-    standings[1].hear(Answer("unknown", reason="timeout"))
+        standing.hear(SolverAnswer("unsat"))
+    standings[1].hear(SolverAnswer("unknown", reason="timeout"))
     row = row_of("LK-01", "equivalent")
     found = judged(row, lock, standings, set())
     assert (found.fault, found.open) == (None, "one_inside after enter: timeout")
     assert judged(row_of("LK-01", "killed"), lock, standings, set()).open is None
-    standings[2].hear(Answer("sat"))
+    standings[2].hear(SolverAnswer("sat"))
     found = judged(row, lock, standings, set())
     assert found.open is None
     assert found.fault is not None

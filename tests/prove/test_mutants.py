@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.limits import Interruption, Limits
+from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.proving import Proofs
-from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, ProofRow, Row, Way
+from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, MutantRow, ProofRow, Way
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.lemmas import compile_with_lemmas
@@ -66,15 +66,15 @@ def look(self, n: Node) -> None:
 """A rule that refuses only what is not reached."""
 
 
-def row_of(name: str, way: Way, killer: str | None = None, *, kind: str = "rule") -> Row:
+def row_of(name: str, way: Way, killer: str | None = None, *, kind: str = "rule") -> MutantRow:
     """A mutant as a search describes it."""
     kill = None if killer is None else Kill(killer.split(" (")[0], killer, "tiny", 2, None)
-    return Row(MutantFacts(Mutant(name, kind, ()), kill), None, way, None)  # type: ignore[arg-type]
+    return MutantRow(MutantFacts(Mutant(name, kind, ()), kill), None, way, None)  # type: ignore[arg-type]
 
 
-def asked(system: System, row: Row) -> ProofRow:
+def asked(system: System, row: MutantRow) -> ProofRow:
     """What the prover says of a mutant of a system."""
-    return Proofs(system, "x.py", Limits(Budget())).row(row, remove_rules(system, [row.facts.mutant.name]))
+    return Proofs(system, "x.py", MutationLimits(Budget())).row(row, remove_rules(system, [row.facts.mutant.name]))
 
 
 def test_what_is_killed_is_not_provable(compiled: Compiled) -> None:
@@ -145,7 +145,7 @@ def test_a_model_without_a_proof_is_refused(compiled: Compiled) -> None:
 
 def test_time_that_is_up_stops(compiled: Compiled) -> None:
     """No row is made up."""
-    proofs = Proofs(compiled(LOCK + EMPTY), "x.py", Limits(Budget(seconds=1e-9)))
+    proofs = Proofs(compiled(LOCK + EMPTY), "x.py", MutationLimits(Budget(seconds=1e-9)))
     with pytest.raises(Interruption, match="time: more than 1e-09 s"):
         proofs.prove_whole()
 
@@ -156,7 +156,7 @@ def test_time_that_is_up_stops(compiled: Compiled) -> None:
 def differences(name: str, only: tuple[str, ...] = ()) -> list[str]:
     """In what the prover disagrees with what is stored of a model's mutants."""
     system = compile_with_lemmas(load_with_lemmas(name))
-    proofs = Proofs(system, name, Limits(Budget()))
+    proofs = Proofs(system, name, MutationLimits(Budget()))
     found: list[str] = []
     for stored in STORED[name]["mutants"]:
         mutant = stored["mutant"]

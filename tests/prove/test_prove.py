@@ -22,7 +22,7 @@ from holdfast.ir.system import System
 from holdfast.ir.types import NatType, Plain
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.logic import Logic
-from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.solve import SolverAnswer
 from holdfast.lower.smt.unbounded import Unbounded
 from holdfast.records.proof import _possible, depth_record
 from tests.prove.conftest import Compiled, example
@@ -384,7 +384,7 @@ def test_a_minimum_has_the_meaning_it_has_in_a_scope() -> None:
 
 def test_no_answer_keeps_the_question(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Z3 gives up, the reason and the question in SMT-LIB are kept, and it is never called proved."""
-    monkeypatch.setattr(asking, "ask", lambda *_, **__: Answer("unknown", reason="(incomplete quantifiers)"))
+    monkeypatch.setattr(asking, "ask", lambda *_, **__: SolverAnswer("unknown", reason="(incomplete quantifiers)"))
     lemma = (
         "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
     )
@@ -496,8 +496,8 @@ def test_a_proof_that_some_seed_does_not_repeat_is_unstable(
     """Each such property is named once, however many seeds have no answer; and nothing is called proved for good."""
     real = asking.ask
 
-    def ask(question: object, seconds: float, seed: int = 0, **options: object) -> Answer:
-        return Answer("unknown", reason="timeout") if seed else real(question, seconds, seed, **options)  # type: ignore[arg-type]
+    def ask(question: object, seconds: float, seed: int = 0, **options: object) -> SolverAnswer:
+        return SolverAnswer("unknown", reason="timeout") if seed else real(question, seconds, seed, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(asking, "ask", ask)
     result = prove(compiled(GHOSTLY), cores=0, searched=False, sane=False, seeds=3)

@@ -11,7 +11,7 @@ from holdfast.check.prove.text import render_proof
 from holdfast.cli.app import main
 from holdfast.lower.smt import second as prover
 from holdfast.lower.smt.second import ask_cvc5
-from holdfast.lower.smt.solve import Answer, Question
+from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion
 from tests.prove.conftest import EXAMPLES, Compiled, example
 
 UNLOCKED = """
@@ -39,7 +39,7 @@ def test_a_second_prover_agrees() -> None:
 
 def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """If Z3 called everything a contradiction, cvc5 would name what is possible: exit code 1."""
-    monkeypatch.setattr(asking, "ask", lambda *_, **__: Answer("unsat"))
+    monkeypatch.setattr(asking, "ask", lambda *_, **__: SolverAnswer("unsat"))
     result = prove(compiled(UNLOCKED), cores=0, searched=False, sane=False, tried=False, suggest=False, second=True)
     assert result.second is not None
     assert result.second.contradicted == ("one_inside after enter",)
@@ -49,7 +49,7 @@ def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkey
 
 def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question without its answer is named, and leaves the proof open."""
-    monkeypatch.setattr(second, "ask_cvc5", lambda *_: Answer("unknown", reason="no time"))
+    monkeypatch.setattr(second, "ask_cvc5", lambda *_: SolverAnswer("unknown", reason="no time"))
     result = prove(example("two_phase_commit"), properties=["final"], cores=0, second=True)
     assert result.second is not None
     assert (result.second.agreed, result.exit_code) == (0, 20)
@@ -58,7 +58,7 @@ def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.M
 
 def test_what_is_no_question_has_no_answer() -> None:
     """A text that cvc5 does not take is answered by nothing but the reason."""
-    answer = ask_cvc5(Question("(assert (nonsense))", ()), 1.0)
+    answer = ask_cvc5(SolverQuestion("(assert (nonsense))", ()), 1.0)
     assert answer.verdict == "unknown"
     assert "nonsense" in answer.reason
 

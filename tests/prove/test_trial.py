@@ -14,7 +14,7 @@ from holdfast.check.prove.text import render_proof
 from holdfast.check.prove.trial import MOST_SIZES, _every_size, trial_sizes
 from holdfast.ir.stmt import Assign
 from holdfast.ir.types import NatType
-from holdfast.lower.smt.bodies import Bodies, Run
+from holdfast.lower.smt.bodies import BodyFormulas, Execution
 from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.state import State
@@ -56,10 +56,10 @@ def quiet(self) -> bool:
 """
 
 
-class LostWrites(Bodies):
+class LostWrites(BodyFormulas):
     """No write has an effect."""
 
-    def assign(self, stmt: Assign, run: Run) -> None:
+    def assign(self, stmt: Assign, run: Execution) -> None:
         pass
 
 

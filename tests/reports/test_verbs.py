@@ -19,7 +19,7 @@ from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import Refinement
 from holdfast.check.tlc.answer import TlcAnswer
 from holdfast.check.tlc.process import NoAnswerError, Tools
-from holdfast.check.verify.jobs import Job, JobResult
+from holdfast.check.verify.jobs import JobResult, VerifyJob
 from holdfast.check.verify.opinions import Opinion
 from holdfast.cli import tlc
 from holdfast.ir.compile import compile_model
@@ -386,7 +386,7 @@ def test_every_question_of_a_verification(holdfast: Run) -> None:
 def test_an_interrupted_verification_is_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not asked is open."""
 
-    def interrupted(_: Path, jobs: Sequence[Job], *__: object, **___: object) -> Iterator[JobResult]:
+    def interrupted(_: Path, jobs: Sequence[VerifyJob], *__: object, **___: object) -> Iterator[JobResult]:
         yield JobResult(jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1)
         raise KeyboardInterrupt
 

@@ -14,10 +14,10 @@ from holdfast.ir.types import BoolType, OptionalType, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
-from holdfast.lower.smt.bodies import Bodies
+from holdfast.lower.smt.bodies import BodyFormulas
 from holdfast.lower.smt.cells import Pins, cells_of, indices, pins
 from holdfast.lower.smt.encoding import Encoding, argument, start_argument
-from holdfast.lower.smt.formulas import Expressions
+from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.guards import is_refused
 from holdfast.lower.smt.sized import Sized, origin
 from holdfast.lower.smt.values import Maybe, Value
@@ -35,8 +35,8 @@ class Comparison:
         self,
         system: System,
         scope: Scope,
-        expressions: type[Expressions] = Expressions,
-        bodies: type[Bodies] = Bodies,
+        expressions: type[FormulaWriter] = FormulaWriter,
+        bodies: type[BodyFormulas] = BodyFormulas,
     ) -> None:
         self.system = system
         self.machine = Interpreter(system, without_budgets(scope))

@@ -15,8 +15,8 @@ from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantified, Read, R
 from holdfast.ir.load import load_model
 from holdfast.ir.stmt import Assign, Fill, For, If, Stmt
 from holdfast.ir.system import System
-from holdfast.lower.smt.bodies import Bodies, Run, written_places
-from holdfast.lower.smt.formulas import Expressions, Scope
+from holdfast.lower.smt.bodies import BodyFormulas, Execution, written_places
+from holdfast.lower.smt.formulas import Bindings, FormulaWriter
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.values import Maybe, Plain, Value, same
 from tests.smt.comparing import Comparison
@@ -24,76 +24,76 @@ from tests.smt.comparing import Comparison
 MODELS = Path(__file__).parents[1]
 
 
-class LostFrame(Bodies):
+class LostFrame(BodyFormulas):
     """A variable that only one branch writes is what that branch makes of it, whichever branch is taken."""
 
-    def branch(self, stmt: If, run: Run) -> None:
+    def branch(self, stmt: If, run: Execution) -> None:
         before = run.state
         super().branch(stmt, run)
-        then = Run(Scope(dict(run.scope.names), before), [])
+        then = Execution(Bindings(dict(run.scope.names), before), [])
         self.run(stmt.then, then)
         for var, reading in then.state.readings.items():
             if reading is not before.readings[var]:
                 run.state = run.state.with_reading(var, reading)
 
 
-class SwappedBranches(Bodies):
+class SwappedBranches(BodyFormulas):
     """The two branches of an ``if`` are taken for one another."""
 
-    def branch(self, stmt: If, run: Run) -> None:
+    def branch(self, stmt: If, run: Execution) -> None:
         super().branch(If(stmt.test, stmt.orelse, stmt.then, stmt.at), run)
 
 
-class LostGuards(Bodies):
+class LostGuards(BodyFormulas):
     """A rule within a branch forbids nothing."""
 
-    def branch(self, stmt: If, run: Run) -> None:
+    def branch(self, stmt: If, run: Execution) -> None:
         kept = list(run.guards)
         super().branch(stmt, run)
         run.guards[:] = kept
 
 
-class NoEarlyReturn(Bodies):
+class NoEarlyReturn(BodyFormulas):
     """What follows a ``return`` is run all the same."""
 
-    def branch(self, stmt: If, run: Run) -> None:
+    def branch(self, stmt: If, run: Execution) -> None:
         super().branch(If(stmt.test, stmt.then, (), stmt.at), run)
         self.run(stmt.orelse, run)
 
 
-class ReadsBefore(Bodies):
+class ReadsBefore(BodyFormulas):
     """What is written is computed from the state before the step."""
 
     first: State
     depth = 0
 
-    def run(self, body: Sequence[Stmt], run: Run) -> None:
+    def run(self, body: Sequence[Stmt], run: Execution) -> None:
         self.first = run.state if self.depth == 0 else self.first
         self.depth += 1
         super().run(body, run)
         self.depth -= 1
 
-    def assign(self, stmt: Assign, run: Run) -> None:
+    def assign(self, stmt: Assign, run: Execution) -> None:
         now, run.state = run.state, self.first
         keys = self.expressions.keys(stmt.var, stmt.keys, run.scope)
         value = self.admitted(stmt.var, stmt.value, run)
         run.state = now.written(self.universe, stmt.var, keys, value)
 
 
-class NoCut(Bodies):
+class NoCut(BodyFormulas):
     """A value beyond its type is stored all the same."""
 
-    def admitted(self, var: str, expr: Expr, run: Run) -> Value:
+    def admitted(self, var: str, expr: Expr, run: Execution) -> Value:
         kept = list(run.guards)
         found = super().admitted(var, expr, run)
         run.guards[:] = kept
         return found
 
 
-class HalfFill(Bodies):
+class HalfFill(BodyFormulas):
     """A fill leaves the cells of the first element."""
 
-    def fill(self, stmt: Fill, run: Run) -> None:
+    def fill(self, stmt: Fill, run: Execution) -> None:
         before = run.state.readings[stmt.var]
         super().fill(stmt, run)
         filled = run.state.readings[stmt.var]
@@ -104,17 +104,17 @@ class HalfFill(Bodies):
             )
 
 
-class LastWriteLost(Bodies):
+class LastWriteLost(BodyFormulas):
     """The last write of a body is lost."""
 
-    def run(self, body: Sequence[Stmt], run: Run) -> None:
+    def run(self, body: Sequence[Stmt], run: Execution) -> None:
         super().run(body[:-1] if body and isinstance(body[-1], Assign) else body, run)
 
 
-class WrongPlace(Bodies):
+class WrongPlace(BodyFormulas):
     """A loop takes its element for the first part of every key."""
 
-    def loop(self, stmt: For, run: Run) -> None:
+    def loop(self, stmt: For, run: Execution) -> None:
         before = run.branch()
 
         def after(element: z3.ExprRef) -> State:
@@ -127,30 +127,30 @@ class WrongPlace(Bodies):
             run.state = run.state.looped(var, 0, after)
 
 
-class StrictOrder(Expressions):
+class StrictOrder(FormulaWriter):
     """``<`` for ``<=``."""
 
     def order(self, op: str, left: Plain, right: Plain) -> z3.BoolRef:
         return super().order("<" if op == "<=" else op, left, right)
 
 
-class TurnedOrder(Expressions):
+class TurnedOrder(FormulaWriter):
     """``a < b`` is read as ``b < a``."""
 
     def order(self, op: str, left: Plain, right: Plain) -> z3.BoolRef:
         return super().order(op, right, left) if op == "<" else super().order(op, left, right)
 
 
-class WrapsNothing(Expressions):
+class WrapsNothing(FormulaWriter):
     """A value that becomes an Optional becomes None."""
 
-    def wrap(self, node: Wrap, at: Scope) -> Value:
+    def wrap(self, node: Wrap, at: Bindings) -> Value:
         found = super().wrap(node, at)
         assert isinstance(found, Maybe)
         return Maybe(self.universe.false, found.value)
 
 
-class NoneIsSomething(Expressions):
+class NoneIsSomething(FormulaWriter):
     """None is stored as a value."""
 
     def lit(self, node: Lit) -> Value:
@@ -158,44 +158,44 @@ class NoneIsSomething(Expressions):
         return Maybe(self.universe.true, None) if isinstance(found, Maybe) else found
 
 
-class SomeForAll(Expressions):
+class SomeForAll(FormulaWriter):
     """``any`` for ``all``."""
 
-    def quantified(self, node: Quantified, at: Scope) -> z3.BoolRef:
+    def quantified(self, node: Quantified, at: Bindings) -> z3.BoolRef:
         return super().quantified(Quantified("any", node.var, node.domain, node.body), at)
 
 
-class OldIsNew(Expressions):
+class OldIsNew(FormulaWriter):
     """A step property reads the new state as the old one."""
 
-    def read(self, node: Read, at: Scope) -> Value:
+    def read(self, node: Read, at: Bindings) -> Value:
         return super().read(Read(node.var, node.keys, node.type), at)
 
 
-class TransposedKeys(Expressions):
+class TransposedKeys(FormulaWriter):
     """A cell of two keys of one size is read and written the wrong way round."""
 
-    def keys(self, var: str, keys: Sequence[Expr], at: Scope) -> list[z3.ExprRef]:
+    def keys(self, var: str, keys: Sequence[Expr], at: Bindings) -> list[z3.ExprRef]:
         return super().keys(var, keys, at)[::-1]
 
 
-class DroppedFilter(Expressions):
+class DroppedFilter(FormulaWriter):
     """A fold runs over all elements."""
 
-    def fold(self, node: Fold, at: Scope) -> Plain:
+    def fold(self, node: Fold, at: Bindings) -> Plain:
         return super().fold(Fold(node.kind, node.var, node.domain, TRUE, node.value, node.default, node.type), at)
 
 
-class RuleAlwaysTrue(Expressions):
+class RuleAlwaysTrue(FormulaWriter):
     """A labelled condition counts as true."""
 
-    def expr(self, node: Expr, at: Scope) -> Value:
+    def expr(self, node: Expr, at: Bindings) -> Value:
         return self.universe.true if isinstance(node, Ruled) else super().expr(node, at)
 
 
 FAULTS = [
     fault
-    for base in (Bodies, Expressions)
+    for base in (BodyFormulas, FormulaWriter)
     for fault in base.__subclasses__()
     if fault.__module__ == __name__
 ]  # fmt: skip
@@ -213,7 +213,7 @@ def gauges() -> System:
 
 def is_noticed(system: System, fault: type) -> bool:
     """Whether something differs, or a formula comes out that has no value."""
-    kinds = {"bodies": fault} if issubclass(fault, Bodies) else {"expressions": fault}
+    kinds = {"bodies": fault} if issubclass(fault, BodyFormulas) else {"expressions": fault}
     comparison = Comparison(system, system.scopes["tiny"], **kinds)
     try:
         return next(comparison.differences(random.Random(5), 5, 8), None) is not None
@@ -229,7 +229,7 @@ def test_a_planted_fault_is_caught(gauges: System, fault: type) -> None:
 
 def test_without_a_fault_nothing_differs(gauges: System) -> None:
     """The same comparison finds nothing in the formulas as they are."""
-    assert not is_noticed(gauges, Bodies)
+    assert not is_noticed(gauges, BodyFormulas)
 
 
 def test_there_are_faults() -> None:

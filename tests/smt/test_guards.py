@@ -13,7 +13,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 from holdfast.lower.smt import bodies
-from holdfast.lower.smt.guards import Guard, either, rule
+from holdfast.lower.smt.guards import PathGuard, either, rule
 from tests.smt.comparing import Comparison
 
 HEADER = """\
@@ -87,7 +87,7 @@ def test_whoever_comes_first_is_in_the_way(tmp_path: Path) -> None:
     ("name", "wrong"),
     [
         ("bound", rule),
-        ("rule", lambda holds: Guard(holds, None, cuts=True)),
+        ("rule", lambda holds: PathGuard(holds, None, cuts=True)),
         ("either", lambda test, then, orelse, ctx: either(test, orelse, then, ctx)),
         ("either", lambda test, then, orelse, ctx: either(test, then[::-1], orelse[::-1], ctx)),
     ],

@@ -17,10 +17,10 @@ from holdfast.check.summary import render_result
 from holdfast.ir.system import System
 from spark.cluster.storage import open_storage
 from spark.cluster.task import Work
+from spark.cluster.workers import Workers
 from spark.search import tasks as search_tasks
 from spark.search.engine import SparkSearch
 from spark.search.files import Scratch
-from spark.search.frontier import Cluster
 from tests.kernel.plain import plain_build, use_python
 
 
@@ -73,7 +73,7 @@ def spark_search(
     system: System,
     scope: str,
     folder: Path,
-    cluster: Cluster | None = None,
+    cluster: Workers | None = None,
     *,
     small: int = 0,
     lasting: bool = False,

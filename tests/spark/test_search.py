@@ -25,10 +25,11 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from spark.cluster.storage import open_storage
+from spark.cluster.workers import Workers
 from spark.search import frontier
 from spark.search.engine import ProcessTree
 from spark.search.files import read_rows, write_rows
-from spark.search.frontier import Cluster, Frontier
+from spark.search.frontier import SparkStore
 from tests.kernel.writing import SEARCHED, written
 from tests.spark.searching import Here, assert_equal, files, interpreted, spark_search
 
@@ -125,17 +126,17 @@ def _unmerged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Frontier._files
-    monkeypatch.setattr(Frontier, "_files", lambda self, part: list(true(self, part))[1:])
+    true = SparkStore._files
+    monkeypatch.setattr(SparkStore, "_files", lambda self, part: list(true(self, part))[1:])
 
 
 def _unequal(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Frontier._shares
+    true = SparkStore._shares
 
-    def shares(self: Frontier, rows: Any, depth: int) -> Any:
+    def shares(self: SparkStore, rows: Any, depth: int) -> Any:
         return [[(path, first + (last - first > 1), last) for path, first, last in s] for s in true(self, rows, depth)]
 
-    monkeypatch.setattr(Frontier, "_shares", shares)
+    monkeypatch.setattr(SparkStore, "_shares", shares)
 
 
 @pytest.mark.parametrize("fault", [_unmerged, _forgetful, _unequal])
@@ -191,7 +192,7 @@ def test_pinned_violations(entry: dict[str, Any], tmp_path: Path) -> None:
     assert_equal(found, by_interpreter(system, entry["scope"]))
 
 
-def test_spark_answers_the_same(cluster: Cluster, locks: System, tmp_path: Path) -> None:
+def test_spark_answers_the_same(cluster: Workers, locks: System, tmp_path: Path) -> None:
     """On Spark itself, with compiled kernels."""
     # The first levels are found here, so that the kernel is compiled once and not by every task at once.
     assert_equal(spark_search(locks, "tiny", tmp_path, cluster, small=50), by_interpreter(locks))
@@ -199,7 +200,7 @@ def test_spark_answers_the_same(cluster: Cluster, locks: System, tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ON_SPARK, ids=title)
-def test_pinned_configurations(cluster: Cluster, entry: dict[str, Any], tmp_path: Path) -> None:
+def test_pinned_configurations(cluster: Workers, entry: dict[str, Any], tmp_path: Path) -> None:
     """Spark finds what the manifest pins, and answers as the kernel does."""
     system = pinned(entry)
     small = 300 if entry["scope"] == "tiny" else 5_000

@@ -16,7 +16,7 @@ import pytest
 
 from holdfast.ir.errors import ModelError, Place, UsageError
 from spark.cluster.jvm import telling_line
-from spark.cluster.session import Cluster, Job, start_cluster
+from spark.cluster.session import Cluster, SparkJob, start_cluster
 from spark.cluster.settings import SparkOptions, read_master
 from spark.cluster.task import TaskError
 from tests.spark import tasks
@@ -94,7 +94,7 @@ def test_ctrl_c_is_heard_while_a_job_is_under_way() -> None:
         return UNITS
 
     with ThreadPoolExecutor(1) as pool:
-        job = Job(pool.submit(work), lambda: None)
+        job = SparkJob(pool.submit(work), lambda: None)
         with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the signal may come as soon as it is asked for
             waiting.set()
             job.result()

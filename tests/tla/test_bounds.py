@@ -8,8 +8,8 @@ from holdfast.ir.expr import TRUE, Arithmetic, Compare, Expr, Fold, IfElse, Impl
 from holdfast.ir.types import BOOL, INT, IntType, SortType
 from holdfast.lower.tla.bounds import either, is_loose, least_of, within
 from holdfast.lower.tla.conjuncts import Conjuncts
-from holdfast.lower.tla.expression_text import Expressions, Globals
-from holdfast.lower.tla.names import Names
+from holdfast.lower.tla.expression_text import Globals, TlaExpressions
+from holdfast.lower.tla.names import TlaNames
 
 GAP, NODE = IntType("Gap", -2, 2), SortType("Node")
 G, T = Name("g", GAP), Name("t", BOOL)
@@ -75,7 +75,7 @@ def test_one_side_is_enough_to_be_beyond() -> None:
 
 def test_a_choice_on_either_side_is_held_together() -> None:
     """TLC would take a disjunction on one side of a choice for two steps."""
-    conjuncts = Conjuncts(Expressions(Globals(Names())), ())
+    conjuncts = Conjuncts(TlaExpressions(Globals(TlaNames())), ())
     assert conjuncts.chooses(IfElse(T, T, Or((T, T)), BOOL))
     assert conjuncts.chooses(IfElse(T, Or((T, T)), T, BOOL))
     assert not conjuncts.chooses(IfElse(Or((T, T)), T, T, BOOL))

@@ -14,7 +14,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.types import SortType
 from holdfast.lower.tla.debts import DebtModule
 from holdfast.lower.tla.files import Specification, module_name
-from holdfast.lower.tla.names import CONFIGURATION, MODULES, STANDARD, Names
+from holdfast.lower.tla.names import CONFIGURATION, MODULES, STANDARD, TlaNames
 from holdfast.lower.tla.scope import readable
 from tests.tla.asking import opinion, system_of
 from tests.tla.test_liveness import MAILBOX, compared
@@ -63,7 +63,7 @@ def test_the_names_of_standard_modules_are_known(tools: Tools) -> None:
 
 def test_words_of_a_configuration_are_no_names() -> None:
     """An invariant called CONSTRAINT would leave states out of the search, and not be checked."""
-    assert Names().take("CONSTRAINT") == "CONSTRAINT_2"
+    assert TlaNames().take("CONSTRAINT") == "CONSTRAINT_2"
     assert {"VIEW", "SYMMETRY", "INVARIANT", "PROPERTY", "ALIAS"} <= CONFIGURATION
 
 
@@ -72,7 +72,7 @@ def test_words_of_a_configuration_are_no_names() -> None:
 )
 def test_no_file_is_that_of_a_standard_module(target: str, module: str) -> None:
     """TLC would read it in the place of the module, on some disks whatever its capitals are."""
-    assert Names().module(module_name(target)) == module
+    assert TlaNames().module(module_name(target)) == module
 
 
 def test_a_module_written_by_hand_is_not_replaced(tools: Tools) -> None:

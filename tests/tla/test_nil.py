@@ -11,8 +11,8 @@ from holdfast.check.tlc.answer import answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
 from holdfast.ir.expr import And, Compare, Expr, IfElse, Implies, IsNone, Lit, Name, Not, Or, Quantified, Read, Unwrap
 from holdfast.ir.types import BOOL, NatType, OptionalType, SortType
-from holdfast.lower.tla.expression_text import Expressions, Globals
-from holdfast.lower.tla.names import Names
+from holdfast.lower.tla.expression_text import Globals, TlaExpressions
+from holdfast.lower.tla.names import TlaNames
 from tests.tla.asking import LIMIT
 
 Env = Mapping[str, object]
@@ -112,9 +112,9 @@ class Conditions:
 
 def assumed(conditions: Conditions, cond: Expr) -> str:
     """That TLC finds the condition true for the same values as Python."""
-    module = Globals(Names())
+    module = Globals(TlaNames())
     module.domains, module.variables = {"Node": "Node", "Epoch": "Epoch"}, {"f": "F"}
-    lines = Expressions(module).expr(cond).lines
+    lines = TlaExpressions(module).expr(cond).lines
     kind = conditions.kind.name
     true = [env for env in conditions.envs if value(cond, env)]
     tuples = ", ".join(f"<<{', '.join(map(written, env.values()))}>>" for env in true)

@@ -7,8 +7,8 @@ import pytest
 from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantified, Unwrap
 from holdfast.ir.types import BOOL, INT, NatType, OptionalType, SortType
 from holdfast.lower.tla.conjuncts import Conjuncts
-from holdfast.lower.tla.expression_text import Expressions, Globals
-from holdfast.lower.tla.names import Names, camel, identifier
+from holdfast.lower.tla.expression_text import Globals, TlaExpressions
+from holdfast.lower.tla.names import TlaNames, camel, identifier
 from holdfast.lower.tla.text import (
     JOINED,
     Text,
@@ -32,9 +32,9 @@ THREE = Lit(3, INT)
 
 def written(expr: Expr) -> str:
     """The text of an expression, on one line or more."""
-    module = Globals(Names())
+    module = Globals(TlaNames())
     module.domains = {"Node": "Node", "Epoch": "Epoch"}
-    return "\n".join(Expressions(module).expr(expr).lines)
+    return "\n".join(TlaExpressions(module).expr(expr).lines)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_items_of_a_list_stay_apart() -> None:
 
 def test_names_are_free() -> None:
     """A name is none of TLA+'s, of its modules', or of another thing; odd letters and prefixes are written out."""
-    names = Names()
+    names = TlaNames()
     assert [names.take(name) for name in ("s", "s", "Nat", "IF", "Next")] == ["s", "s_2", "Nat_2", "IF_2", "Next_2"]
     assert (identifier("é"), identifier("_"), identifier("WF_x")) == ("ue9", "x_", "xWF_x")
     assert (camel("send_close"), camel("_"), camel("openIt")) == ("SendClose", "_", "OpenIt")
@@ -139,8 +139,8 @@ def test_names_are_free() -> None:
 
 def test_a_function_with_new_values_stands_on_a_line_that_it_fills() -> None:
     """Two new values share a line of just the room that there is; with one letter more each has its own."""
-    module = Globals(Names())
-    conjuncts = Conjuncts(Expressions(module), [])
+    module = Globals(TlaNames())
+    conjuncts = Conjuncts(TlaExpressions(module), [])
     changes = [((Name("n", NODE),), B), ((Name("m", NODE),), C)]
     fits, beyond = (conjuncts.updated("f" * length, changes).lines for length in (37, 38))
     assert fits == (f"[{'f' * 37} EXCEPT ![n] = b, ![m] = c]",)

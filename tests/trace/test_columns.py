@@ -7,13 +7,13 @@ import pytest
 
 from holdfast.ir.errors import UsageError
 from holdfast.trace.trace import Trace
-from holdfast.trace.views.columns import View, render_columns
+from holdfast.trace.views.columns import ColumnsView, render_columns
 from holdfast.trace.views.events import acting_sort, events, select_cells
 
 
-def table(trace: Trace, view: View | None = None) -> list[str]:
+def table(trace: Trace, view: ColumnsView | None = None) -> list[str]:
     """The lines of the table alone."""
-    lines = render_columns(trace, view or View()).split("\n")
+    lines = render_columns(trace, view or ColumnsView()).split("\n")
     start = next(index for index, line in enumerate(lines) if line.startswith("  #  who"))
     return lines[start : lines.index("", start)]
 
@@ -47,18 +47,20 @@ def test_lines_fit(handover: Trace, sampler: Trace, width: int) -> None:
     """No line is wider than asked for, but for the commands, which are there to be copied; none ends in blanks."""
     for trace in (handover, sampler):
         for full in (False, True):
-            lines = render_columns(trace, View(full=full, width=width)).split("\n")
+            lines = render_columns(trace, ColumnsView(full=full, width=width)).split("\n")
             assert [line for line in lines if line != line.rstrip()] == []
             assert [line for line in lines if len(line) > width and not line.startswith(("reproduce", "replay"))] == []
 
 
 def test_chosen_cells_only(handover: Trace) -> None:
     """Other cells are left out, and so are steps that change none of those chosen, but for a line that says so."""
-    assert [line.split()[-3:] for line in table(handover, View(only=select_cells(handover, ["opened"])))[1:]] == [
+    assert [
+        line.split()[-3:] for line in table(handover, ColumnsView(only=select_cells(handover, ["opened"])))[1:]
+    ] == [
         ["False", "->", "True"],
         ["no", "change", "here"],
     ]
-    one = table(handover, View(only=select_cells(handover, ["handle[p2,s1]", "used"])))
+    one = table(handover, ColumnsView(only=select_cells(handover, ["handle[p2,s1]", "used"])))
     assert sum("handle" in line for line in one) == 1
     assert sum("used" in line for line in one) == 2
     assert not any("epoch[" in line for line in one)
@@ -74,7 +76,9 @@ def test_a_name_there_is_not(handover: Trace) -> None:
 
 def test_notes_and_clauses_stand_at_their_step(handover: Trace) -> None:
     """What is said of a step stands below its changes, and what the start refuses before the table."""
-    view = View(notes={2: ["! so it is"]}, refused={0: {"open": "2 possible; ST-14 4"}, 1: {"close": "0 possible"}})
+    view = ColumnsView(
+        notes={2: ["! so it is"]}, refused={0: {"open": "2 possible; ST-14 4"}, 1: {"close": "0 possible"}}
+    )
     lines = render_columns(handover, view).split("\n")
 
     marks = ("       open  2 possible; ST-14 4", "  1  p1", "       close  0 possible", "  2  p2", "     ! so it is")
@@ -89,15 +93,15 @@ def test_a_repetition(repeated: Trace) -> None:
 
 def test_whole_states(sampler: Trace) -> None:
     """On request each step is followed by the whole state, budgets included."""
-    text = render_columns(sampler, View(full=True))
+    text = render_columns(sampler, ColumnsView(full=True))
     assert "     now\n" in text
     assert "budget(sample): 1" in text
-    assert "budget" not in render_columns(sampler, View())
+    assert "budget" not in render_columns(sampler, ColumnsView())
 
 
 def test_a_lasso(handover: Trace) -> None:
     """A run that loops says where it goes on."""
-    text = render_columns(attrs.evolve(handover, loop=1), View())
+    text = render_columns(attrs.evolve(handover, loop=1), ColumnsView())
     assert "and then back to the state after step 1, for ever" in text
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from holdfast.check.conform.dumps.dump import FORMAT, read_dump
 from holdfast.check.conform.dumps.dump_reader import DumpReader
-from holdfast.check.conform.dumps.dump_record import END_OFFSETS, Batch, Record, end_offsets
+from holdfast.check.conform.dumps.dump_record import END_OFFSETS, DumpBatch, DumpRecord, end_offsets
 from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.logs.damage import damaged, nearest
-from holdfast.check.conform.logs.events import Event
+from holdfast.check.conform.logs.events import LogEvent
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_event import Kind, cells_of
@@ -57,7 +57,7 @@ class DumpLog(Log):
         self._names: list[str] = []
         self._kinds: dict[int, Kind] = {}
         """By the identity of a kind, since two operations may have equal ones."""
-        self._pending: list[Record] = []
+        self._pending: list[DumpRecord] = []
         """The records of a snapshot since the last one that leads an operation."""
         self._count = 0
         self._read: Counter[str] = Counter()
@@ -77,7 +77,7 @@ class DumpLog(Log):
         """The number of events, known after the survey."""
         return self._count
 
-    def survey(self, visit: Callable[[Event], object]) -> None:
+    def survey(self, visit: Callable[[LogEvent], object]) -> None:
         """Read the dump and call ``visit`` for each event.
 
         Raises UsageError where the dump is damaged, and Unjudged if the begin of the log is not there.
@@ -105,7 +105,7 @@ class DumpLog(Log):
         if not self._count and self.misfit is None:
             raise UsageError(f"{', '.join(self._paths)}: no record says anything about the model; {FORMAT}")
 
-    def _batches(self, reader: DumpReader) -> Iterator[list[Record]]:
+    def _batches(self, reader: DumpReader) -> Iterator[list[DumpRecord]]:
         """The relevant records, one list for each batch of the log, and one for each part of a snapshot."""
         begun: int | None = None
         for batch, records in groupby(read_dump(self._paths, reader), key=_batch):
@@ -134,7 +134,7 @@ class DumpLog(Log):
         if self._pending:
             yield self._pending
 
-    def events_of(self, source: str) -> Iterator[Event]:  # noqa: ARG002 - the only one
+    def events_of(self, source: str) -> Iterator[LogEvent]:  # noqa: ARG002 - the only one
         """All events, in their order."""
         number = 0
         for start, size in self._chunks:
@@ -163,7 +163,7 @@ class DumpLog(Log):
             judgement.kind = "impossible"
             judgement.reason = f"the records from {where} are no operation of {self._mapping.file}: {self.misfit}"
 
-    def _is_used(self, record: Record) -> bool:
+    def _is_used(self, record: DumpRecord) -> bool:
         """Whether an operation may have the record; counts it. Raises UsageError for a type that nobody knows."""
         if record.type in self._mapping.ignore:
             self._ignored[record.type] += 1
@@ -180,7 +180,7 @@ class DumpLog(Log):
         self._read[record.type] += 1
         return True
 
-    def _rows(self, batch: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
+    def _rows(self, batch: Sequence[DumpRecord]) -> Iterator[tuple[DumpRecord, Any]]:
         """The events of a batch, as the temporary file has them."""
         begins = bool(batch) and batch[0].batch.snapshot is not None
         divider = self._snapshot if begins and self._snapshot is not None else self._divider
@@ -194,7 +194,7 @@ class DumpLog(Log):
                 )
             self.misfit = misfit
 
-    def _row(self, record: Record, kind: Kind, scope: Fields) -> Any:
+    def _row(self, record: DumpRecord, kind: Kind, scope: Fields) -> Any:
         at = record.at
         if not self._names or self._names[-1] != at.file:
             self._names.append(at.file)
@@ -203,11 +203,11 @@ class DumpLog(Log):
         offset = record.offset if record.batch.snapshot is None else None
         return len(self._names) - 1, at.line, offset, id(kind), kind.arguments(scope, at), pre, post
 
-    def _event(self, row: Any, number: int) -> Event:
+    def _event(self, row: Any, number: int) -> LogEvent:
         file, line, offset, kind, args, pre, post = row
         at = Place(self._names[file], line)
         action = self._kinds[kind].action
-        return Event(at, SOURCE, number, number, number, None, action, args, None, None, pre, post, offset)
+        return LogEvent(at, SOURCE, number, number, number, None, action, args, None, None, pre, post, offset)
 
     def _write(self, rows: list[Any]) -> None:
         if rows:
@@ -215,7 +215,7 @@ class DumpLog(Log):
             self._chunks.append((start, self._events.write(marshal.dumps(rows))))
 
 
-def _batch(record: Record) -> Batch:
+def _batch(record: DumpRecord) -> DumpBatch:
     return record.batch
 
 

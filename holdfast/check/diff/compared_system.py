@@ -30,7 +30,7 @@ States = tuple[bytes, ...]
 
 
 @attrs.frozen
-class Answer:
+class StepAnswer:
     """Why a system does not do what the other does, or what it answers to a request that neither grants.
 
     ``refused`` by the rule ``what`` with an ``error``; ``cut`` by the bound ``what``; ``elsewhere``: the step is
@@ -43,7 +43,7 @@ class Answer:
     error: str | None = None
 
     @classmethod
-    def denied(cls, outcome: Refused | Cut) -> Answer:
+    def denied(cls, outcome: Refused | Cut) -> StepAnswer:
         """The answer to a request that is not granted."""
         if isinstance(outcome, Cut):
             return cls("cut", outcome.bound)
@@ -113,11 +113,11 @@ class ComparedSystem:
         calls = self.calls.get(action, {}).get(arguments, [])
         return [self.machine.step(state, action, args) for state in states for args in calls]
 
-    def answer(self, states: States, action: str, arguments: Arguments) -> Answer:
+    def answer(self, states: States, action: str, arguments: Arguments) -> StepAnswer:
         """Why this half does not do what the other one does."""
         outcomes = self.outcomes(states, action, arguments)
         if not outcomes:
-            return Answer("absent", action if action in self.calls else "")
+            return StepAnswer("absent", action if action in self.calls else "")
         # Of several outcomes that which comes nearest to the step tells most.
         return min((_answered(outcome) for outcome in outcomes), key=lambda answer: NEARNESS.index(answer.kind))
 
@@ -157,8 +157,8 @@ def align(a: ComparedSystem, b: ComparedSystem) -> None:
 NEARNESS = ("elsewhere", "cut", "refused")
 
 
-def _answered(outcome: Outcome) -> Answer:
-    return Answer("elsewhere") if isinstance(outcome, Taken) else Answer.denied(outcome)
+def _answered(outcome: Outcome) -> StepAnswer:
+    return StepAnswer("elsewhere") if isinstance(outcome, Taken) else StepAnswer.denied(outcome)
 
 
 def alike(one: Outcome, two: Outcome) -> bool:

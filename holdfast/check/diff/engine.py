@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
-from holdfast.check.diff.compared_system import Answer, ComparedSystem, same_action
+from holdfast.check.diff.compared_system import ComparedSystem, StepAnswer, same_action
 from holdfast.check.diff.lockstep import Difference, Lockstep, LockstepResult, OtherAnswer, Side
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, Result, to_json, trace_to_json
 from holdfast.check.search.engine import NO_BUDGET, search
@@ -279,5 +279,5 @@ def _other_answer(found: OtherAnswer) -> dict[str, Any]:
     }
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: StepAnswer) -> dict[str, Any]:
     return {"kind": answer.kind, "what": answer.what, "error": answer.error}

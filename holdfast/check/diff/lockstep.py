@@ -19,11 +19,11 @@ import attrs
 
 from holdfast.check.budget import Meter
 from holdfast.check.diff.compared_system import (
-    Answer,
     Arguments,
     ComparedSystem,
     Seen,
     States,
+    StepAnswer,
     align,
     alike,
     same_action,
@@ -45,7 +45,7 @@ class Difference:
 
     side: Side
     action: str
-    answer: Answer
+    answer: StepAnswer
     steps: int
     idle: bool
     run: Trace
@@ -59,8 +59,8 @@ class OtherAnswer:
 
     action: str
     arguments: tuple[tuple[str, Value], ...]
-    a: Answer
-    b: Answer
+    a: StepAnswer
+    b: StepAnswer
     requests: int
     run: Trace
 
@@ -141,8 +141,8 @@ class Lockstep:
         ]
         """The actions whose refusals may differ."""
         self._known: set[object] = set()
-        self._steps: dict[tuple[Side, str, Answer], _Group] = {}
-        self._answers: dict[tuple[str, Answer, Answer], _Group] = {}
+        self._steps: dict[tuple[Side, str, StepAnswer], _Group] = {}
+        self._answers: dict[tuple[str, StepAnswer, StepAnswer], _Group] = {}
         self._generated = 0
 
     def compare(self) -> LockstepResult:
@@ -176,12 +176,12 @@ class Lockstep:
         for cells, states in mine.items():
             pair = _Pair(states, theirs.get(cells, ()), None, None, 0)
             if cells not in theirs:
-                self._note_step("A", pair, ("init", (), cells), states, Answer("start"))
+                self._note_step("A", pair, ("init", (), cells), states, StepAnswer("start"))
             elif self._is_new(pair.a, pair.b):
                 yield pair
         for cells, states in theirs.items():
             if cells not in mine:
-                self._note_step("B", _Pair((), states, None, None, 0), ("init", (), cells), states, Answer("start"))
+                self._note_step("B", _Pair((), states, None, None, 0), ("init", (), cells), states, StepAnswer("start"))
 
     def _expand(self, pair: _Pair) -> Iterator[_Pair]:
         """Note what differs after a run; the runs that go on."""
@@ -216,7 +216,7 @@ class Lockstep:
 
     # Noting and answering -------------------------------------------------------------------------------------
 
-    def _note_step(self, side: Side, pair: _Pair, seen: Seen, reached: States, answer: Answer) -> None:
+    def _note_step(self, side: Side, pair: _Pair, seen: Seen, reached: States, answer: StepAnswer) -> None:
         half, before = (self.a, pair.a) if side == "A" else (self.b, pair.b)
         rank = (any(half.seen(state) == seen[2] for state in before), pair.depth)
         found = self._steps.setdefault((side, seen[0], answer), _Group(rank, pair, seen, reached))
@@ -227,17 +227,17 @@ class Lockstep:
     def _note_answer(self, pair: _Pair, action: str, arguments: Arguments, mine: Outcome, theirs: Outcome) -> None:
         if isinstance(mine, Taken) or isinstance(theirs, Taken):
             return
-        key = (action, Answer.denied(mine), Answer.denied(theirs))
+        key = (action, StepAnswer.denied(mine), StepAnswer.denied(theirs))
         found = self._answers.setdefault(key, _Group((False, pair.depth), pair, (action, arguments, ""), pair.a))
         found.times += 1
 
-    def _difference(self, key: tuple[Side, str, Answer], group: _Group) -> Difference:
+    def _difference(self, key: tuple[Side, str, StepAnswer], group: _Group) -> Difference:
         side, action, answer = key
         half = self.a if side == "A" else self.b
         last = [] if answer.kind == "start" else [(group.reached, group.seen)]
         return Difference(side, action, answer, group.times, group.rank[0], half.trace([*group.pair.run(side), *last]))
 
-    def _other_answer(self, key: tuple[str, Answer, Answer], group: _Group) -> OtherAnswer:
+    def _other_answer(self, key: tuple[str, StepAnswer, StepAnswer], group: _Group) -> OtherAnswer:
         action, mine, theirs = key
         (args, *_) = self.a.calls[action][group.seen[1]]
         named = self.a.layout.decode_args(self.a.system.action(action), args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from holdfast.check.diff.compared_system import Answer
+from holdfast.check.diff.compared_system import StepAnswer
 from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version
 from holdfast.check.diff.lockstep import Difference, LockstepResult, Side
 from holdfast.check.result import Result
@@ -149,7 +149,7 @@ def _replay(trace: Trace) -> list[str]:
     return [f"replay:    {replay_command(trace)}"]
 
 
-def _why(answer: Answer, other: Side, action: str) -> str:
+def _why(answer: StepAnswer, other: Side, action: str) -> str:
     """Why the other side does not do it."""
     match answer.kind:
         case "refused" | "cut":
@@ -162,7 +162,7 @@ def _why(answer: Answer, other: Side, action: str) -> str:
             return f"{action} takes no such argument in {other}" if answer.what else f"{other} has no action {action}"
 
 
-def _denial(answer: Answer) -> str:
+def _denial(answer: StepAnswer) -> str:
     error = "" if answer.error is None else f" ({answer.error})"
     if answer.kind == "cut":
         return f"cuts it at the bound of {answer.what}"

@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 
 @attrs.frozen(eq=False)
-class Part:
+class GraphPart:
     """Some states of a graph and the edges among them.
 
     ``states`` are numbers of the graph, ascending. ``sources`` and ``targets`` are places in ``states``, one for each
@@ -36,24 +36,24 @@ class Part:
         _, found = connected_components(matrix, directed=True, connection="strong")
         return np.asarray(found, np.int32)
 
-    def within(self, kept: Mask) -> Part:
+    def within(self, kept: Mask) -> GraphPart:
         """The part of these of its states."""
         return self._of(kept, self.sources, self.targets, self.labels, self.states[kept])
 
-    def _of(self, kept: Mask, sources: Any, targets: Any, labels: Any, states: Numbers) -> Part:
+    def _of(self, kept: Mask, sources: Any, targets: Any, labels: Any, states: Numbers) -> GraphPart:
         places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         edges = kept[sources] & kept[targets]
-        return Part(states, places[sources[edges]], places[targets[edges]], labels[edges])
+        return GraphPart(states, places[sources[edges]], places[targets[edges]], labels[edges])
 
 
-def part(graph: Arrays, kept: Mask) -> Part:
+def part(graph: Arrays, kept: Mask) -> GraphPart:
     """The part of a graph with the states that ``kept`` marks."""
     states = np.flatnonzero(kept)
     edges, sources = edges_of(graph, states)
     inside = kept[graph.targets[edges]]
     edges, sources = edges[inside], sources[inside]
     places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    return Part(states, sources.astype(np.int32), places[graph.targets[edges]], graph.labels[edges])
+    return GraphPart(states, sources.astype(np.int32), places[graph.targets[edges]], graph.labels[edges])
 
 
 def edges_of(graph: Arrays, states: Numbers) -> tuple[Numbers, Numbers]:

@@ -8,7 +8,7 @@ from functools import partial
 from holdfast.lower.graph.fairness import Demand
 from holdfast.lower.outcome import Refused
 from holdfast.lower.python.interpreter import Args
-from holdfast.runs.lasso_judge import FairnessEvidence, Judge
+from holdfast.runs.lasso_judge import FairnessEvidence, LassoJudge
 from holdfast.runs.replay import Replayer, Script
 
 Reasons = tuple[tuple[str, str], ...]
@@ -39,14 +39,14 @@ def why_fair(replayer: Replayer, script: Script) -> Reasons:
     )
 
 
-def _named(judge: Judge, demands: list[Demand]) -> str:
+def _named(judge: LassoJudge, demands: list[Demand]) -> str:
     """The action alone, if these are all demands on it."""
     action = demands[0].action
     every = [demand for demand in judge.demands.each if demand.action == action]
     return action if demands == every else ", ".join(map(str, demands))
 
 
-def _reason(judge: Judge, met: FairnessEvidence, states: tuple[bytes, ...]) -> tuple[str, str]:
+def _reason(judge: LassoJudge, met: FairnessEvidence, states: tuple[bytes, ...]) -> tuple[str, str]:
     """In which way a demand is met, and where or why."""
     if met.taken is not None:
         return TAKEN, f"in step {met.taken}"
@@ -58,7 +58,7 @@ def _reason(judge: Judge, met: FairnessEvidence, states: tuple[bytes, ...]) -> t
     return BETWEEN, f"{place}, {why}"
 
 
-def _refusal(judge: Judge, met: FairnessEvidence, state: bytes) -> str:
+def _refusal(judge: LassoJudge, met: FairnessEvidence, state: bytes) -> str:
     """By which rules all steps are refused that would serve the demand."""
     machine, demand = judge.machine, met.demand
     action = machine.system.action(demand.action)
@@ -78,6 +78,6 @@ def _refusal(judge: Judge, met: FairnessEvidence, state: bytes) -> str:
     return f"by {', '.join(named[:MOST_RULES])}{more}"
 
 
-def _label(judge: Judge, action: str, args: Args, state: bytes) -> str:
+def _label(judge: LassoJudge, action: str, args: Args, state: bytes) -> str:
     outcome = judge.machine.step(state, action, args)
     return outcome.label if isinstance(outcome, Refused) else ""

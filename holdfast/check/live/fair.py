@@ -11,7 +11,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from holdfast.check.live.components import Numbers, Part
+from holdfast.check.live.components import GraphPart, Numbers
 from holdfast.lower.graph.fairness import FREE, Demands
 from holdfast.lower.graph.state_graph import FLAGS, Arrays, words_of_flags
 
@@ -44,7 +44,7 @@ class FairComponents:
                 row[number // FLAGS] |= 1 << number % FLAGS
         return np.array(row, np.int64)
 
-    def of(self, part: Part) -> Fair:
+    def of(self, part: GraphPart) -> Fair:
         """The largest fair components of a part; of nested ones the outer."""
         states: list[Numbers] = []
         components: list[Numbers] = []
@@ -73,7 +73,7 @@ class FairComponents:
         order = np.argsort(np.concatenate(states), kind="stable")
         return Fair(np.concatenate(states)[order], np.concatenate(components)[order])
 
-    def _served(self, part: Part, found: Numbers, count: int) -> Numbers:
+    def _served(self, part: GraphPart, found: Numbers, count: int) -> Numbers:
         """For each component, the flags of the demands that edges within it serve."""
         served = np.zeros((count, self.words), np.int64)
         inside = (found[part.sources] == found[part.targets]) & (part.labels != FREE)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from holdfast.check.live.components import Mask, Numbers, Part, edges_of, part
+from holdfast.check.live.components import GraphPart, Mask, Numbers, edges_of, part
 from holdfast.check.live.fair import Fair, FairComponents
 from holdfast.lower.graph.state_graph import FLAGS, Arrays
 
@@ -82,7 +82,7 @@ def _back(graph: Arrays, levels: list[Numbers], owed: Mask, end: int) -> tuple[i
 class _Round:
     """Finds the way round in one fair component."""
 
-    def __init__(self, within: Part, fairness: FairComponents, entry: int) -> None:
+    def __init__(self, within: GraphPart, fairness: FairComponents, entry: int) -> None:
         self.part = within
         self.entry = int(np.searchsorted(within.states, entry))
         self.enabled = fairness.enabled[within.states]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import attrs
 
 from holdfast.check.budget import Meter, interruptible
-from holdfast.check.mutate.limits import Limits
+from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.mutate.result import Kill
 from holdfast.check.result import Result
 from holdfast.check.search.exploration import Exploration
@@ -26,7 +26,7 @@ from holdfast.trace.trace import Origin, Trace
 
 if TYPE_CHECKING:
     from holdfast.check.search.kernel_search import KernelSearch
-    from holdfast.lower.kernel.comparing import Comparison
+    from holdfast.lower.kernel.comparing import MutantComparison
     from holdfast.lower.kernel.kernel import Kernel, Words
     from holdfast.lower.kernel.store import Store
 
@@ -42,7 +42,7 @@ ROOM = 1_000_000
 
 
 @attrs.frozen
-class Trial:
+class MutantTrial:
     """What a search of a mutant says: what kills it, with the run, or a limit that left it open, or neither.
 
     ``same`` tells whether its graph is that of the whole model, where it was asked.
@@ -68,7 +68,7 @@ class Bench:
     Raises UsageError and ModelError as a search does.
     """
 
-    def __init__(self, system: System, scope: Scope, target: str, limits: Limits) -> None:
+    def __init__(self, system: System, scope: Scope, target: str, limits: MutationLimits) -> None:
         self.system, self.scope, self.target, self.limits = system, scope, target, limits
         self._states: list[bytes] = []
         self._words: Words | None = None
@@ -99,7 +99,7 @@ class Bench:
 
     # Mutants --------------------------------------------------------------------------------------------------
 
-    def try_alone(self, mutant: System, actions: Sequence[str]) -> Trial:
+    def try_alone(self, mutant: System, actions: Sequence[str]) -> MutantTrial:
         """What kills a mutant, or whether its graph is the whole model's. ``actions`` are those that may differ.
 
         Most are killed soon, and there is no need to search one with the same graph: it breaks what the model breaks.
@@ -112,21 +112,21 @@ class Bench:
             trial, _ = self._killed(mutant, most=MUCH)
         return attrs.evolve(trial, same=same)
 
-    def try_pair(self, mutant: System, most: int | None) -> Trial:
+    def try_pair(self, mutant: System, most: int | None) -> MutantTrial:
         """What kills a mutant that lacks two rules, of which neither is enough; ``most`` is as for a search."""
         return self._killed(mutant, most=most or MUCH)[0]
 
-    def try_beyond(self, mutant: System, known: System, most: int | None) -> Trial:
+    def try_beyond(self, mutant: System, known: System, most: int | None) -> MutantTrial:
         """What is wrong with a mutant and not with another one, which lacks one rule less."""
         before = self._all_wrong(known, most)
         if before is None:
-            return Trial(ended_by=f"too many states, or no start, without {', '.join(known.removed)}")
+            return MutantTrial(ended_by=f"too many states, or no start, without {', '.join(known.removed)}")
         _, result = self._search(mutant, keep_going=True, most=most or MUCH)
         if result.ended_by is not None:
-            return Trial(ended_by=result.ended_by)
+            return MutantTrial(ended_by=result.ended_by)
         return self._trial(result, before)
 
-    def try_changed(self, mutant: System, action: str | None, patience: int) -> Trial:
+    def try_changed(self, mutant: System, action: str | None, patience: int) -> MutantTrial:
         """What kills a mutant that no kernel serves, within so many states; ``action`` is the one that may differ.
 
         Without one its steps are those of the model, and only what is asked of them differs.
@@ -149,28 +149,28 @@ class Bench:
             self._wrong[key] = frozenset(names) if result.ended_by is None else None
         return self._wrong[key]
 
-    def _killed(self, mutant: System, *, patience: int | None = None, most: int = MUCH) -> tuple[Trial, bool]:
+    def _killed(self, mutant: System, *, patience: int | None = None, most: int = MUCH) -> tuple[MutantTrial, bool]:
         """What kills a mutant, and whether all its states were looked at; with ``patience`` few are."""
         try:
             _, result = self._search(mutant, keep_going=False, patience=patience, most=most)
         except ModelError as error:
             # The whole model fits the scope, so that this is what the rule was there for.
-            return Trial(Kill("init", "init", self.scope.name, None, None, f"cannot start: {error}")), True
+            return MutantTrial(Kill("init", "init", self.scope.name, None, None, f"cannot start: {error}")), True
         if not result.findings and result.ended_by is not None:
-            return Trial(ended_by=None if patience else result.ended_by), False
+            return MutantTrial(ended_by=None if patience else result.ended_by), False
         return self._trial(result, frozenset()), True
 
-    def _trial(self, result: Result, before: frozenset[str]) -> Trial:
+    def _trial(self, result: Result, before: frozenset[str]) -> MutantTrial:
         """The first thing that is wrong with a mutant, and neither with the whole model nor named in ``before``."""
         for trace in result.findings:
             if trace.shown.name not in before:
-                return Trial(Kill.of(trace), trace)
+                return MutantTrial(Kill.of(trace), trace)
         if result.verdict == "exhausted" or result.findings:
             known = before | {claim.name for claim in self.whole.missing}
             for claim in result.missing:
                 if claim.name not in known:
-                    return Trial(Kill(claim.name, claim.title, self.scope.name, None, None))
-        return Trial()
+                    return MutantTrial(Kill(claim.name, claim.title, self.scope.name, None, None))
+        return MutantTrial()
 
     def _same(self, mutant: System, actions: Sequence[str]) -> bool:
         """Whether the mutant's graph is that of the whole model. ``actions`` are those in which they may differ.
@@ -195,11 +195,11 @@ class Bench:
         return all(_same_steps(self._machine, other, index, state) for state in self._each_state() for index in indices)
 
     @cached_property
-    def _comparison(self) -> Comparison:
-        from holdfast.lower.kernel.comparing import Comparison  # noqa: PLC0415 - as the kernel below
+    def _comparison(self) -> MutantComparison:
+        from holdfast.lower.kernel.comparing import MutantComparison  # noqa: PLC0415 - as the kernel below
 
         self.limits.meter().stage("compiling the comparison, which happens once")
-        return Comparison(self._machine)
+        return MutantComparison(self._machine)
 
     def _each_state(self) -> Iterator[bytes]:
         if self._words is None:

@@ -17,8 +17,8 @@ import attrs
 from holdfast.check.budget import INTERRUPTED
 from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.judge import judged
-from holdfast.check.mutate.limits import Interruption, Limits
-from holdfast.check.mutate.result import Mutant, MutantFacts, Pair, Report
+from holdfast.check.mutate.limits import Interruption, MutationLimits
+from holdfast.check.mutate.result import Mutant, MutantFacts, MutationReport, Pair
 from holdfast.check.mutate.starving import starved
 from holdfast.check.result import Result
 from holdfast.ir.compile import compile_model
@@ -38,7 +38,7 @@ PAIRED = 8
 
 
 @attrs.frozen
-class Options:
+class MutationOptions:
     """What is tried: pairs of rules, variants, and ``only`` some mutants by name (a label brings its sites along)."""
 
     pairs: bool = True
@@ -82,10 +82,10 @@ class Mutation:
         self,
         system: System,
         scopes: Sequence[Scope],
-        limits: Limits,
+        limits: MutationLimits,
         *,
         target: str,
-        options: Options,
+        options: MutationOptions,
         known: Mapping[str, MutantFacts] | None = None,
         keep: Callable[[MutantFacts], None] = lambda facts: None,
         show: Callable[[str, Trace], None] = lambda name, trace: None,
@@ -122,7 +122,7 @@ class Mutation:
         results = (bench.whole for bench in self.benches)
         return next((result for result in results if result.verdict != "exhausted"), None)
 
-    def report(self) -> Report:
+    def report(self) -> MutationReport:
         """Try all that was asked for, as far as the limits go."""
         wanted = list(self._wanted())
         ended_by: str | None = None
@@ -136,7 +136,7 @@ class Mutation:
         done = [self.facts[each.name] for each in wanted if each.name in self.facts]
         listed = [facts for facts in done if not self._implied(facts.mutant)]
         left = [each.name for each in wanted if each.name not in self.facts and not self._implied(each)]
-        return Report(
+        return MutationReport(
             model=self.system.name,
             target=self.target,
             scopes=tuple(bench.scope.name for bench in self.benches),
@@ -146,9 +146,9 @@ class Mutation:
             ended_by=ended_by,
         )
 
-    def untried(self, ended_by: str) -> Report:
+    def untried(self, ended_by: str) -> MutationReport:
         """The answer where a limit left no time to try anything."""
-        return Report(
+        return MutationReport(
             model=self.system.name,
             target=self.target,
             scopes=tuple(bench.scope.name for bench in self.benches),

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 from attrs.validators import deep_iterable, deep_mapping, instance_of
 
-from holdfast.check.mutate.result import Report, Row
+from holdfast.check.mutate.result import MutantRow, MutationReport
 from holdfast.ir.errors import UsageError
 
 GUARDS = "guards.toml"
@@ -97,7 +97,7 @@ def read_guards(path: Path) -> list[GuardTable]:
 # Results on file ------------------------------------------------------------------------------------------------
 
 
-def format_results(stored: Mapping[str, Any], reports: Iterable[Report]) -> str:
+def format_results(stored: Mapping[str, Any], reports: Iterable[MutationReport]) -> str:
     """The text of the results file: what was stored, with the reports in place of their models' earlier ones."""
     models = {**stored, **{report.target: stored_rows(report) for report in reports}}
     lines = []
@@ -108,7 +108,7 @@ def format_results(stored: Mapping[str, Any], reports: Iterable[Report]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def stored_rows(report: Report) -> dict[str, Any]:
+def stored_rows(report: MutationReport) -> dict[str, Any]:
     """What is kept of a report."""
     return {
         "fingerprint": report.fingerprint,
@@ -117,7 +117,7 @@ def stored_rows(report: Report) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: MutantRow) -> dict[str, Any]:
     """What the page and its readers need of a mutant."""
     found: dict[str, Any] = {"mutant": row.facts.mutant.name, "kind": row.facts.mutant.kind, "way": row.way}
     if row.way == "redundant" and row.facts.killed_with is not None:

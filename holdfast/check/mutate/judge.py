@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from holdfast.check.mutate.result import MutantFacts, Row, Way
+from holdfast.check.mutate.result import MutantFacts, MutantRow, Way
 from holdfast.ir.system import Declaration
 
 
-def judged(established: Iterable[MutantFacts], declarations: Mapping[str, Declaration]) -> list[Row]:
+def judged(established: Iterable[MutantFacts], declarations: Mapping[str, Declaration]) -> list[MutantRow]:
     """The rows of a model's mutants, in their order.
 
     Where a label wants a declaration, or another one, its sites ask for none: that one may go for them too.
@@ -25,7 +25,7 @@ def judged(established: Iterable[MutantFacts], declarations: Mapping[str, Declar
     ]
 
 
-def judge(facts: MutantFacts, declarations: Mapping[str, Declaration]) -> Row:
+def judge(facts: MutantFacts, declarations: Mapping[str, Declaration]) -> MutantRow:
     """The row of a mutant. What is declared of a label goes for each of its sites that declares nothing itself."""
     name = facts.mutant.name
     declared = declarations.get(name)
@@ -33,7 +33,7 @@ def judge(facts: MutantFacts, declarations: Mapping[str, Declaration]) -> Row:
     if inherited:
         declared = declarations.get(facts.mutant.label)
     way, fault = _judged(facts, declared, inherited)
-    return Row(facts, declared, way, fault)
+    return MutantRow(facts, declared, way, fault)
 
 
 def _judged(facts: MutantFacts, declared: Declaration | None, inherited: bool) -> tuple[Way, str | None]:

@@ -14,7 +14,7 @@ class Interruption(Exception):
     """The time is up, or somebody pressed Ctrl-C; the text says which."""
 
 
-class Limits:
+class MutationLimits:
     """The time, the limits of each search, the cores, and whom to tell."""
 
     def __init__(

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from holdfast.check.mutate.bench import Bench, Trial
-from holdfast.check.mutate.limits import Limits
+from holdfast.check.mutate.bench import Bench, MutantTrial
+from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.mutate.result import OperatorRow, Way
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, Implies, IsNone, Read, children, rebuild, walk
@@ -61,7 +61,7 @@ def operators(system: System) -> Iterator[Operator]:
 def try_operators(
     system: System,
     bench: Bench,
-    limits: Limits,
+    limits: MutationLimits,
     keep: Callable[[OperatorRow], None],
     known: Callable[[str, str, int], OperatorRow | None] = lambda where, change, number: None,
 ) -> None:
@@ -87,7 +87,7 @@ def try_operators(
         keep(OperatorRow(str(each.at), each.where, each.change, number, _way(trial), trial.kill))
 
 
-def _way(trial: Trial) -> Way:
+def _way(trial: MutantTrial) -> Way:
     if trial.kill is not None:
         return "killed"
     if trial.same:

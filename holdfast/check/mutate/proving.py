@@ -1,7 +1,8 @@
-"""The prover's opinion of mutants: what a search kills cannot be proved, and what is equivalent or redundant can.
+"""The prover's opinion of mutants: the proof of a killed mutant must fail, that of an equivalent or redundant one not.
 
-The proof of the whole model stays for every action that a mutant does not change, as long as what it needs is proved
-as well. What is changed is asked in a small size first, where most of what fails shows at once.
+For actions that a mutant does not change, the proof of the whole model stays valid, as long as the invariants and
+lemmas that it assumes are proved for the mutant too. Changed obligations are asked in a small size first, which shows
+most failures at once.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from contextlib import contextmanager
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, interruptible
-from holdfast.check.mutate.limits import Interruption, Limits
-from holdfast.check.mutate.result import ProofRow, Row
+from holdfast.check.mutate.limits import Interruption, MutationLimits
+from holdfast.check.mutate.result import MutantRow, ProofRow
 from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of
-from holdfast.check.prove.prover import Limits as Seconds
-from holdfast.check.prove.prover import Prover, Standing, label
+from holdfast.check.prove.prover import Prover, SolverLimits, Standing, label
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
@@ -26,23 +26,28 @@ from holdfast.lower.smt.theory import Obligation, obligations
 from holdfast.runs.selection import select
 
 PROVED = ("equivalent", "redundant")
-"""The ways to end of which the proof goes through."""
+"""The ways to end for which the proof of the mutant must go through."""
 
 
 class Proofs:
-    """The proof of a model with its lemmas, and what is left of it in mutants of that."""
+    """The proof of a model with its lemmas, and the proofs of its mutants, which reuse it."""
 
-    def __init__(self, system: System, target: str, limits: Limits, seconds: Seconds | None = None) -> None:
+    def __init__(
+        self, system: System, target: str, limits: MutationLimits, seconds: SolverLimits | None = None
+    ) -> None:
         self.system = system
         self.target = target
         self.limits = limits
-        self.seconds = seconds or Seconds()
+        self.seconds = seconds or SolverLimits()
         self.assumed = [prop.name for prop in system.of_kind("invariant", "lemma")]
         self.lemmas = {prop.name for prop in system.of_kind("lemma")}
         self._whole: list[Standing] = []
 
-    def row(self, row: Row, mutant: System) -> ProofRow:
-        """What the prover says of a mutant, and what is wrong with that. Raises Interruption, and as ``prove_whole``."""
+    def row(self, row: MutantRow, mutant: System) -> ProofRow:
+        """The prover's opinion of a mutant, and whether it contradicts the search.
+
+        Raises Interruption, and UsageError as ``prove_whole`` does.
+        """
         self.prove_whole()
         killer = row.facts.kill.property if row.facts.kill is not None else None
         with self._asking() as askers:
@@ -68,7 +73,7 @@ class Proofs:
 
     @contextmanager
     def _asking(self) -> Iterator[Askers]:
-        """Somebody to ask, with the time that is left. Raises Interruption when that is over, or after Ctrl-C."""
+        """Askers with the rest of the time. Raises Interruption when the time is up, or after Ctrl-C."""
         meter = self.limits.meter()
         with interruptible(meter), Askers(0, meter) as askers:
             try:
@@ -77,11 +82,15 @@ class Proofs:
                 self.limits.check(meter.spent)
                 raise Interruption(str(meter.spent)) from None
             except KeyboardInterrupt:
-                # In the midst of a question.
+                # Ctrl-C came while Z3 was answering.
                 raise Interruption(INTERRUPTED) from None
 
     def _standings(self, mutant: System, askers: Askers, killer: str | None) -> list[Standing]:
-        """What is known of each obligation of a mutant; of one that is killed only until the killer is not proved."""
+        """The standing of each obligation of a mutant.
+
+        ``killer`` is the property that kills the mutant. As soon as it turns out to be unproved, nothing else is asked.
+        """
+        # A standing of the whole model holds for the mutant only if the properties are the same.
         prover, names = self._prover(mutant, askers), self.assumed
         known = (
             {}
@@ -89,7 +98,7 @@ class Proofs:
             else {_key(mutant, each.due): each for each in self._whole}
         )
         found = [Standing(due) for due in _obligations(mutant)]
-        # Most that is killed is so by a step of its own, and then nothing else needs to be asked.
+        # The obligations of the killer come first: if one fails, the others need not be asked.
         found.sort(key=lambda each: claim_of(mutant, each.due).name != killer)
         for standing in found:
             earlier = known.get(_key(mutant, standing.due))
@@ -99,6 +108,8 @@ class Proofs:
             prover.decide(standing, names)
             if not standing.met and claim_of(mutant, standing.due).name == killer:
                 return [standing]
+        # A proof may rest on an invariant that failed. Drop what failed from the assumptions and ask again what rested
+        # on it, until nothing more fails.
         while (left := prover.drop(found, names)) != names:
             names = left
             if any(not each.met for each in found if claim_of(mutant, each.due).name == killer):
@@ -112,8 +123,11 @@ class Proofs:
         return Prover(logic, askers, self.seconds, lambda stage, done, whole: None)
 
 
-def judged(row: Row, system: System, standings: Sequence[Standing], lemmas: set[str]) -> ProofRow:
-    """Whether the prover says of a mutant, a ``system``, what the search says."""
+def judged(row: MutantRow, system: System, standings: Sequence[Standing], lemmas: set[str]) -> ProofRow:
+    """Compare the prover's opinion of a mutant with the search. ``system`` is the mutant, ``lemmas`` are names.
+
+    The row has a ``fault`` if they disagree.
+    """
     unmet = [each for each in standings if not each.met]
     kill = row.facts.kill
     claims = {claim.name: claim for claim in (claim_of(system, each.due) for each in unmet)}
@@ -150,7 +164,7 @@ def _key(system: System, due: Obligation) -> tuple[str, str]:
 
 
 def _same_action(one: Obligation, other: Obligation, whole: System, mutant: System) -> bool:
-    """Whether two obligations are of the same step."""
+    """Whether two obligations are about the same action body, or about the same initial states."""
     if one.action is None or other.action is None:
         return one.action is other.action and whole.init == mutant.init
     return one.action == other.action

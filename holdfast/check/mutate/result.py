@@ -105,7 +105,7 @@ class MutantFacts:
 
 
 @attrs.frozen
-class Row:
+class MutantRow:
     """A mutant's facts, what the model declares of it, the way it ends, and what is wrong with the declaration."""
 
     facts: MutantFacts
@@ -178,21 +178,21 @@ class ProofRow:
 
 
 @attrs.frozen
-class Report:
+class MutationReport:
     """The answer for one model. ``ended_by`` says what ended the trials early: a limit, or ``interrupted``."""
 
     model: str
     target: str
     scopes: tuple[str, ...]
     fingerprint: str
-    rows: tuple[Row, ...]
+    rows: tuple[MutantRow, ...]
     operators: tuple[OperatorRow, ...] = ()
     proofs: tuple[ProofRow, ...] = ()
     untried: tuple[str, ...] = ()
     ended_by: str | None = None
 
     @property
-    def faults(self) -> tuple[Row, ...]:
+    def faults(self) -> tuple[MutantRow, ...]:
         """The mutants whose declaration is missing, false or superfluous."""
         return tuple(row for row in self.rows if row.fault is not None)
 
@@ -211,7 +211,7 @@ class Report:
 # As JSON --------------------------------------------------------------------------------------------------------
 
 
-def to_json(report: Report) -> dict[str, Any]:
+def to_json(report: MutationReport) -> dict[str, Any]:
     """The report as JSON values; equal reports give equal values."""
     return {
         "engine": "mutate",
@@ -260,7 +260,7 @@ def operator_from_json(row: Mapping[str, Any]) -> OperatorRow:
     return OperatorRow(str(row["at"]), str(row["in"]), str(row["change"]), int(row["number"]), way, killed_by)
 
 
-def row_to_json(row: Row) -> dict[str, Any]:
+def row_to_json(row: MutantRow) -> dict[str, Any]:
     """One mutant as JSON values."""
     declared = row.declared
     return {

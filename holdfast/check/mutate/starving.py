@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast.check.mutate.limits import Limits
+from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.mutate.result import Kill
 from holdfast.ir.system import Scope, System
 from holdfast.trace.trace import Trace
@@ -21,7 +21,7 @@ class Starvation:
     ended_by: str | None = None
 
 
-def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: Limits) -> Starvation:
+def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: MutationLimits) -> Starvation:
     """Ask ``live`` of a mutant in each scope until something is violated. Raises Interruption."""
     if next(mutant.of_kind("leads_to"), None) is None:
         return Starvation()

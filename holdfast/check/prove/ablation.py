@@ -15,7 +15,7 @@ import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.check.prove.engine import NO_BUDGET, prove
-from holdfast.check.prove.prover import Limits
+from holdfast.check.prove.prover import SolverLimits
 from holdfast.check.prove.result import ProofResult, PropertyProof, Suggestion
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.ir.errors import UsageError
@@ -76,7 +76,7 @@ def ablations(
     budget: Budget = NO_BUDGET,
     progress: Callable[[str], None] = lambda text: None,
     cores: int | None = None,
-    limits: Limits | None = None,
+    limits: SolverLimits | None = None,
 ) -> Iterator[Ablation | str]:
     """What becomes of the proof without each lemma (or those named), in the order of the source.
 
@@ -107,7 +107,7 @@ class _Asking:
     budget: Budget
     progress: Callable[[str], None]
     cores: int | None
-    limits: Limits | None
+    limits: SolverLimits | None
     _spent: float = 0.0
 
     def __call__(self, system: System, what: str) -> ProofResult:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.check.budget import Meter
-from holdfast.lower.smt.solve import Answer, Question, ask
+from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, ask
 
 AHEAD = 16
 """How many questions wait for each process: enough that none is idle."""
@@ -20,7 +20,7 @@ AHEAD = 16
 MANY, BRIEF = 40, 2.0
 """How many questions are worth the start of other processes; and how many seconds, for Ctrl-C waits for an answer."""
 
-Asked = Callable[[], Question | Answer]
+QuestionMaker = Callable[[], SolverQuestion | SolverAnswer]
 """Writes a question when it is its turn, or knows the answer."""
 
 GLANCE = 0.05
@@ -69,8 +69,8 @@ class Askers:
                 process.terminate()
 
     def answers(
-        self, questions: Sequence[Asked], seconds: float, seed: int = 0, *, minimal: bool = False
-    ) -> Iterator[Answer]:
+        self, questions: Sequence[QuestionMaker], seconds: float, seed: int = 0, *, minimal: bool = False
+    ) -> Iterator[SolverAnswer]:
         """The answers, each within so many seconds or ``unknown``; what is an answer already stays one.
 
         Raises LimitExceeded when the check must stop.
@@ -79,23 +79,25 @@ class Askers:
             for each in questions:
                 allowed, question = self.allowed(seconds), each()
                 yield self._counted(
-                    question if isinstance(question, Answer) else ask(question, allowed, seed, minimal=minimal)
+                    question if isinstance(question, SolverAnswer) else ask(question, allowed, seed, minimal=minimal)
                 )
             return
         pool = self._started()
-        waiting: deque[Answer | Future[Answer]] = deque()
+        waiting: deque[SolverAnswer | Future[SolverAnswer]] = deque()
         for each in questions:
             question = each()
             waiting.append(
-                question if isinstance(question, Answer) else pool.submit(ask, question, seconds, seed, minimal=minimal)
+                question
+                if isinstance(question, SolverAnswer)
+                else pool.submit(ask, question, seconds, seed, minimal=minimal)
             )
             if len(waiting) > AHEAD * self._processes:
                 yield self._counted(self._wait(waiting.popleft()))
         while waiting:
             yield self._counted(self._wait(waiting.popleft()))
 
-    def _wait(self, given: Answer | Future[Answer]) -> Answer:
-        if isinstance(given, Answer):
+    def _wait(self, given: SolverAnswer | Future[SolverAnswer]) -> SolverAnswer:
+        if isinstance(given, SolverAnswer):
             return given
         while True:
             self._look()
@@ -114,7 +116,7 @@ class Askers:
         if self.meter.look(0, self.asked, self.asked, 0):
             raise LimitExceeded
 
-    def _counted(self, answer: Answer) -> Answer:
+    def _counted(self, answer: SolverAnswer) -> SolverAnswer:
         self.asked += 1
         self.seconds += answer.seconds
         return answer

@@ -8,7 +8,7 @@ from holdfast.check.prove.result import Counterexample
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Taken
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.smt.instance import Instance
+from holdfast.lower.smt.instance import SmallestModel
 from holdfast.lower.smt.theory import Obligation
 from holdfast.runs.rebuilding import repeat_differs, repetition
 from holdfast.runs.selection import idempotence
@@ -20,7 +20,7 @@ ANY = "any"
 
 
 def counterexample(
-    system: System, target: str, ghosts: frozenset[str], due: Obligation, found: Instance
+    system: System, target: str, ghosts: frozenset[str], due: Obligation, found: SmallestModel
 ) -> Counterexample:
     """The counterexample that an instance is. The interpreter takes the step again, and judges the property itself.
 

@@ -15,23 +15,23 @@ import attrs
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of, counterexample
-from holdfast.check.prove.prover import Limits, Prover, Standing, label
-from holdfast.check.prove.rests import Ground, grounds
+from holdfast.check.prove.prover import Prover, SolverLimits, Standing, label
+from holdfast.check.prove.rests import ProofGround, grounds
 from holdfast.check.prove.rests import tried as tried_out
 from holdfast.check.prove.result import (
     Counterexample,
     Gap,
     ProofResult,
+    ProofTiming,
     PropertyProof,
     SanityCheck,
     Suggestion,
-    Timing,
     Verdict,
 )
 from holdfast.check.prove.sanity import sanity
-from holdfast.check.prove.second import SecondProver, ask_second
+from holdfast.check.prove.second import SecondProverResult, ask_second
 from holdfast.check.prove.suggest import Suggester
-from holdfast.check.prove.trial import Trial, trial
+from holdfast.check.prove.trial import ProofTrial, trial
 from holdfast.check.result import Result
 from holdfast.check.search.engine import Engine, search
 from holdfast.ir.errors import UsageError
@@ -68,7 +68,7 @@ def prove(
     target: str | None = None,
     lemmas_from: str | None = None,
     cores: int | None = None,
-    limits: Limits | None = None,
+    limits: SolverLimits | None = None,
     seeds: int = 1,
     length: int = 1,
     explain: bool = False,
@@ -96,7 +96,9 @@ def prove(
     with interruptible(meter):
         processes = (os.cpu_count() or 1) if cores is None else cores
         with Askers(processes, meter) as askers:
-            run = _Run(system, properties, askers, target or system.file, limits or Limits(), progress or _quiet)
+            run = _Proof(
+                system, properties, askers, target or system.file, limits or SolverLimits(), progress or _quiet
+            )
             run.lemmas_from, run.seeds, run.logic_of, run.minimal = lemmas_from, seeds, logic, explain
             run.length = length
             try:
@@ -113,7 +115,7 @@ def _quiet(_: str) -> None:
     pass
 
 
-class _Run:
+class _Proof:
     """One proof, as far as it has come."""
 
     lemmas_from: str | None
@@ -128,7 +130,7 @@ class _Run:
         names: Sequence[str] | None,
         askers: Askers,
         target: str,
-        limits: Limits,
+        limits: SolverLimits,
         progress: Callable[[str], None],
     ) -> None:
         self.system = system
@@ -154,9 +156,9 @@ class _Run:
         self.unstable: list[str] = []
         self.sanity: list[SanityCheck] = []
         self.searches: list[Result] = []
-        self.trial: Trial | None = None
-        self.grounds: tuple[Ground, ...] = ()
-        self.second: SecondProver | None = None
+        self.trial: ProofTrial | None = None
+        self.grounds: tuple[ProofGround, ...] = ()
+        self.second: SecondProverResult | None = None
         self.sorts: tuple[tuple[str, str], ...] = ()
         self.slowest: list[tuple[str, float]] = []
         self.notes: list[str] = []
@@ -351,7 +353,7 @@ class _Run:
             rests_on=self.grounds,
             second=self.second,
             notes=tuple(self._notes()),
-            timing=Timing(
+            timing=ProofTiming(
                 meter.seconds,
                 self.askers.seconds,
                 _slowest(self.slowest),

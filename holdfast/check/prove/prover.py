@@ -16,7 +16,7 @@ from holdfast.check.prove.asking import Askers
 from holdfast.ir.system import System
 from holdfast.lower.smt.instance import LARGEST, NotFound
 from holdfast.lower.smt.logic import Logic
-from holdfast.lower.smt.solve import Answer, Question
+from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion
 from holdfast.lower.smt.theory import Obligation, obligations
 
 QUICK, LONG = 2.0, 20.0
@@ -30,14 +30,14 @@ Report = Callable[[str, int, int], None]
 
 
 @attrs.frozen
-class Limits:
+class SolverLimits:
     """Seconds for a question: at first, and the second time."""
 
     quick: float = QUICK
     long: float = LONG
 
 
-NOT_ASKED = Answer("unknown", reason="not asked")
+NOT_ASKED = SolverAnswer("unknown", reason="not asked")
 
 
 @attrs.define
@@ -45,7 +45,7 @@ class Standing:
     """What is known of one obligation. ``lost`` is what its proof rested on, and what turned out not to be proved."""
 
     due: Obligation
-    answer: Answer = NOT_ASKED
+    answer: SolverAnswer = NOT_ASKED
     queries: int = 0
     lost: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -58,12 +58,12 @@ class Standing:
         """Whether it is shown."""
         return self.answer.verdict == "unsat"
 
-    def hear(self, answer: Answer) -> None:
+    def hear(self, answer: SolverAnswer) -> None:
         """Take an answer to the question; the last one counts."""
         self.answer = answer
         self.count([answer])
 
-    def count(self, answers: Sequence[Answer]) -> None:
+    def count(self, answers: Sequence[SolverAnswer]) -> None:
         """Count answers."""
         self.queries += len(answers)
         self.seconds += sum(answer.seconds for answer in answers)
@@ -72,7 +72,9 @@ class Standing:
 class Prover:
     """Asks all obligations of a list."""
 
-    def __init__(self, logic: Logic, askers: Askers, limits: Limits, report: Report, *, minimal: bool = False) -> None:
+    def __init__(
+        self, logic: Logic, askers: Askers, limits: SolverLimits, report: Report, *, minimal: bool = False
+    ) -> None:
         self.logic = logic
         self.askers = askers
         self.limits = limits
@@ -80,13 +82,13 @@ class Prover:
         self.minimal = minimal
         self.slowest: list[tuple[str, float]] = []
 
-    def ask(self, dues: Sequence[Obligation], assumed: Sequence[str], seconds: float, seed: int) -> list[Answer]:
+    def ask(self, dues: Sequence[Obligation], assumed: Sequence[str], seconds: float, seed: int) -> list[SolverAnswer]:
         """The answers to the obligations, in order."""
         return list(self._answers(dues, assumed, seconds, seed))
 
     def _answers(
         self, dues: Sequence[Obligation], assumed: Sequence[str], seconds: float, seed: int
-    ) -> Iterator[Answer]:
+    ) -> Iterator[SolverAnswer]:
         questions = [partial(self.logic.violated, due, assumed) for due in dues]
         answers = self.askers.answers(questions, seconds, seed, minimal=self.minimal)
         for number, (due, answer) in enumerate(zip(dues, answers, strict=True), start=1):
@@ -140,7 +142,7 @@ class Prover:
         """Ask for an obligation that may well fail: a small size shows that soonest."""
         for seconds, largest in ((self.limits.quick, SMALL), (self.limits.long, LARGEST)):
             if not isinstance(self.logic.violated_in(standing.due, assumed, standing.length, largest), NotFound):
-                standing.hear(Answer("sat"))
+                standing.hear(SolverAnswer("sat"))
                 return
             question = partial(self.logic.violated, standing.due, assumed, standing.length)
             standing.hear(*self.askers.answers([question], seconds))
@@ -150,7 +152,7 @@ class Prover:
     def question(self, due: Obligation, assumed: Sequence[str]) -> str | None:
         """The text of a question, to be kept."""
         found = self.logic.violated(due, assumed)
-        return found.text if isinstance(found, Question) else None
+        return found.text if isinstance(found, SolverQuestion) else None
 
 
 def _base(due: Obligation, system: System) -> list[Obligation]:

@@ -6,53 +6,53 @@ from collections.abc import Iterator
 
 import attrs
 
-from holdfast.check.prove.trial import Trial
+from holdfast.check.prove.trial import ProofTrial
 from holdfast.lower.smt.logic import Logic
 
 
 @attrs.frozen
-class Ground:
+class ProofGround:
     """One thing that a proof rests on; ``what`` is what it is about."""
 
     what: str
     text: str
 
 
-def grounds(logic: Logic) -> tuple[Ground, ...]:
+def grounds(logic: Logic) -> tuple[ProofGround, ...]:
     """What the formulas of a system take for true. To be asked once all of them are written."""
     return tuple(_grounds(logic))
 
 
-def _grounds(logic: Logic) -> Iterator[Ground]:
+def _grounds(logic: Logic) -> Iterator[ProofGround]:
     system, universe = logic.system, logic.universe
     if system.sorts or system.nats:
-        yield Ground("scopes", "of any size, with at least one element of each sort, and without budgets")
+        yield ProofGround("scopes", "of any size, with at least one element of each sort, and without budgets")
     last = {nat.name: universe.literals[nat.name] for nat in system.nats}
     literals = ", ".join(f"{name} {_up_to(value)}" for name, value in last.items() if value)
     if literals:
-        yield Ground("literals", f"exist: {literals}; of scopes without them it says nothing")
+        yield ProofGround("literals", f"exist: {literals}; of scopes without them it says nothing")
     orders = ", ".join(nat.name for nat in universe.ordered)
     if orders:
-        yield Ground("orders", f"{orders}: total, 0 is least, and each literal follows the one before at once")
+        yield ProofGround("orders", f"{orders}: total, 0 is least, and each literal follows the one before at once")
     integers = ", ".join(name for name in last if name in universe.computed)
     if integers:
-        yield Ground("integers", f"{integers}: from 0 to a greatest value, beyond which a step is cut")
+        yield ProofGround("integers", f"{integers}: from 0 to a greatest value, beyond which a step is cut")
     extrema = ", ".join(sorted({universe.symbols.meaning(name).parts[0] for name in universe.definitions}))
     if extrema:
-        yield Ground("extrema", f"{extrema}: some element has the value, as its type is finite in every scope")
+        yield ProofGround("extrema", f"{extrema}: some element has the value, as its type is finite in every scope")
     constants = [var.name for var in logic.theory.encoding.variables if var.constant]
     if constants:
-        yield Ground("constants", f"any values that satisfy what is assumed: {', '.join(constants)}")
+        yield ProofGround("constants", f"any values that satisfy what is assumed: {', '.join(constants)}")
     assumed = [prop.title for prop in system.of_kind("assume")]
     if assumed:
-        yield Ground("assumed", ", ".join(assumed))
+        yield ProofGround("assumed", ", ".join(assumed))
 
 
 def _up_to(literal: int) -> str:
     return "0 and 1" if literal == 1 else f"0 to {literal}"
 
 
-def tried(trial: Trial) -> Ground:
+def tried(trial: ProofTrial) -> ProofGround:
     """What was searched after everything was proved, without finding anything."""
     sizes: dict[str, set[int]] = {}
     for attempt in trial.attempts:
@@ -62,7 +62,7 @@ def tried(trial: Trial) -> Ground:
     count = len(trial.attempts)
     text = f"{count} {'search' if count == 1 else 'searches'} of other sizes{f' ({ranges})' if ranges else ''}, "
     text += f"{trial.states:,} states, {trial.exhausted} exhausted: nothing violated"
-    return Ground("tried", text + (f"; {trial.skipped} had no start" if trial.skipped else ""))
+    return ProofGround("tried", text + (f"; {trial.skipped} had no start" if trial.skipped else ""))
 
 
 def _range(sizes: set[int]) -> str:

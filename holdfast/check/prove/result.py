@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import attrs
 
-from holdfast.check.prove.rests import Ground
-from holdfast.check.prove.second import SecondProver
-from holdfast.check.prove.trial import Trial
+from holdfast.check.prove.rests import ProofGround
+from holdfast.check.prove.second import SecondProverResult
+from holdfast.check.prove.trial import ProofTrial
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json, trace_to_json
 from holdfast.ir.system import Property, Scope
 from holdfast.ir.writing import written
@@ -101,7 +101,7 @@ class SanityCheck:
 
 
 @attrs.frozen
-class Timing:
+class ProofTiming:
     """What depends on the machine and the hour, in seconds.
 
     All of it, of Z3 alone, of the slowest questions, and of all questions about each property.
@@ -138,11 +138,11 @@ class ProofResult:
     seeds: int
     sanity: tuple[SanityCheck, ...]
     searched: tuple[Result, ...]
-    trial: Trial | None
-    rests_on: tuple[Ground, ...]
-    second: SecondProver | None
+    trial: ProofTrial | None
+    rests_on: tuple[ProofGround, ...]
+    second: SecondProverResult | None
     notes: tuple[str, ...]
-    timing: Timing = attrs.field(eq=False)
+    timing: ProofTiming = attrs.field(eq=False)
 
     @property
     def queries(self) -> int:
@@ -202,7 +202,7 @@ def proof_to_json(result: ProofResult) -> dict[str, Any]:
     }
 
 
-def _trial(trial: Trial) -> dict[str, Any]:
+def _trial(trial: ProofTrial) -> dict[str, Any]:
     return {
         "searches": [
             {

@@ -19,7 +19,7 @@ from holdfast.ir.expr import TRUE
 from holdfast.ir.system import Property, System
 from holdfast.lower.smt.instance import NotFound
 from holdfast.lower.smt.logic import Ask, Logic
-from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.solve import SolverAnswer
 from holdfast.lower.smt.theory import Formulas, Theory
 
 PATIENCE = 0.5
@@ -59,7 +59,7 @@ def sanity(logic: Logic, askers: Askers, assumed: Sequence[Property], goals: Seq
     return found
 
 
-def _is_contradiction(answer: Answer) -> bool:
+def _is_contradiction(answer: SolverAnswer) -> bool:
     return answer.verdict == "unsat"
 
 

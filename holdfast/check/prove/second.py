@@ -9,14 +9,14 @@ import attrs
 from holdfast.check.prove.prover import Standing, label
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.second import PACKAGE, ask_cvc5
-from holdfast.lower.smt.solve import Answer
+from holdfast.lower.smt.solve import SolverAnswer
 
 PATIENCE = 1.0
 """Seconds for a question, twice."""
 
 
 @attrs.frozen
-class SecondProver:
+class SecondProverResult:
     """What a second prover says of what the first one has shown.
 
     ``agreed`` counts the questions that it calls contradictory, too. ``unanswered`` names those that it cannot answer,
@@ -52,7 +52,7 @@ def ask_second(
     assumed: list[str],
     allowed: Callable[[float], float],
     progress: Callable[[str], None],
-) -> SecondProver:
+) -> SecondProverResult:
     """Ask a second prover for the obligations that are met, with the same things assumed.
 
     ``allowed`` takes a number of seconds and returns how many of them the budget leaves; it raises Spent if none.
@@ -62,9 +62,9 @@ def ask_second(
         name = label(standing.due)
         progress(f"asking {PACKAGE}: {name}")
         question = logic.violated(standing.due, assumed, standing.length)
-        answer = question if isinstance(question, Answer) else ask_cvc5(question, allowed(PATIENCE))
+        answer = question if isinstance(question, SolverAnswer) else ask_cvc5(question, allowed(PATIENCE))
         if answer.verdict == "unsat":
             agreed += 1
         else:
             (contradicted if answer.verdict == "sat" else unanswered).append(name)
-    return SecondProver(PACKAGE, agreed, tuple(unanswered), tuple(contradicted))
+    return SecondProverResult(PACKAGE, agreed, tuple(unanswered), tuple(contradicted))

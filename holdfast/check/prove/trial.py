@@ -51,7 +51,7 @@ class Attempt:
 
 
 @attrs.frozen
-class Trial:
+class ProofTrial:
     """What was tried. ``violation`` is what contradicts the proof, with the scope of it; so does a ``problem``.
 
     ``skipped`` counts the sizes that could not be searched: no scope can have them, or they have no initial state.
@@ -88,7 +88,7 @@ class Trial:
         return sum(each.exhausted for each in self.attempts)
 
 
-def trial(logic: Logic, look: Callable[[Scope, int], Result], progress: Callable[[str], None]) -> Trial:
+def trial(logic: Logic, look: Callable[[Scope, int], Result], progress: Callable[[str], None]) -> ProofTrial:
     """Search sizes beyond the scopes for a violation of what is proved.
 
     ``look`` searches a scope for it; it takes the scope and the number of states after which to stop.
@@ -109,13 +109,13 @@ def trial(logic: Logic, look: Callable[[Scope, int], Result], progress: Callable
                 wrong = _contradicted(logic.system, scope)
                 if wrong is not None:
                     problem = f"the formulas take {wrong.title} for true of constants of which it is false: {error}"
-                    return Trial(tuple(attempts), skipped, None, problem)
+                    return ProofTrial(tuple(attempts), skipped, None, problem)
                 skipped += 1
                 continue
             attempts.append(Attempt(scope, found.figures.distinct, found.ended_by is None))
             if found.findings:
-                return Trial(tuple(attempts), skipped, found)
-    return Trial(tuple(attempts), skipped)
+                return ProofTrial(tuple(attempts), skipped, found)
+    return ProofTrial(tuple(attempts), skipped)
 
 
 def _name(system: System) -> str:

@@ -16,13 +16,13 @@ import attrs
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of
-from holdfast.check.prove.prover import Limits, label
+from holdfast.check.prove.prover import SolverLimits, label
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED, trace_to_json
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
 from holdfast.lower.python.interpreter import Args, Interpreter
-from holdfast.lower.smt.instance import NotFound, Path
+from holdfast.lower.smt.instance import NotFound, StateSequence
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations
 from holdfast.runs.selection import select
@@ -82,7 +82,7 @@ def unroll(
     progress: Callable[[str], None] | None = None,
     target: str | None = None,
     cores: int | None = None,
-    limits: Limits | None = None,
+    limits: SolverLimits | None = None,
 ) -> DepthResult:
     """Look for a violation within ``depth`` steps, the shortest runs first, in any sizes.
 
@@ -92,7 +92,7 @@ def unroll(
     goals = selection.of_kind("invariant", "lemma", "step")
     if not goals and not selection.idempotent:
         raise UsageError(f"{', '.join(properties or ())}: nothing that can be proved; name an invariant or a @step")
-    meter, limit = Meter(budget), limits or Limits()
+    meter, limit = Meter(budget), limits or SolverLimits()
     ghosts = ghosts_read(system, goals)
     dues = obligations(system.actions, goals, selection.idempotent)
     with interruptible(meter), Askers((os.cpu_count() or 1) if cores is None else cores, meter) as askers:
@@ -126,7 +126,7 @@ def unroll(
         return DepthResult(system.name, "none_within", depth, askers.asked)
 
 
-def _trace(system: System, target: str, ghosts: frozenset[str], due: Obligation, found: Path) -> Trace:
+def _trace(system: System, target: str, ghosts: frozenset[str], due: Obligation, found: StateSequence) -> Trace:
     """The run through the states, with the least action and arguments that lead from each to the next."""
     props = () if due.prop is None else (due.prop,)
     machine = Interpreter(system, found.scope, ghosts=ghosts, properties=props)

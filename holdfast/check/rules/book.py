@@ -27,7 +27,7 @@ ID = re.compile(r"\b(?P<rule>[A-Z]{1,4}-\d+[a-z]?)(?:\.(?P<part>[a-z_]+))?\b")
 
 
 @attrs.frozen
-class Row:
+class RuleRow:
     """A rule: its id, what it says, and what each of the parts says into which models split it."""
 
     id: str
@@ -42,7 +42,7 @@ class Section:
     number: str
     title: str
     text: str
-    rows: tuple[Row, ...]
+    rows: tuple[RuleRow, ...]
 
 
 @attrs.frozen
@@ -54,10 +54,10 @@ class Page:
 
 
 @attrs.frozen
-class Entry:
+class BookEntry:
     """A row with the page and the section where it stands."""
 
-    row: Row
+    row: RuleRow
     page: str
     section: Section
 
@@ -73,9 +73,9 @@ class Book:
 
     pages: tuple[Page, ...]
     tables: tuple[GuardTable, ...]
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, BookEntry]
 
-    def entry(self, text: str) -> Entry:
+    def entry(self, text: str) -> BookEntry:
         """The row of ``ST-14`` or ``CK-01.flag``. Raises UsageError, with the nearest ids, if there is none."""
         rule, _, part = text.partition(".")
         if rule not in self.entries:
@@ -121,13 +121,13 @@ def read_book(folder: Path) -> Book:
     """
     tables = tuple(read_guards(folder / GUARDS)) if (folder / GUARDS).exists() else ()
     pages = tuple(_page(path, tables) for path in sorted((folder / RULES).glob("*.toml")))
-    entries: dict[str, Entry] = {}
+    entries: dict[str, BookEntry] = {}
     for page in pages:
         for section in page.sections:
             for row in section.rows:
                 if row.id in entries:
                     raise UsageError(f"{folder / RULES}: {row.id} has two rows; keep one")
-                entries[row.id] = Entry(row, page.name, section)
+                entries[row.id] = BookEntry(row, page.name, section)
     return Book(pages, tables, entries)
 
 
@@ -150,19 +150,21 @@ def _section(page: str, found: Mapping[str, Any], tables: Sequence[GuardTable]) 
     return Section(number, title, text, (*rows, *_guards(f"{page}.md {number}", tables)))
 
 
-def _row(found: Mapping[str, Any]) -> Row:
+def _row(found: Mapping[str, Any]) -> RuleRow:
     _know(found, {"id", "text", "parts"})
     if ID.fullmatch(found["id"]) is None or "." in found["id"]:
         raise ValueError(f"{found['id']!r} is no rule id")
-    return Row(found["id"], _line(found["text"]), {name: _line(text) for name, text in found.get("parts", {}).items()})
+    return RuleRow(
+        found["id"], _line(found["text"]), {name: _line(text) for name, text in found.get("parts", {}).items()}
+    )
 
 
-def _guards(section: str, tables: Sequence[GuardTable]) -> Iterator[Row]:
+def _guards(section: str, tables: Sequence[GuardTable]) -> Iterator[RuleRow]:
     """The rows of a section that shows a table of guards."""
     for table in tables:
         if table.name == section:
             for guard in table.guards:
-                yield Row(guard.id, f"{guard.guard}. Without it: {guard.protects}.", guard.parts)
+                yield RuleRow(guard.id, f"{guard.guard}. Without it: {guard.protects}.", guard.parts)
 
 
 def _know(found: Mapping[str, Any], keys: set[str]) -> None:

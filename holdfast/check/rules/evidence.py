@@ -34,7 +34,7 @@ class Removal:
 
 
 @attrs.frozen
-class Finding:
+class FindingPage:
     """A page of a finding: its file's name, its heading, and the rules that it cites."""
 
     file: str
@@ -48,11 +48,11 @@ class Evidence:
 
     removals: tuple[Removal, ...]
     guards: tuple[Guard, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingPage, ...]
 
 
 def evidence_of(
-    rule: str, removals: Sequence[Removal], tables: Sequence[GuardTable], findings: Sequence[Finding]
+    rule: str, removals: Sequence[Removal], tables: Sequence[GuardTable], findings: Sequence[FindingPage]
 ) -> Evidence:
     """The evidence for a rule, or for a guard: of a guard, the removals that stand for it."""
     guards = [guard for table in tables for guard in table.guards]
@@ -74,13 +74,13 @@ def removals_in(results: Mapping[str, Any]) -> Iterator[Removal]:
             yield Removal(rule, model, row["mutant"], row["way"], steps, because(row), command(model, row))
 
 
-def read_findings(folder: Path) -> Iterator[Finding]:
+def read_findings(folder: Path) -> Iterator[FindingPage]:
     """The findings whose pages lie in the folder; none where there is no such folder."""
     for path in sorted(folder.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         heading = re.match(r"# (.*)", text)
         if path.stem != "README" and heading is not None:
-            yield Finding(path.name, heading[1], frozenset(_cited(text)))
+            yield FindingPage(path.name, heading[1], frozenset(_cited(text)))
 
 
 def _rules_of(guard: Guard) -> set[str]:

@@ -13,7 +13,7 @@ from holdfast.check.rules.code import IMPLEMENTATION, CodeGuard, guards_in
 from holdfast.check.rules.evidence import (
     FINDINGS,
     Evidence,
-    Finding,
+    FindingPage,
     Removal,
     evidence_of,
     read_findings,
@@ -52,5 +52,5 @@ class RuleFacts:
         return tuple(removals_in(read_results(self.folder / RESULTS)))
 
     @cached_property
-    def _findings(self) -> tuple[Finding, ...]:
+    def _findings(self) -> tuple[FindingPage, ...]:
         return tuple(read_findings(self.folder.resolve().parent / FINDINGS))

@@ -13,7 +13,7 @@ from holdfast.ir.system import System
 
 
 @attrs.frozen
-class Site:
+class RuleSite:
     """A labelled rule in a file, with the actions that it serves in each model."""
 
     label: str
@@ -23,7 +23,7 @@ class Site:
 
 
 @attrs.frozen
-class Claim:
+class CitingClaim:
     """A property whose text begins with the rule's id, and the models that have it."""
 
     name: str
@@ -37,8 +37,8 @@ class Claim:
 class Holders:
     """The sites and the claims of one rule."""
 
-    sites: tuple[Site, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    sites: tuple[RuleSite, ...] = ()
+    claims: tuple[CitingClaim, ...] = ()
 
 
 def holders_of(systems: Mapping[str, System], root: Path) -> dict[str, Holders]:
@@ -56,8 +56,8 @@ def holders_of(systems: Mapping[str, System], root: Path) -> dict[str, Holders]:
                 claims.setdefault(cited, {}).setdefault(claim, []).append(model)
     return {
         rule: Holders(
-            tuple(Site(*key, actions) for key, actions in sites.get(rule, {}).items()),
-            tuple(Claim(*key, tuple(models)) for key, models in claims.get(rule, {}).items()),
+            tuple(RuleSite(*key, actions) for key, actions in sites.get(rule, {}).items()),
+            tuple(CitingClaim(*key, tuple(models)) for key, models in claims.get(rule, {}).items()),
         )
         for rule in dict.fromkeys([*sites, *claims])
     }

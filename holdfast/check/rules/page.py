@@ -9,10 +9,10 @@ from pathlib import Path
 
 import attrs
 
-from holdfast.check.rules.book import ID, Book, Page, Row, Section, anchor
+from holdfast.check.rules.book import ID, Book, Page, RuleRow, Section, anchor
 from holdfast.check.rules.evidence import Evidence
 from holdfast.check.rules.facts import RuleFacts
-from holdfast.check.rules.holders import Claim, Site
+from holdfast.check.rules.holders import CitingClaim, RuleSite
 from holdfast.check.rules.text import WIDTH, actions_text
 from holdfast.ir.errors import UsageError
 
@@ -65,7 +65,7 @@ def _section(section: Section, page: Page, facts: RuleFacts) -> str:
     return "\n".join(lines)
 
 
-def _row(row: Row, page: Page, facts: RuleFacts) -> Iterator[str]:
+def _row(row: RuleRow, page: Page, facts: RuleFacts) -> Iterator[str]:
     """The line of a rule, and one for each of its parts."""
     book = facts.book
     holders, evidence = facts.of(row.id)
@@ -87,19 +87,19 @@ def _row(row: Row, page: Page, facts: RuleFacts) -> Iterator[str]:
         yield line(f"{row.id}.{part}", text)
 
 
-def _site(site: Site) -> str:
+def _site(site: RuleSite) -> str:
     return f"[{Path(site.file).name}:{site.line}]({_source(site)}): {actions_text(site.actions)}"
 
 
-def _claim(claim: Claim) -> str:
+def _claim(claim: CitingClaim) -> str:
     return f"[{claim.name}]({_source(claim)}) ({', '.join(claim.models)})"
 
 
-def _source(place: Site | Claim) -> str:
+def _source(place: RuleSite | CitingClaim) -> str:
     return f"../../{place.file}#L{place.line}"
 
 
-def _removal(name: str, row: Row, evidence: Evidence) -> Iterator[str]:
+def _removal(name: str, row: RuleRow, evidence: Evidence) -> Iterator[str]:
     """The most telling removal: one that kills, in the fewest steps, if there is one."""
     mine = [each for each in evidence.removals if each.mutant == name or (each.of != row.id and name == row.id)]
     best = min(mine, key=lambda each: (WAYS.index(each.way), each.steps), default=None)

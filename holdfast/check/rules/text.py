@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from holdfast.check.rules.book import Book, Entry
+from holdfast.check.rules.book import Book, BookEntry
 from holdfast.check.rules.code import CodeGuard
 from holdfast.check.rules.evidence import Evidence
 from holdfast.check.rules.holders import Holders
@@ -18,16 +18,16 @@ WIDTH = 120
 
 
 @attrs.frozen
-class Answer:
+class RuleAnswer:
     """What is known of a rule, or of the part of it that was asked for."""
 
     asked: str
-    entry: Entry
+    entry: BookEntry
     holders: Holders
     evidence: Evidence
     code: tuple[CodeGuard, ...] = ()
 
-    def of_its_part(self) -> Answer:
+    def of_its_part(self) -> RuleAnswer:
         """The same, without what belongs to other parts; the whole answer where a whole rule was asked for."""
         if "." not in self.asked:
             return self
@@ -41,7 +41,7 @@ class Answer:
         )
 
 
-def render_rule(answer: Answer) -> str:
+def render_rule(answer: RuleAnswer) -> str:
     """The row of a rule, who holds it, what its removal shows, its guards and its findings.
 
     The implementation's guards follow the models'.
@@ -74,7 +74,7 @@ def legend(text: str, book: Book, width: int = WIDTH) -> str:
     return "\n".join(["rules", *texts])
 
 
-def to_json(answer: Answer) -> dict[str, Any]:
+def to_json(answer: RuleAnswer) -> dict[str, Any]:
     """The same, for ``--json``."""
     entry, holders, evidence = answer.entry, answer.holders, answer.evidence
     return {

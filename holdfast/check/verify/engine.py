@@ -10,12 +10,12 @@ from pathlib import Path
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import OUT_OF_BUDGET
-from holdfast.check.verify.jobs import Job, JobResult, make
+from holdfast.check.verify.jobs import JobResult, VerifyJob, make
 from holdfast.check.verify.opinions import Opinion
 from holdfast.ir.errors import HoldfastError, UsageError
 
 
-def run(folder: Path, job: Job, *, slow: bool) -> JobResult:
+def run(folder: Path, job: VerifyJob, *, slow: bool) -> JobResult:
     """Make a comparison; whatever goes wrong is part of what is found.
 
     A command that could not be asked, or did not answer in time, leaves the question open. What breaks down has
@@ -36,12 +36,12 @@ def run(folder: Path, job: Job, *, slow: bool) -> JobResult:
 
 def run_all(
     folder: Path,
-    jobs: Sequence[Job],
+    jobs: Sequence[VerifyJob],
     processes: int,
     *,
     slow: bool,
     seconds: float | None = None,
-    waiting: Callable[[Sequence[Job]], None] = lambda jobs: None,
+    waiting: Callable[[Sequence[VerifyJob]], None] = lambda jobs: None,
 ) -> Generator[JobResult]:
     """Make comparisons side by side, and hand each over as it is done; after so many ``seconds`` the rest is left out.
 

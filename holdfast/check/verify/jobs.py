@@ -10,11 +10,11 @@ from typing import Literal, get_args
 import attrs
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.engine import Mutation, Options, fingerprint
+from holdfast.check.mutate.engine import Mutation, MutationOptions, fingerprint
 from holdfast.check.mutate.guards import RESULTS, read_results, stored_rows
-from holdfast.check.mutate.limits import Limits
+from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.verify import opinions
-from holdfast.check.verify.manifest import Configuration, Entry, Outcome, compiled, measure
+from holdfast.check.verify.manifest import Configuration, ManifestEntry, PinnedOutcome, compiled, measure
 from holdfast.check.verify.opinions import Opinion, joined
 from holdfast.ir.lemmas import compile_with_lemmas
 from holdfast.ir.load import PROOF, load_with_lemmas
@@ -45,14 +45,14 @@ so few, and to miss them contradicts nobody.
 
 
 @attrs.frozen
-class Job:
+class VerifyJob:
     """One comparison of one model. ``entries`` are what is pinned of it: of ``check`` and ``live`` the one in question,
     of others all that they look at. ``weight`` is roughly how long it takes, next to other jobs.
     """
 
     model: str
     engine: Asked
-    entries: tuple[Entry, ...]
+    entries: tuple[ManifestEntry, ...]
     weight: int
 
     @property
@@ -65,19 +65,21 @@ class Job:
 class JobResult:
     """A job that was made: what came out, in how many seconds. ``outcome`` is what may be pinned."""
 
-    job: Job
+    job: VerifyJob
     opinion: Opinion
     seconds: float = attrs.field(eq=False)
-    outcome: Outcome | None = None
+    outcome: PinnedOutcome | None = None
 
 
-def jobs(folder: Path, entries: Sequence[Entry], *, slow: bool) -> list[Job]:
+def jobs(folder: Path, entries: Sequence[ManifestEntry], *, slow: bool) -> list[VerifyJob]:
     """All that is to be asked of the models in a folder; of the slow entries only if ``slow`` is set."""
-    found: list[Job] = []
+    found: list[VerifyJob] = []
     for model in dict.fromkeys(entry.configuration.model for entry in entries):
         mine = tuple(entry for entry in entries if entry.configuration.model == model)
         found += [
-            Job(model, entry.configuration.engine, (entry,), 0 if entry.expected is None else entry.expected.states)
+            VerifyJob(
+                model, entry.configuration.engine, (entry,), 0 if entry.expected is None else entry.expected.states
+            )
             for entry in mine
             if slow or not entry.slow
         ]
@@ -85,7 +87,7 @@ def jobs(folder: Path, entries: Sequence[Entry], *, slow: bool) -> list[Job]:
     return found
 
 
-def _comparisons(folder: Path, model: str, entries: tuple[Entry, ...], *, slow: bool) -> Iterator[Job]:
+def _comparisons(folder: Path, model: str, entries: tuple[ManifestEntry, ...], *, slow: bool) -> Iterator[VerifyJob]:
     system = compiled(folder, Configuration(model, ""))
     if not system.scopes:
         return
@@ -96,27 +98,27 @@ def _comparisons(folder: Path, model: str, entries: tuple[Entry, ...], *, slow: 
         if entry.configuration.engine == "check" and entry.configuration.scope == smallest and not entry.slow
     )
     states = max((entry.expected.states for entry in small if entry.expected is not None), default=0)
-    yield Job(model, "kernel", small, 500_000 + 3 * states)
-    yield Job(model, "walk", small, 300_000)
+    yield VerifyJob(model, "kernel", small, 500_000 + 3 * states)
+    yield VerifyJob(model, "walk", small, 300_000)
     if next(system.of_kind("leads_to"), None) is not None:
-        yield Job(model, "graph", (), 600_000 + 3 * states)
+        yield VerifyJob(model, "graph", (), 600_000 + 3 * states)
     if (folder / f"{model}{PROOF}.py").is_file():
-        yield Job(model, "prove", (), 1_000_000)
+        yield VerifyJob(model, "prove", (), 1_000_000)
     if slow and next(system.of_kind("invariant", "step"), None) is not None:
-        yield Job(model, "unroll", small, 2_000_000)
-    yield Job(model, "tlc", (), 1_000_000 + 20 * states)
+        yield VerifyJob(model, "unroll", small, 2_000_000)
+    yield VerifyJob(model, "tlc", (), 1_000_000 + 20 * states)
     if (folder / RESULTS).exists():
-        yield Job(model, "mutants", (), 10_000_000 if slow else 1)
+        yield VerifyJob(model, "mutants", (), 10_000_000 if slow else 1)
 
 
-def make(folder: Path, job: Job, *, slow: bool) -> tuple[Opinion, Outcome | None]:
+def make(folder: Path, job: VerifyJob, *, slow: bool) -> tuple[Opinion, PinnedOutcome | None]:
     """Make a comparison. Raises what its engines raise."""
     if job.engine in ("check", "live"):
         return _pinned(folder, job.entries[0])
     return _Comparison(folder, job, slow=slow).opinion(), None
 
 
-def _pinned(folder: Path, entry: Entry) -> tuple[Opinion, Outcome]:
+def _pinned(folder: Path, entry: ManifestEntry) -> tuple[Opinion, PinnedOutcome]:
     outcome = measure(folder, entry)
     wanted = entry.configuration
     differences = entry.differences(outcome)
@@ -137,7 +139,7 @@ def _pinned(folder: Path, entry: Entry) -> tuple[Opinion, Outcome]:
 class _Comparison:
     """The comparison of one job, in the process that makes it."""
 
-    def __init__(self, folder: Path, job: Job, *, slow: bool) -> None:
+    def __init__(self, folder: Path, job: VerifyJob, *, slow: bool) -> None:
         self.folder, self.job, self.slow = folder, job, slow
         self.path = str(folder / f"{job.model}.py")
         self.system = compiled(folder, Configuration(job.model, ""))
@@ -209,7 +211,9 @@ class _Comparison:
 
     def _changed(self, rows: Sequence[dict[str, object]], scopes: Sequence[Scope]) -> Iterator[str]:
         """Where trying the mutants again says something else than what is stored."""
-        trials = Mutation(self.system, scopes, Limits(Budget(), cores=1), target=self.job.model, options=Options())
+        trials = Mutation(
+            self.system, scopes, MutationLimits(Budget(), cores=1), target=self.job.model, options=MutationOptions()
+        )
         now = {row["mutant"]: row for row in stored_rows(trials.report())["mutants"]}
         before = {row["mutant"]: row for row in rows}
         for mutant in dict.fromkeys([*before, *now]):

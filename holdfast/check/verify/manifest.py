@@ -65,7 +65,7 @@ class Configuration:
 
 
 @attrs.frozen
-class Outcome:
+class PinnedOutcome:
     """What a check says, in the figures that no machine and no run changes.
 
     ``exit_code`` is that of the command; ``bits`` is the size of a state; ``property`` the first violated
@@ -85,14 +85,14 @@ class Outcome:
 
 
 @attrs.frozen
-class Entry:
+class ManifestEntry:
     """A configuration, whether only the slow tier checks it, and the outcome pinned for it (None: nothing yet)."""
 
     configuration: Configuration
     slow: bool
-    expected: Outcome | None
+    expected: PinnedOutcome | None
 
-    def differences(self, found: Outcome) -> list[str]:
+    def differences(self, found: PinnedOutcome) -> list[str]:
         """Where the outcome is not what is pinned, with both values."""
         if self.expected is None:
             return ["nothing is pinned; `holdfast verify --update` pins what is found"]
@@ -100,7 +100,7 @@ class Entry:
         return [f"{name}: pinned {pinned[name]}, found {seen[name]}" for name in pinned if pinned[name] != seen[name]]
 
 
-def measure(folder: Path, entry: Entry) -> Outcome:
+def measure(folder: Path, entry: ManifestEntry) -> PinnedOutcome:
     """Check the entry's configuration of a model in the folder.
 
     A check that finds far more states than are pinned has gone wrong already, and is not followed to its end.
@@ -111,14 +111,14 @@ def measure(folder: Path, entry: Entry) -> Outcome:
         system = compiled(folder, wanted)
         return outcome(_asked(wanted, system, budget))
     except HoldfastError as error:
-        return Outcome("error", error.exit_code, error=str(error))
+        return PinnedOutcome("error", error.exit_code, error=str(error))
 
 
-def outcome(result: Result | LiveResult) -> Outcome:
+def outcome(result: Result | LiveResult) -> PinnedOutcome:
     """What is pinned of an answer."""
     first = next(iter(result.findings), None)
     figures = result.figures
-    return Outcome(
+    return PinnedOutcome(
         result.verdict,
         result.exit_code,
         figures.distinct if isinstance(figures, Figures) else figures.states,
@@ -139,14 +139,14 @@ def _asked(wanted: Configuration, system: System, budget: Budget) -> Result | Li
     return live(system, scope, properties=properties, budget=budget, target=wanted.model)
 
 
-def read_manifest(folder: Path) -> list[Entry]:
+def read_manifest(folder: Path) -> list[ManifestEntry]:
     """The entries for a folder of models, in their order; then one, with nothing pinned, for whatever is left out.
 
     Each scope wants a check, each variant one in some scope, and each scope in which ``live`` looks its answer; the
     scope ``live`` is for that alone. Raises UsageError for a file that is no manifest.
     """
     path = folder / MANIFEST
-    entries: list[Entry] = []
+    entries: list[ManifestEntry] = []
     if path.exists():
         try:
             entries = _from_json(json.loads(path.read_text(encoding="utf-8")))
@@ -157,13 +157,13 @@ def read_manifest(folder: Path) -> list[Entry]:
                 f"{path}: is no manifest ({error}); mend it, or remove it and run `holdfast verify --update`"
             ) from error
     return entries + [
-        Entry(configuration, configuration.scope == SLOW_SCOPE, None)
+        ManifestEntry(configuration, configuration.scope == SLOW_SCOPE, None)
         for name in names_in(folder)
         for configuration in _left_out(name, compiled(folder, Configuration(name, "")), entries)
     ]
 
 
-def format_manifest(entries: Iterable[Entry]) -> str:
+def format_manifest(entries: Iterable[ManifestEntry]) -> str:
     """The manifest's text: one entry a line, so that a difference reads well. What has nothing pinned is left out."""
     rows = [json.dumps(_to_json(entry)) for entry in entries if entry.expected is not None]
     return "[\n" + ",\n".join(f"  {row}" for row in rows) + "\n]\n"
@@ -174,7 +174,7 @@ def compiled(folder: Path, wanted: Configuration) -> System:
     return load_variant(str(folder / f"{wanted.model}.py"), wanted.variants, wanted.without)
 
 
-def _left_out(model: str, system: System, entries: Sequence[Entry]) -> list[Configuration]:
+def _left_out(model: str, system: System, entries: Sequence[ManifestEntry]) -> list[Configuration]:
     known = [entry.configuration for entry in entries if entry.configuration.model == model]
     varied = {name for configuration in known for name in configuration.variants}
     smallest = next(iter(system.scopes), "")
@@ -187,7 +187,7 @@ def _left_out(model: str, system: System, entries: Sequence[Entry]) -> list[Conf
     ]
 
 
-def _to_json(entry: Entry) -> dict[str, object]:
+def _to_json(entry: ManifestEntry) -> dict[str, object]:
     """An entry as one flat record; what does not apply is left out."""
     assert entry.expected is not None
     place = attrs.asdict(entry.configuration)
@@ -197,19 +197,19 @@ def _to_json(entry: Entry) -> dict[str, object]:
     return {name: value for name, value in row.items() if value is not None and value != () and value is not False}
 
 
-def _figures(outcome: Outcome) -> dict[str, Any]:
+def _figures(outcome: PinnedOutcome) -> dict[str, Any]:
     """What is pinned of an outcome."""
     return attrs.asdict(outcome, filter=lambda attribute, _: attribute.name != "replay")
 
 
-def _from_json(rows: object) -> list[Entry]:
+def _from_json(rows: object) -> list[ManifestEntry]:
     if not isinstance(rows, list):
         raise TypeError("it is not a list")
     return [_entry(dict(row)) for row in rows]
 
 
-def _entry(row: dict[str, Any]) -> Entry:
+def _entry(row: dict[str, Any]) -> ManifestEntry:
     place = {name: row.pop(name) for name in attrs.fields_dict(Configuration) if name in row}
     place |= {name: tuple(names) for name, names in place.items() if isinstance(names, list)}
     slow = row.pop("slow", False)
-    return Entry(Configuration(**place), slow, Outcome(**row))
+    return ManifestEntry(Configuration(**place), slow, PinnedOutcome(**row))

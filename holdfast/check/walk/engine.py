@@ -26,11 +26,11 @@ from holdfast.check.result import VIOLATION, WitnessFigures
 from holdfast.check.search.engine import Engine
 from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
-from holdfast.check.walk.walker import Run, Walker
+from holdfast.check.walk.walker import RandomRun, Walker
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.random_runs.plan import STOPS, VIOLATED, Plan, Tally, by_priority, no_schedule
+from holdfast.lower.random_runs.plan import STOPS, VIOLATED, WalkPlan, WalkTally, by_priority, no_schedule
 from holdfast.runs.rebuilding import repetition
 from holdfast.runs.replay import Replayer, with_every_ghost
 from holdfast.runs.selection import Selection, select
@@ -111,14 +111,14 @@ def walk(
         return found.result(origin)
 
 
-def plan_of(machine: Interpreter, campaign: WalkOptions, starts: Sequence[bytes]) -> Plan:
+def plan_of(machine: Interpreter, campaign: WalkOptions, starts: Sequence[bytes]) -> WalkPlan:
     """What the runs of a campaign are drawn from; raises UsageError for a sort of processes that there is not."""
     system, layout = machine.system, machine.layout
     if campaign.pct is None:
         schedule = no_schedule(system)
     else:
         schedule = by_priority(layout, campaign.pct_sort, campaign.pct, campaign.depth)
-    return Plan(campaign.seed, campaign.depth, tuple(starts), schedule, campaign.swarm)
+    return WalkPlan(campaign.seed, campaign.depth, tuple(starts), schedule, campaign.swarm)
 
 
 class _Totals:
@@ -211,7 +211,7 @@ class _Totals:
         self.compiling = self.meter.seconds - began
         return walks
 
-    def _in_order(self, walks: Walks, cores: int) -> Iterator[Tally]:
+    def _in_order(self, walks: Walks, cores: int) -> Iterator[WalkTally]:
         """The runs in chunks, in order, while the cores work ahead of who asks."""
         runs, chunk = self.campaign.traces, max(1, CHUNK // self.campaign.depth)
         chunks = ((first, min(first + chunk, runs)) for first in range(self.tally.runs, runs, chunk))
@@ -219,7 +219,7 @@ class _Totals:
             for first, last in chunks:
                 yield walks.runs(first, last, self.tally)
             return
-        waiting: deque[Future[Tally]] = deque()
+        waiting: deque[Future[WalkTally]] = deque()
         pool = ThreadPoolExecutor(cores)
         try:
             for first, last in chunks:
@@ -280,14 +280,14 @@ class _Totals:
     def _wanted(self) -> int:
         return self.campaign.traces if self.campaign.run is None else 1
 
-    def _again(self, number: int) -> Run:
+    def _again(self, number: int) -> RandomRun:
         """The violating run, made again by the interpreter."""
         run = self.walker.run(number)
         same = run.violation is not None and len(run.edges) == self.tally.stops[VIOLATED].longest
         assert same, f"the kernel and the interpreter differ in run {number} of seed {self.plan.seed}"
         return run
 
-    def _violating(self, origin: Origin, run: Run) -> Trace:
+    def _violating(self, origin: Origin, run: RandomRun) -> Trace:
         violation, length = run.violation, len(run.edges)
         assert violation is not None
         claim = violation.claim
@@ -312,7 +312,7 @@ class _Totals:
         number, steps = reached
         return self._trace(origin, self.walker.run(number), steps, Claim.of_property(prop))
 
-    def _trace(self, origin: Origin, run: Run, length: int, claim: Claim) -> Trace:
+    def _trace(self, origin: Origin, run: RandomRun, length: int, claim: Claim) -> Trace:
         """The first steps of a run. Those that change nothing are left out, but for the last: it may be what shows."""
         origin = attrs.evolve(origin, options=(*(origin.options or ()), "--run", str(run.number)))
         start_args = dict(self.machine.starts())[run.start]
@@ -371,7 +371,7 @@ class _Totals:
         runs, steps = (number / seconds if seconds else 0.0 for number in (self.tally.runs, self.tally.steps))
         return WalkTiming(seconds, runs, steps, resident_bytes())
 
-    def _notes(self, run: Run | None, smaller: ShrinkResult | None) -> Iterator[str]:
+    def _notes(self, run: RandomRun | None, smaller: ShrinkResult | None) -> Iterator[str]:
         if self.too_large is not None:
             yield f"The interpreter made the runs, and not the kernel, which is faster: {self.too_large}."
         liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]

@@ -22,9 +22,9 @@ from holdfast.lower.random_runs.plan import (
     STILL,
     STUCK,
     VIOLATED,
-    Plan,
     Stops,
-    Tally,
+    WalkPlan,
+    WalkTally,
     strides,
 )
 from holdfast.runs.judge import Judge, Violation
@@ -33,7 +33,7 @@ from holdfast.runs.selection import Selection
 
 
 @attrs.frozen
-class Run:
+class RandomRun:
     """One run: the weights of its actions (0 for those it omitted), its states and steps, and why it ended."""
 
     number: int
@@ -47,7 +47,7 @@ class Run:
 class Walker:
     """Makes the runs of a plan on the interpreter. The interpreter's statistics note what was decisive and cut."""
 
-    def __init__(self, machine: Interpreter, selection: Selection, plan: Plan) -> None:
+    def __init__(self, machine: Interpreter, selection: Selection, plan: WalkPlan) -> None:
         self.machine = machine
         self.selection = selection
         self.plan = plan
@@ -57,12 +57,12 @@ class Walker:
         self.finals = selection.of_kind("final") if selection.deadlock else ()
         self._strides = [strides(machine.layout, action) for action in self.actions]
 
-    def tally(self) -> Tally:
+    def tally(self) -> WalkTally:
         """Nothing counted yet, to be given to ``run``."""
         sizes = (len(self.machine.checked_steps), len(self.machine.checked), len(self.witnesses))
-        return Tally.empty(len(self.actions), *sizes)
+        return WalkTally.empty(len(self.actions), *sizes)
 
-    def run(self, number: int, tally: Tally | None = None) -> Run:
+    def run(self, number: int, tally: WalkTally | None = None) -> RandomRun:
         """The run of that number, added to the tally."""
         tally = self.tally() if tally is None else tally
         found = _Walk(self, number, tally).follow()
@@ -91,7 +91,7 @@ class Walker:
 class _Walk:
     """One run as it goes."""
 
-    def __init__(self, walker: Walker, number: int, tally: Tally) -> None:
+    def __init__(self, walker: Walker, number: int, tally: WalkTally) -> None:
         self.walker = walker
         self.machine = walker.machine
         self.plan = walker.plan
@@ -127,7 +127,7 @@ class _Walk:
             order[last], order[other] = order[other], order[last]
         return order, {self.chance.below(schedule.prioritised) for _ in range(schedule.points)}
 
-    def follow(self) -> Run:
+    def follow(self) -> RandomRun:
         """Take all steps."""
         self._look()
         violation = self.walker.judge.state(self.state)
@@ -148,7 +148,7 @@ class _Walk:
             stayed = edge[0] == self.state
             violation = self._take(edge, prioritised)
             stop = DEPTH if violation is None else VIOLATED
-        return Run(self.number, tuple(self.weights), self.start, tuple(self.edges), stop, violation)
+        return RandomRun(self.number, tuple(self.weights), self.start, tuple(self.edges), stop, violation)
 
     def _take(self, edge: Edge, prioritised: bool) -> Violation | None:
         """Take a step; what it violates."""

@@ -42,7 +42,7 @@ OUTSIDE: dict[type[ast.stmt], tuple[str, str]] = {
 }
 
 
-class Bodies:
+class BodyCompiler:
     """Compiles the bodies of one action; names are unique across all of them."""
 
     def __init__(self, context: Context) -> None:

@@ -10,7 +10,7 @@ import attrs
 
 from holdfast.ir.compile.annotations import Types
 from holdfast.ir.compile.facts import Facts
-from holdfast.ir.compile.source import Field, Member, Module
+from holdfast.ir.compile.source import Member, Module, SourceField
 from holdfast.ir.expr import Expr
 from holdfast.ir.types import EnumType, NatType, Scalar, SortType
 
@@ -22,7 +22,7 @@ class StateField:
     keys: tuple[SortType | NatType | EnumType, ...]
     value: Scalar
     flag: bool | None
-    source: Field
+    source: SourceField
 
 
 @attrs.frozen

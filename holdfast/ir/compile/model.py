@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from holdfast.ir.compile.annotations import FieldType, Types, field_type, plain
-from holdfast.ir.compile.bodies import Bodies
+from holdfast.ir.compile.bodies import BodyCompiler
 from holdfast.ir.compile.checks import (
     check_assumption,
     check_ghost_literals,
@@ -27,7 +27,7 @@ from holdfast.ir.compile.overrides import check_overrides
 from holdfast.ir.compile.properties import compile_property
 from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
-from holdfast.ir.compile.source import ClassSource, Field, Member, read_class
+from holdfast.ir.compile.source import ClassSource, Member, SourceField, read_class
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
@@ -146,7 +146,7 @@ class _Compiler:
 
     # State ----------------------------------------------------------------------------------------------------
 
-    def _check_field(self, name: str, field: Field) -> None:
+    def _check_field(self, name: str, field: SourceField) -> None:
         module, node = field.module, field.node
         if name.startswith("_"):
             module.refuse(node, "a field's name begins with an underscore", "give it a public name", name)
@@ -230,7 +230,7 @@ class _Compiler:
         if mark.per and mark.fair is None:
             member.module.refuse(member.node, "per is given without fair", 'add fair="weak"', f"def {name}")
         check_returns(member, "None")
-        bodies = Bodies(context)
+        bodies = BodyCompiler(context)
         params, names = self._params(member, bodies.expressions)
         per: object = mark.per
         if not isinstance(per, tuple):
@@ -252,7 +252,7 @@ class _Compiler:
         module, node = self.source.module, self.source.node
         if not members:
             module.refuse(node, "the model has no initial condition", "write an @init method", f"class {node.name}")
-        bodies = Bodies(context)
+        bodies = BodyCompiler(context)
         shared: dict[str, Param] = {}
         choices: list[dict[str, Expr]] = []
         # The parameters of all methods come first: a local of one must not take the name of another's parameter.

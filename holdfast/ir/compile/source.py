@@ -56,7 +56,7 @@ class Member:
 
 
 @attrs.frozen
-class Field:
+class SourceField:
     """An annotated field of a model, with the string literal below it as its description."""
 
     name: str
@@ -71,7 +71,7 @@ class ClassSource:
 
     module: Module
     node: ast.ClassDef
-    fields: Mapping[str, Field]
+    fields: Mapping[str, SourceField]
     members: Mapping[str, Member]
     scopes: Mapping[str, tuple[Module, ast.Assign]]
     outcomes: tuple[Module, ast.Assign] | None
@@ -88,7 +88,7 @@ def excerpt(node: ast.AST) -> str:
 
 def read_class(cls: type) -> ClassSource:
     """The syntax trees of a model and of the models it extends."""
-    fields: dict[str, Field] = {}
+    fields: dict[str, SourceField] = {}
     definitions: dict[str, list[tuple[type, Member]]] = {}
     scopes: dict[str, tuple[Module, ast.Assign]] = {}
     outcomes: dict[type, tuple[Module, ast.Assign]] = {}
@@ -119,7 +119,7 @@ def _read_body(
     cls: type,
     module: Module,
     node: ast.ClassDef,
-    fields: dict[str, Field],
+    fields: dict[str, SourceField],
     definitions: dict[str, list[tuple[type, Member]]],
     scopes: dict[str, tuple[Module, ast.Assign]],
     outcomes: dict[type, tuple[Module, ast.Assign]],
@@ -133,7 +133,7 @@ def _read_body(
                 if name in fields:
                     module.refuse(stmt, "this field is declared twice", "keep one declaration", name)
                 _check_name(cls, module, stmt, name)
-                fields[name] = Field(name, stmt, module, _string(following) or "")
+                fields[name] = SourceField(name, stmt, module, _string(following) or "")
                 if stmt.value is not None:
                     written.add(name)
             case ast.FunctionDef(name=name):

@@ -21,7 +21,7 @@ from holdfast.ir.types import BUDGET
 from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.kernel import Words
 from holdfast.lower.kernel.packing import Packing
-from holdfast.lower.kernel.source import Source
+from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.names import code_name
 from holdfast.lower.statistics import Statistics
@@ -33,7 +33,7 @@ CHUNK = 1 << 14
 """How many states are compared between two looks at Ctrl-C."""
 
 
-class Comparison:
+class MutantComparison:
     """The compiled comparison for an interpreter's system and scope.
 
     Raises UsageError as a mutable kernel does, and for more actions than a word has bits.
@@ -68,7 +68,7 @@ class Comparison:
         return None
 
 
-class _CompareSource(Source):
+class _CompareSource(KernelSource):
     """Writes for each action the step of one instance, and the comparison of all its instances in a state.
 
     An instance is compared as it is, with its arguments: a step of other arguments is another step.
@@ -110,7 +110,7 @@ class _CompareSource(Source):
 class _StepOutcome:
     """What becomes of a step (0 refused, 1 taken, 2 cut by a bound), and where it leads, if anywhere."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: KernelSource) -> None:
         self.source = source
 
     def decisive(self, label: str) -> list[str]:  # noqa: ARG002 - nothing is noted

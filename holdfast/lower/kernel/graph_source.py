@@ -14,12 +14,12 @@ from holdfast.lower.graph.fairness import FREE, Demands
 from holdfast.lower.graph.state_graph import FLAGS, words_of_flags
 from holdfast.lower.kernel.instance_ends import GatherRows
 from holdfast.lower.kernel.packing import Packing
-from holdfast.lower.kernel.source import Source
+from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.python.names import code_name, numbered
 from holdfast.lower.statistics import Statistics
 
 
-class GraphSource(Source):
+class GraphSource(KernelSource):
     """Writes the functions of a model. ``leads_to`` are the properties that are asked of states."""
 
     def __init__(

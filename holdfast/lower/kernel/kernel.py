@@ -15,7 +15,7 @@ from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.instance_ends import TAKEN
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.packing import WORD_BITS, Packing
-from holdfast.lower.kernel.source import Source
+from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.outcome import Outcome, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.lower.python.names import numbered
@@ -55,7 +55,7 @@ class Kernel:
                 f"{machine.system.name} has {most} properties of one kind, and the kernel checks at most {WORD_BITS} "
                 "at once; choose some of them with --property"
             )
-        source = Source(
+        source = KernelSource(
             self.packing,
             self.statistics,
             symmetry,

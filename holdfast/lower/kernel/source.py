@@ -29,7 +29,7 @@ MOST_STEPS = 1 << 20
 """How many steps a state may have: so many rows each core keeps for each partition, twice."""
 
 
-class Source:
+class KernelSource:
     """Writes the functions of a model. ``checked`` are the invariants and lemmas, ``steps`` the step properties,
     ``witnesses`` and ``finals`` the properties of these kinds, in the order in which a search asks them. States are
     ranked by their orbits under ``symmetry``; if ``reduced``, one state of each orbit is stored.

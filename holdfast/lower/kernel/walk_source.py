@@ -13,13 +13,13 @@ from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
 from holdfast.ir.types import IntType, NatType, OptionalType
 from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, GatherRows
-from holdfast.lower.kernel.source import Source
+from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.layout import Field
 from holdfast.lower.python.names import code_name
 from holdfast.lower.random_runs.plan import STATE_BITS, instances, strides
 
 
-class WalkSource(Source):
+class WalkSource(KernelSource):
     """Writes the functions of a model.
 
     ``offers`` lists the steps of an action in the block ``seen``: first what was cut, by bound; from HITS on which

@@ -15,7 +15,7 @@ from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.kernel.walk_source import WalkSource
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.random_runs.plan import STATE_BITS, STOPS, VIOLATED, Plan, Stops, Tally
+from holdfast.lower.random_runs.plan import STATE_BITS, STOPS, VIOLATED, Stops, WalkPlan, WalkTally
 from holdfast.lower.statistics import Statistics
 
 Numbers = NDArray[np.int64]
@@ -56,7 +56,7 @@ class Sample:
     action a. ``met`` has a bit for each signature of a state that was met.
     """
 
-    tally: Tally
+    tally: WalkTally
     violating: Numbers
     decisive: dict[tuple[str, str], int]
     pairs: Numbers
@@ -72,7 +72,7 @@ class Walks:
     def __init__(
         self,
         machine: Interpreter,
-        plan: Plan,
+        plan: WalkPlan,
         *,
         witnesses: Sequence[Property] = (),
         finals: Sequence[Property] = (),
@@ -110,7 +110,7 @@ class Walks:
         """Have the machine code ready, so that the first runs are as fast as all others."""
         self.runs(0, 0)
 
-    def runs(self, first: int, last: int, after: Tally | None = None) -> Tally:
+    def runs(self, first: int, last: int, after: WalkTally | None = None) -> WalkTally:
         """The runs from ``first`` to one before ``last``, or up to the first of them that violates something.
 
         What earlier runs have shown, as ``after`` tells, is not looked for again: to look at the premises of properties
@@ -161,7 +161,7 @@ class Walks:
         )
         return made
 
-    def _block(self, after: Tally | None, room: int) -> _Block:
+    def _block(self, after: WalkTally | None, room: int) -> _Block:
         """Memory in which nothing has been counted yet, with room for so many violating runs."""
         actions = len(self.machine.system.actions)
         more = actions * actions + (1 << STATE_BITS - 6) if self.sampled else 0
@@ -174,14 +174,14 @@ class Walks:
             found=np.zeros((room, len(attrs.fields(Violating))), np.int64),
         )
 
-    def _tally(self, block: _Block) -> Tally:
+    def _tally(self, block: _Block) -> WalkTally:
         actions, module = len(self.machine.system.actions), self._module
         silent_steps, silent_states, _, unshown, *by_action = block.counts[: module.PAIRS].tolist()
         statistics = self._statistics.blank()
         statistics.note(
             np.minimum(block.seen[module.HITS : module.LISTED], 1).tolist(), block.seen[: module.HITS].tolist()
         )
-        return Tally(
+        return WalkTally(
             taken=by_action[actions:],
             repeats=by_action[:actions],
             silent_steps=silent_steps,
@@ -192,7 +192,7 @@ class Walks:
             unshown_repeats=unshown,
         )
 
-    def _pending(self, after: Tally | None) -> tuple[int, ...]:
+    def _pending(self, after: WalkTally | None) -> tuple[int, ...]:
         """The properties to look out for, as bits: see ``WalkSource``."""
         if after is None:
             return tuple((1 << size) - 1 for size in self._sizes)

@@ -16,14 +16,14 @@ from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, expressi
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Scalar
 from holdfast.lower.layout import Layout
-from holdfast.lower.python.expression_text import Expressions, origin
+from holdfast.lower.python.expression_text import PythonExpressions, origin
 from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name, local_name
 from holdfast.lower.python.prune import prune
 from holdfast.lower.python.terms import FALSE, TRUE, Term, literal, subtract, term, truth
 
 
-class Emitter(Expressions):
+class Emitter(PythonExpressions):
     """Writes the function of one action. A subclass may replace any method, so that a test can plant a fault."""
 
     def __init__(self, layout: Layout, what: str, sink: InstanceEnds) -> None:

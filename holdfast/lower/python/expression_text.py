@@ -66,7 +66,7 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-class Expressions:
+class PythonExpressions:
     """Writes the expressions of one action or property; ``what`` names it in messages.
 
     ``state`` is the Python name of the bytes that a Read reads, ``old`` of those before the step. ``at`` is the place

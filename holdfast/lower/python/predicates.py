@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Param, Property
-from holdfast.lower.python.expression_text import Expressions
+from holdfast.lower.python.expression_text import PythonExpressions
 from holdfast.lower.python.terms import Term
 
 
@@ -21,7 +21,7 @@ def parameters(prop: Property, of: Action | None) -> list[tuple[Param, int]]:
     return [(param, positions[param.name]) for param in prop.params]
 
 
-def predicate(writer: Expressions, name: str, body: Expr, params: Sequence[tuple[Param, int]]) -> str:
+def predicate(writer: PythonExpressions, name: str, body: Expr, params: Sequence[tuple[Param, int]]) -> str:
     """A function that answers whether ``body`` holds, as True or False."""
     cond = condition(writer, body, params)
     value = str(bool(cond.lo)) if cond.constant else f"True if {cond.text} else False"
@@ -37,7 +37,7 @@ def first_failing(name: str, conditions: Sequence[Term | None]) -> str:
     return "\n".join([*lines, "    return -1", ""])
 
 
-def condition(writer: Expressions, body: Expr, params: Sequence[tuple[Param, int]]) -> Term:
+def condition(writer: PythonExpressions, body: Expr, params: Sequence[tuple[Param, int]]) -> Term:
     """A property's body as a term over ``s``, ``o`` and ``args``."""
     for param, position in params:
         writer.parameter(param, f"args[{position}]")

@@ -10,7 +10,7 @@ from holdfast.ir.expr import Expr
 from holdfast.ir.types import BoolType, EnumType, OptionalType, SortType
 from holdfast.lang import count
 from holdfast.lower.layout import Layout, Value
-from holdfast.lower.python.expression_text import Expressions
+from holdfast.lower.python.expression_text import PythonExpressions
 
 LANGUAGE: Mapping[str, object] = {"count": count}
 """What an expression may call beside Python's own words, whether the model's file imports it or not."""
@@ -21,7 +21,7 @@ def value_function(layout: Layout, what: str, body: Expr) -> Callable[[bytes], V
 
     Raises UsageError where the scope has no room for what it reads, or where it is too large or nests too deeply.
     """
-    text = Expressions(layout, what).expr(body).text
+    text = PythonExpressions(layout, what).expr(body).text
     names: dict[str, Any] = {}
     try:
         exec(compile(f"def value(s):\n    return {text}\n", f"<{what}>", "exec"), names)  # noqa: S102 - see below

@@ -67,7 +67,7 @@ class Schedule:
 
 
 @attrs.frozen
-class Plan:
+class WalkPlan:
     """A campaign: ``seed`` and ``depth``, the initial states to draw from, in order, and who runs when.
 
     Without ``swarm`` no action is omitted, and all weigh the same.
@@ -147,7 +147,7 @@ class Stops:
 
 
 @attrs.define
-class Tally:
+class WalkTally:
     """What was counted over consecutive runs; nothing in it depends on how the runs were divided.
 
     ``taken`` and ``repeats`` are by action, ``unshown_repeats`` the repetitions that a bound cut. ``silent_steps`` and
@@ -167,7 +167,7 @@ class Tally:
     violation: int | None = None
 
     @classmethod
-    def empty(cls, actions: int, steps: int, states: int, witnesses: int) -> Tally:
+    def empty(cls, actions: int, steps: int, states: int, witnesses: int) -> WalkTally:
         """Nothing counted, of so many actions, step properties, invariants and lemmas, and witnesses."""
         return cls([0] * actions, [0] * actions, (1 << steps) - 1, (1 << states) - 1, [None] * witnesses)
 
@@ -181,7 +181,7 @@ class Tally:
         """How many steps they took."""
         return sum(stop.steps for stop in self.stops)
 
-    def add(self, later: Tally) -> None:
+    def add(self, later: WalkTally) -> None:
         """Add the runs that follow."""
         assert self.violation is None, "nothing follows a violation"
         self.taken = [one + two for one, two in zip(self.taken, later.taken, strict=True)]

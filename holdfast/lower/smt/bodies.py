@@ -14,19 +14,19 @@ import z3
 from holdfast.ir.expr import Expr, Name, Read
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.types import IntType, NatType, OptionalType, Scalar
-from holdfast.lower.smt.formulas import Expressions, Scope
-from holdfast.lower.smt.guards import Guard, all_hold, bound, either, rule
+from holdfast.lower.smt.formulas import Bindings, FormulaWriter
+from holdfast.lower.smt.guards import PathGuard, all_hold, bound, either, rule
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
 from holdfast.lower.smt.values import Maybe, Value, implication, is_false, is_true
 
 
 @attrs.define
-class Run:
+class Execution:
     """How far a body has come: ``guards`` are the conditions under which the step is taken at all."""
 
-    scope: Scope
-    guards: list[Guard]
+    scope: Bindings
+    guards: list[PathGuard]
 
     @property
     def state(self) -> State:
@@ -37,19 +37,19 @@ class Run:
     def state(self, state: State) -> None:
         self.scope.state = state
 
-    def branch(self) -> Run:
+    def branch(self) -> Execution:
         """A run that goes on from here on its own."""
-        return Run(Scope(dict(self.scope.names), self.scope.state, self.scope.old), [])
+        return Execution(Bindings(dict(self.scope.names), self.scope.state, self.scope.old), [])
 
 
-class Bodies:
+class BodyFormulas:
     """Runs the bodies of actions in one universe. A subclass may replace any method, so that a test plants a fault."""
 
-    def __init__(self, universe: Universe, expressions: Expressions) -> None:
+    def __init__(self, universe: Universe, expressions: FormulaWriter) -> None:
         self.universe = universe
         self.expressions = expressions
 
-    def run(self, body: Sequence[Stmt], run: Run) -> None:
+    def run(self, body: Sequence[Stmt], run: Execution) -> None:
         """Statements in order."""
         for stmt in body:
             try:
@@ -58,7 +58,7 @@ class Bodies:
                 # The innermost statement says where.
                 raise error if error.at is not None else NotFirstOrder(error.problem, stmt.at) from None
 
-    def statement(self, stmt: Stmt, run: Run) -> None:
+    def statement(self, stmt: Stmt, run: Execution) -> None:
         """One statement."""
         match stmt:
             case Require(cond=cond):
@@ -74,18 +74,18 @@ class Bodies:
             case For():
                 self.loop(stmt, run)
 
-    def assign(self, stmt: Assign, run: Run) -> None:
+    def assign(self, stmt: Assign, run: Execution) -> None:
         """Write one cell."""
         keys = self.expressions.keys(stmt.var, stmt.keys, run.scope)
         value = self.admitted(stmt.var, stmt.value, run)
         run.state = run.state.written(self.universe, stmt.var, keys, value)
 
-    def fill(self, stmt: Fill, run: Run) -> None:
+    def fill(self, stmt: Fill, run: Execution) -> None:
         """Write every cell of a variable."""
         value = self.admitted(stmt.var, stmt.value, run)
         run.state = run.state.with_reading(stmt.var, lambda _keys: value)
 
-    def admitted(self, var: str, expr: Expr, run: Run) -> Value:
+    def admitted(self, var: str, expr: Expr, run: Execution) -> Value:
         """The value that a cell takes. One beyond the cell's type cuts the step."""
         kind = self.universe.system.var(var).value
         value = self.expressions.expr(expr, run.scope)
@@ -102,7 +102,7 @@ class Bodies:
             run.guards.append(bound(self.universe.within(plain, kind)))
         return plain
 
-    def branch(self, stmt: If, run: Run) -> None:
+    def branch(self, stmt: If, run: Execution) -> None:
         """Both branches, joined."""
         test = self.expressions.formula(stmt.test, run.scope)
         if is_true(test) or is_false(test):
@@ -114,11 +114,11 @@ class Bodies:
         run.guards.append(either(test, then.guards, orelse.guards, self.universe.ctx))
         run.state = then.state.merged(self.universe, test, orelse.state)
 
-    def loop(self, stmt: For, run: Run) -> None:
+    def loop(self, stmt: For, run: Execution) -> None:
         """Every iteration at once: a cell is what the iteration makes of it whose element its key contains."""
         before = run.branch()
 
-        def iteration(element: z3.ExprRef) -> Run:
+        def iteration(element: z3.ExprRef) -> Execution:
             one = before.branch()
             one.scope.names[stmt.var] = element
             self.run(stmt.body, one)

@@ -12,9 +12,9 @@ from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Property, System
 from holdfast.ir.types import Key
 from holdfast.lower.python.prune import prune
-from holdfast.lower.smt.bodies import Bodies, Run
-from holdfast.lower.smt.formulas import Expressions, Scope
-from holdfast.lower.smt.guards import Guard, all_hold, bound, is_refused
+from holdfast.lower.smt.bodies import BodyFormulas, Execution
+from holdfast.lower.smt.formulas import Bindings, FormulaWriter
+from holdfast.lower.smt.guards import PathGuard, all_hold, bound, is_refused
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.symbols import Symbol
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
@@ -27,7 +27,7 @@ class Transition:
 
     action: Action
     arguments: Mapping[str, z3.ExprRef]
-    guards: Sequence[Guard]
+    guards: Sequence[PathGuard]
     guard: z3.BoolRef
     before: State
     after: State
@@ -41,8 +41,8 @@ class Encoding:
         universe: Universe,
         ghosts: frozenset[str],
         *,
-        expressions: type[Expressions] = Expressions,
-        bodies: type[Bodies] = Bodies,
+        expressions: type[FormulaWriter] = FormulaWriter,
+        bodies: type[BodyFormulas] = BodyFormulas,
     ) -> None:
         self.universe = universe
         self.system: System = universe.system
@@ -109,9 +109,9 @@ class Encoding:
         return self._taken(action, before, arguments, proper)
 
     def _taken(
-        self, action: Action, before: State, arguments: Mapping[str, z3.ExprRef], proper: Sequence[Guard] = ()
+        self, action: Action, before: State, arguments: Mapping[str, z3.ExprRef], proper: Sequence[PathGuard] = ()
     ) -> Transition:
-        run = Run(Scope(dict(arguments), before), list(proper))
+        run = Execution(Bindings(dict(arguments), before), list(proper))
         self.bodies.run(prune(action.body, self.dropped), run)
         return Transition(action, arguments, run.guards, all_hold(run.guards, self.universe.ctx), before, run.state)
 
@@ -119,11 +119,11 @@ class Encoding:
 
     def holds(self, prop: Property, state: State) -> z3.BoolRef:
         """A property of states."""
-        return self._formula(prop, prop.body, Scope({}, state))
+        return self._formula(prop, prop.body, Bindings({}, state))
 
     def premise(self, prop: Property, state: State) -> z3.BoolRef:
         """Whether a property of states says something of the state."""
-        return self._formula(prop, prop.trigger, Scope({}, state))
+        return self._formula(prop, prop.trigger, Bindings({}, state))
 
     def holds_of(self, prop: Property, step: Transition) -> z3.BoolRef:
         """A step property of a step."""
@@ -133,11 +133,11 @@ class Encoding:
         """Whether a step property says something of the step."""
         return self._formula(prop, prop.trigger, self._at(prop, step))
 
-    def _at(self, prop: Property, step: Transition) -> Scope:
+    def _at(self, prop: Property, step: Transition) -> Bindings:
         names: dict[str, Value] = {param.name: step.arguments[param.name] for param in prop.params}
-        return Scope(names, step.after, step.before)
+        return Bindings(names, step.after, step.before)
 
-    def _formula(self, prop: Property, part: Expr, at: Scope) -> z3.BoolRef:
+    def _formula(self, prop: Property, part: Expr, at: Bindings) -> z3.BoolRef:
         try:
             return self.expressions.formula(part, at)
         except NotFirstOrder as error:

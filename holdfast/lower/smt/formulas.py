@@ -66,7 +66,7 @@ MOST_COUNTED = 4
 
 
 @attrs.define
-class Scope:
+class Bindings:
     """What names stand for, and which states are read."""
 
     names: dict[str, Value]
@@ -74,25 +74,25 @@ class Scope:
     old: State | None = None
 
 
-class Expressions:
+class FormulaWriter:
     """Writes expressions in one universe."""
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
 
-    def formula(self, node: Expr, at: Scope) -> z3.BoolRef:
+    def formula(self, node: Expr, at: Bindings) -> z3.BoolRef:
         """A condition."""
         found = self.expr(node, at)
         assert isinstance(found, z3.BoolRef), node
         return found
 
-    def plain(self, node: Expr, at: Scope) -> Plain:
+    def plain(self, node: Expr, at: Bindings) -> Plain:
         """A value that is no Optional."""
         found = self.expr(node, at)
         assert not isinstance(found, Maybe), node
         return found
 
-    def expr(self, node: Expr, at: Scope) -> Value:  # noqa: C901 - one case for each kind of node
+    def expr(self, node: Expr, at: Bindings) -> Value:  # noqa: C901 - one case for each kind of node
         """The value of an expression."""
         match node:
             case Lit():
@@ -145,18 +145,18 @@ class Expressions:
         assert isinstance(node.value, int)
         return node.value
 
-    def read(self, node: Read, at: Scope) -> Value:
+    def read(self, node: Read, at: Bindings) -> Value:
         """A variable at a key."""
         state = at.old if node.old else at.state
         assert state is not None, "only a step property reads the state before"
         return state.read(node.var, self.keys(node.var, node.keys, at))
 
-    def keys(self, var: str, keys: Sequence[Expr], at: Scope) -> list[z3.ExprRef]:
+    def keys(self, var: str, keys: Sequence[Expr], at: Bindings) -> list[z3.ExprRef]:
         """The keys of a cell as terms."""
         kinds = self.universe.system.var(var).keys
         return [self.universe.settled(self.plain(key, at), kind) for key, kind in zip(keys, kinds, strict=True)]
 
-    def unwrap(self, node: Unwrap, at: Scope) -> Value:
+    def unwrap(self, node: Unwrap, at: Bindings) -> Value:
         """The value of an Optional that is not None here."""
         optional = self.expr(node.arg, at)
         assert isinstance(optional, Maybe)
@@ -165,11 +165,11 @@ class Expressions:
         # A surely empty Optional stands behind a test that fails, so any value will do.
         return self.universe.constant(Symbol("nothing", (str(node.type),)), node.type)
 
-    def wrap(self, node: Wrap, at: Scope) -> Value:
+    def wrap(self, node: Wrap, at: Bindings) -> Value:
         """A value as an Optional."""
         return Maybe(self.universe.true, self.plain(node.arg, at))
 
-    def if_else(self, node: IfElse, at: Scope) -> Value:
+    def if_else(self, node: IfElse, at: Bindings) -> Value:
         """One of two values."""
         test = self.formula(node.test, at)
         if is_true(test) or is_false(test):
@@ -182,7 +182,7 @@ class Expressions:
 
     # Conditions -----------------------------------------------------------------------------------------------
 
-    def connected(self, args: Sequence[Expr], at: Scope, *, every: bool) -> z3.BoolRef:
+    def connected(self, args: Sequence[Expr], at: Bindings, *, every: bool) -> z3.BoolRef:
         """All of the parts, or some. Nothing after a part that decides is looked at: it may make no sense."""
         parts: list[z3.BoolRef] = []
         for arg in args:
@@ -191,7 +191,7 @@ class Expressions:
                 break
         return (conjunction if every else disjunction)(parts, self.universe.ctx)
 
-    def compare(self, node: Compare, at: Scope) -> z3.BoolRef:
+    def compare(self, node: Compare, at: Bindings) -> z3.BoolRef:
         """A comparison of two values of one type."""
         counted = self._counted(node, at)
         if counted is not None:
@@ -219,7 +219,7 @@ class Expressions:
             case _:
                 return negation(self.universe.less(one, two))
 
-    def quantified(self, node: Quantified, at: Scope) -> z3.BoolRef:
+    def quantified(self, node: Quantified, at: Bindings) -> z3.BoolRef:
         """``all`` or ``any``."""
 
         def body(element: z3.ExprRef) -> z3.BoolRef:
@@ -244,7 +244,7 @@ class Expressions:
     def _extremum(self, op: str, one: Plain, two: Plain, kind: NumberType) -> Plain:
         return self._chosen(self.order("<=" if op == "min" else ">=", one, two), one, two, kind)
 
-    def fold(self, node: Fold, at: Scope) -> Plain:
+    def fold(self, node: Fold, at: Bindings) -> Plain:
         """``count``, ``sum``, ``min`` or ``max``: written out over a type with a size."""
         listed = self.universe.elements(node.domain)
         if listed is None and node.kind in ("min", "max"):
@@ -261,7 +261,7 @@ class Expressions:
             return reduce(lambda total, part: self._added(total, part, node.type), parts, 0)
         return self._best(node, parts, self.plain(node.default, at))
 
-    def _best_of_any(self, node: Fold, at: Scope) -> Plain:
+    def _best_of_any(self, node: Fold, at: Bindings) -> Plain:
         """``min`` or ``max`` over a type without a size: the value of an element that no other one beats.
 
         Each scope has one: a type has finitely many elements there, and all but one are beaten. Where none satisfies
@@ -304,7 +304,7 @@ class Expressions:
         assert not isinstance(chosen, Maybe)
         return chosen
 
-    def _counted(self, node: Compare, at: Scope) -> z3.BoolRef | None:
+    def _counted(self, node: Compare, at: Bindings) -> z3.BoolRef | None:
         """A count compared with a small number, where the type has no size; None for anything else."""
         for fold, number, op in ((node.left, node.right, node.op), (node.right, node.left, MIRRORED[node.op])):
             if not isinstance(fold, Fold) or fold.kind != "count" or self.universe.elements(fold.domain) is not None:
@@ -325,7 +325,7 @@ class Expressions:
             }[op]
         return None
 
-    def _at_least(self, fold: Fold, number: int, at: Scope, others: tuple[z3.ExprRef, ...] = ()) -> z3.BoolRef:
+    def _at_least(self, fold: Fold, number: int, at: Bindings, others: tuple[z3.ExprRef, ...] = ()) -> z3.BoolRef:
         """Whether so many elements, other than those named, satisfy the condition of a count."""
         if number <= 0:
             return self.universe.true

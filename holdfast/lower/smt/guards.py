@@ -15,7 +15,7 @@ from holdfast.lower.smt.values import conjunction, disjunction, implication, neg
 
 
 @attrs.frozen(eq=False)
-class Guard:
+class PathGuard:
     """A condition, or the conditions of a whole ``if`` or loop: ``holds`` says that nothing is in the way.
 
     ``refused`` makes the formula that a rule in it refuses the step; None: there is no rule in it. ``cuts`` tells
@@ -27,17 +27,17 @@ class Guard:
     cuts: bool
 
 
-def rule(holds: z3.BoolRef) -> Guard:
+def rule(holds: z3.BoolRef) -> PathGuard:
     """What a ``require`` demands."""
-    return Guard(holds, lambda: negation(holds), cuts=False)
+    return PathGuard(holds, lambda: negation(holds), cuts=False)
 
 
-def bound(holds: z3.BoolRef) -> Guard:
+def bound(holds: z3.BoolRef) -> PathGuard:
     """That a value has its type."""
-    return Guard(holds, None, cuts=True)
+    return PathGuard(holds, None, cuts=True)
 
 
-def either(test: z3.BoolRef, then: Sequence[Guard], orelse: Sequence[Guard], ctx: z3.Context) -> Guard:
+def either(test: z3.BoolRef, then: Sequence[PathGuard], orelse: Sequence[PathGuard], ctx: z3.Context) -> PathGuard:
     """The conditions of the branch that is run."""
     no = negation(test)
     holds = [implication(test, all_hold(then, ctx)), implication(no, all_hold(orelse, ctx))]
@@ -48,15 +48,15 @@ def either(test: z3.BoolRef, then: Sequence[Guard], orelse: Sequence[Guard], ctx
 
     every = (*then, *orelse)
     has_rule = any(guard.refused is not None for guard in every)
-    return Guard(conjunction(holds, ctx), refused if has_rule else None, has_bound(every))
+    return PathGuard(conjunction(holds, ctx), refused if has_rule else None, has_bound(every))
 
 
-def all_hold(guards: Sequence[Guard], ctx: z3.Context) -> z3.BoolRef:
+def all_hold(guards: Sequence[PathGuard], ctx: z3.Context) -> z3.BoolRef:
     """That the step is taken."""
     return conjunction([guard.holds for guard in guards], ctx)
 
 
-def is_refused(guards: Sequence[Guard], ctx: z3.Context) -> z3.BoolRef:
+def is_refused(guards: Sequence[PathGuard], ctx: z3.Context) -> z3.BoolRef:
     """That a rule is the first to fail, of conditions that are met in this order."""
     if not has_bound(guards):
         return negation(all_hold(guards, ctx))
@@ -70,6 +70,6 @@ def is_refused(guards: Sequence[Guard], ctx: z3.Context) -> z3.BoolRef:
     )
 
 
-def has_bound(guards: Sequence[Guard]) -> bool:
+def has_bound(guards: Sequence[PathGuard]) -> bool:
     """Whether a bound is among them."""
     return any(guard.cuts for guard in guards)

@@ -18,7 +18,7 @@ import z3
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Param
 from holdfast.ir.types import EnumType, NatType, SortType
-from holdfast.lower.smt.formulas import Scope
+from holdfast.lower.smt.formulas import Bindings
 from holdfast.lower.smt.sized import Sized
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.state import State
@@ -127,7 +127,7 @@ class Clauses:
         needed = {index // 2 for index in used}
         return [
             [
-                expressions.formula(atom, Scope(dict(names), state)) if index in needed else false
+                expressions.formula(atom, Bindings(dict(names), state)) if index in needed else false
                 for index, atom in enumerate(self.atoms)
             ]
             for names in self._choices()

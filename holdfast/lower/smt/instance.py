@@ -30,7 +30,7 @@ Sizes = Mapping[str, int]
 
 
 @attrs.frozen
-class Instance:
+class SmallestModel:
     """A state of a scope, and the step from it: ``after`` is None where a state alone was looked for.
 
     ``before`` is None for an initial state, whose action is ``init``.
@@ -44,7 +44,7 @@ class Instance:
 
 
 @attrs.frozen
-class Path:
+class StateSequence:
     """States of a scope, one after the other."""
 
     scope: Scope
@@ -74,12 +74,12 @@ class Smallest:
         self._least = {nat.name: max(1, _literal(system, nat)) for nat in system.nats}
         self._least |= {sort.name: 1 for sort in system.sorts}
 
-    def find(self, ask: Ask, largest: int = LARGEST) -> Instance | NotFound:
+    def find(self, ask: Ask, largest: int = LARGEST) -> SmallestModel | NotFound:
         """The smallest instance there is."""
         found = self._first(ask, largest)
         return found if isinstance(found, NotFound) else self._reduced(ask, found).least()
 
-    def path(self, ask: Ask, depth: int, largest: int = LARGEST) -> Path | NotFound:
+    def path(self, ask: Ask, depth: int, largest: int = LARGEST) -> StateSequence | NotFound:
         """The smallest path of so many steps, and one more, the earliest state first."""
         found = self._first(ask, largest)
         return found if isinstance(found, NotFound) else self._reduced(ask, found).path(depth)
@@ -166,7 +166,7 @@ class Solution:
         self.step = formulas.step
         self.solver = solver
 
-    def least(self) -> Instance:
+    def least(self) -> SmallestModel:
         """The instance whose codes come first, cell by cell: constants, the state, the arguments."""
         step = self.step
         starts = step is not None and step.action is self.encoding.system.init
@@ -178,15 +178,15 @@ class Solution:
         scope = self._scope(model, constants)
         state = None if starts else _codes(model, before)
         if step is None:
-            return Instance(scope, state, "", (), None)
+            return SmallestModel(scope, state, "", (), None)
         args = tuple(code_in(model, kind, value) for kind, value in arguments)
         after = _codes(model, self._cells(step.after, given=False))
-        return Instance(scope, state, step.action.name, args, after)
+        return SmallestModel(scope, state, step.action.name, args, after)
 
     def _scope(self, model: z3.ModelRef, constants: list[CellTerm]) -> Scope:
         return scope_of(self.universe, [code_in(model, cell.var.value, cell.value) for cell in constants], constants)
 
-    def path(self, depth: int) -> Path:
+    def path(self, depth: int) -> StateSequence:
         """The states that lead to this one, and the one after it."""
         constants = self._cells(self.before, given=True)
         numbered = [self._cells(self.theory.state(number), given=False) for number in range(depth, -1, -1)]
@@ -194,7 +194,7 @@ class Solution:
         starts = self.step is not None and self.step.action is self.encoding.system.init
         states = last if starts else [*numbered, *last]
         model = self._least_model([(cell.var.value, cell.value) for cells in (constants, *states) for cell in cells])
-        return Path(self._scope(model, constants), tuple(_codes(model, cells) for cells in states))
+        return StateSequence(self._scope(model, constants), tuple(_codes(model, cells) for cells in states))
 
     def _cells(self, state: State, *, given: bool) -> list[CellTerm]:
         return cells_of(self.universe, [var for var in self.encoding.variables if var.given == given], state)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from holdfast.ir.system import Property, System
-from holdfast.lower.smt.bodies import Bodies
+from holdfast.lower.smt.bodies import BodyFormulas
 from holdfast.lower.smt.encoding import Encoding
-from holdfast.lower.smt.formulas import Expressions
-from holdfast.lower.smt.instance import Instance, NotFound, Path, Sizes, Smallest
-from holdfast.lower.smt.solve import Answer, Printer, Question
+from holdfast.lower.smt.formulas import FormulaWriter
+from holdfast.lower.smt.instance import NotFound, Sizes, Smallest, SmallestModel, StateSequence
+from holdfast.lower.smt.solve import Printer, SolverAnswer, SolverQuestion
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory
 from holdfast.lower.smt.unbounded import Unbounded
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
@@ -36,8 +36,8 @@ class Logic:
         ghosts: frozenset[str],
         assumed: Sequence[Property],
         *,
-        expressions: type[Expressions] = Expressions,
-        bodies: type[Bodies] = Bodies,
+        expressions: type[FormulaWriter] = FormulaWriter,
+        bodies: type[BodyFormulas] = BodyFormulas,
         seconds: Callable[[], float] = lambda: PATIENCE,
     ) -> None:
         self.system = system
@@ -67,25 +67,25 @@ class Logic:
 
     # Questions ------------------------------------------------------------------------------------------------
 
-    def question(self, ask: Ask) -> Question | Answer:
+    def question(self, ask: Ask) -> SolverQuestion | SolverAnswer:
         """Whether something is possible for any sizes; an answer right away, where no formula says it."""
         try:
             formulas = ask(self.theory)
         except NotFirstOrder as error:
-            return Answer("unknown", reason=f"no formula says this: {error}")
+            return SolverAnswer("unknown", reason=f"no formula says this: {error}")
         return self._printer.question(formulas.facts, formulas.named)
 
-    def violated(self, due: Obligation, names: Sequence[str], length: int = 1) -> Question | Answer:
+    def violated(self, due: Obligation, names: Sequence[str], length: int = 1) -> SolverQuestion | SolverAnswer:
         """Whether an obligation can be violated where what is named holds, in so many states in a row."""
         return self.question(lambda theory: theory.violated(due, self.assumable(names), length))
 
-    def reached(self, due: Obligation, depth: int) -> Question | Answer:
+    def reached(self, due: Obligation, depth: int) -> SolverQuestion | SolverAnswer:
         """Whether an obligation is violated after so many steps from an initial state."""
         return self.question(lambda theory: theory.reached(due, depth))
 
     # Instances ------------------------------------------------------------------------------------------------
 
-    def violation(self, due: Obligation, names: Sequence[str], length: int = 1) -> Instance | NotFound:
+    def violation(self, due: Obligation, names: Sequence[str], length: int = 1) -> SmallestModel | NotFound:
         """The smallest violation of an obligation, after so many states in which what is named holds."""
         return self.smallest.find(lambda theory: theory.violated(due, names, length))
 
@@ -93,7 +93,7 @@ class Logic:
         """The first size, up to the largest, in which there is a violation."""
         return self.smallest.size(lambda theory: theory.violated(due, names, length), largest)
 
-    def run(self, due: Obligation, depth: int) -> Path | NotFound:
+    def run(self, due: Obligation, depth: int) -> StateSequence | NotFound:
         """A run of so many steps, and the one that violates an obligation."""
         return self.smallest.path(lambda theory: theory.reached(due, depth), depth)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from holdfast.ir.errors import UsageError
-from holdfast.lower.smt.solve import Answer, Question
+from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion
 
 PACKAGE = "cvc5"
 
@@ -27,7 +27,7 @@ def require_cvc5() -> None:
         raise UsageError(f"--with cvc5 needs the package cvc5: {EXTRA}")
 
 
-def ask_cvc5(asked: Question, seconds: float) -> Answer:
+def ask_cvc5(asked: SolverQuestion, seconds: float) -> SolverAnswer:
     """The answer, without a core; ``unknown`` if two attempts of ``seconds`` each give none."""
     # First for a contradiction, with all instances of quantifiers; then for a finite structure, which that cannot find.
     for option in ("full-saturate-quant", "finite-model-find"):
@@ -37,7 +37,7 @@ def ask_cvc5(asked: Question, seconds: float) -> Answer:
     return answer
 
 
-def _asked(asked: Question, seconds: float, option: str) -> Answer:
+def _asked(asked: SolverQuestion, seconds: float, option: str) -> SolverAnswer:
     import cvc5  # noqa: PLC0415 - an extra
 
     solver = cvc5.Solver(cvc5.TermManager())
@@ -54,5 +54,5 @@ def _asked(asked: Question, seconds: float, option: str) -> Answer:
     except RuntimeError as error:
         said = str(error)
     if said == "unsat":
-        return Answer("unsat")
-    return Answer("sat") if said == "sat" else Answer("unknown", reason=f"cvc5: {said or 'no answer'}")
+        return SolverAnswer("unsat")
+    return SolverAnswer("sat") if said == "sat" else SolverAnswer("unknown", reason=f"cvc5: {said or 'no answer'}")

@@ -26,7 +26,7 @@ _PARENTHESIS = re.compile(r"[()]|\|[^|]*\|")
 
 
 @attrs.frozen
-class Question:
+class SolverQuestion:
     """Whether formulas can be true together; ``named`` are the names of those that a core may leave out."""
 
     text: str
@@ -34,7 +34,7 @@ class Question:
 
 
 @attrs.frozen
-class Answer:
+class SolverAnswer:
     """``core`` are the named formulas that contradict the others, if the verdict is ``unsat``.
 
     ``reason`` is why there is no answer. ``seconds`` is how long it took, which depends on the machine.
@@ -56,7 +56,7 @@ class Printer:
         self._definitions = definitions
         self._known: dict[int, tuple[z3.BoolRef, tuple[str, ...], str]] = {}
 
-    def question(self, facts: Sequence[z3.BoolRef], named: Mapping[str, z3.BoolRef]) -> Question:
+    def question(self, facts: Sequence[z3.BoolRef], named: Mapping[str, z3.BoolRef]) -> SolverQuestion:
         """The question whether the facts can be true together with all that is named."""
         declared: dict[str, None] = {}
         asserted: list[str] = []
@@ -72,7 +72,7 @@ class Printer:
         labels = " ".join(f"|{label(name)}|" for name in named)
         # What is declared last may speak of the sorts that are declared first.
         sorts = sorted(declared, key=lambda line: not line.startswith(("(declare-sort", "(declare-datatype")))
-        return Question("\n".join([*sorts, *asserted, f"(check-sat-assuming ({labels}))", ""]), tuple(named))
+        return SolverQuestion("\n".join([*sorts, *asserted, f"(check-sat-assuming ({labels}))", ""]), tuple(named))
 
     def _defined(self, declared: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
         """The definitions of what is declared, and of what those speak of."""
@@ -123,7 +123,7 @@ def _declared(line: str) -> str:
     return line.split(" ", 2)[1].strip("|")
 
 
-def ask(asked: Question, seconds: float, seed: int = 0, *, minimal: bool = False) -> Answer:
+def ask(asked: SolverQuestion, seconds: float, seed: int = 0, *, minimal: bool = False) -> SolverAnswer:
     """The answer, or ``unknown`` after so many seconds. The seed changes the way there, and never the answer.
 
     Each seed but 0 puts the formulas into an order of its own: what Z3 tries first depends on that, and on little else.
@@ -140,12 +140,14 @@ def ask(asked: Question, seconds: float, seed: int = 0, *, minimal: bool = False
     found = checked(solver, *switches.values())
     spent = _seconds(solver)
     if found == z3.sat:
-        return Answer("sat", seconds=spent)
+        return SolverAnswer("sat", seconds=spent)
     if found == z3.unknown:
-        return Answer("unknown", reason=solver.reason_unknown(), seconds=spent)
+        return SolverAnswer("unknown", reason=solver.reason_unknown(), seconds=spent)
     # In the order of the names, whatever order Z3 found them in.
     core = {switch.get_id() for switch in solver.unsat_core()}
-    return Answer("unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent)
+    return SolverAnswer(
+        "unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent
+    )
 
 
 def _in_order(text: str, seed: int, ctx: z3.Context) -> list[z3.BoolRef]:

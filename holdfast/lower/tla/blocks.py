@@ -36,7 +36,7 @@ class Mapped:
 
 
 @attrs.frozen
-class Chosen:
+class ChosenFunction:
     """One of two functions."""
 
     test: Expr
@@ -44,7 +44,7 @@ class Chosen:
     orelse: Function
 
 
-Function = Named | Updated | Mapped | Chosen
+Function = Named | Updated | Mapped | ChosenFunction
 """What a variable with keys holds."""
 
 Contents = Function | Expr
@@ -60,7 +60,7 @@ class Definition:
 
 
 @attrs.frozen
-class Guard:
+class RuleGuard:
     """A rule: without it there is no step. ``note`` is its label with the error of a refusal."""
 
     cond: Expr
@@ -68,7 +68,7 @@ class Guard:
 
 
 @attrs.frozen
-class Within:
+class BoundGuard:
     """A bound of the scope: beyond it the step is cut."""
 
     cond: Expr
@@ -76,7 +76,7 @@ class Within:
 
 
 @attrs.frozen
-class Becomes:
+class NewValue:
     """What a variable is after the step; ``note`` has the labels of the effects that had a part in it."""
 
     var: str
@@ -92,7 +92,7 @@ class Unchanged:
 
 
 @attrs.frozen
-class Branch:
+class Conditional:
     """One of two conjunctions."""
 
     test: Expr
@@ -101,7 +101,7 @@ class Branch:
     orelse: Block
 
 
-Item = Guard | Within | Becomes | Unchanged | Branch
+Item = RuleGuard | BoundGuard | NewValue | Unchanged | Conditional
 
 
 @attrs.frozen

@@ -34,23 +34,23 @@ from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_e
 from holdfast.ir.system import Var
 from holdfast.ir.types import INT, OptionalType, Scalar
 from holdfast.lower.tla.blocks import (
-    Becomes,
     Block,
-    Branch,
-    Chosen,
+    BoundGuard,
+    ChosenFunction,
+    Conditional,
     Contents,
     Definition,
-    Guard,
     Item,
     Mapped,
     Named,
+    NewValue,
+    RuleGuard,
     Unchanged,
     Updated,
-    Within,
     labelled,
 )
 from holdfast.lower.tla.bounds import is_loose, least_of, within
-from holdfast.lower.tla.expression_text import Expressions
+from holdfast.lower.tla.expression_text import TlaExpressions
 from holdfast.lower.tla.loops import Loop
 
 NOTHING: frozenset[str] = frozenset()
@@ -61,7 +61,7 @@ class Body:
     yet, as in an initial condition, where no bound cuts anything.
     """
 
-    def __init__(self, variables: Sequence[Var], writer: Expressions, *, starts: bool = False) -> None:
+    def __init__(self, variables: Sequence[Var], writer: TlaExpressions, *, starts: bool = False) -> None:
         self.variables = {var.name: var for var in variables}
         self.writer = writer
         self.starts = starts
@@ -87,7 +87,7 @@ class Body:
         if budget is not None:
             left = self.contents[budget]
             assert isinstance(left, Read)
-            items.append(Within(Not(Compare("==", left, ZERO)), "cut: budget"))
+            items.append(BoundGuard(Not(Compare("==", left, ZERO)), "cut: budget"))
             spent = Wrap(Arithmetic("-", (left, Lit(1, INT)), INT), self.optional(left))
             self.contents[budget] = IfElse(IsNone(left), Lit(None, left.type), spent, left.type)
         items += self.finish(body, [name for name in self.variables if name not in done])
@@ -111,9 +111,9 @@ class Body:
         order = list(self.variables)
         return [*items, Unchanged(tuple(sorted(same, key=order.index)))] if same else items
 
-    def becomes(self, name: str) -> Becomes:
+    def becomes(self, name: str) -> NewValue:
         """What a variable is after the step."""
-        return Becomes(name, self.contents[name], ", ".join(self.notes.get(name, ())))
+        return NewValue(name, self.contents[name], ", ".join(self.notes.get(name, ())))
 
     # Statements -----------------------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Body:
                 items += self.settle(stmt, rest, done)
             match stmt:
                 case Require(cond, label, error):
-                    items.append(Guard(self.resolve(cond), label if error is None else f"{label}, else {error}"))
+                    items.append(RuleGuard(self.resolve(cond), label if error is None else f"{label}, else {error}"))
                 case Let(name, value):
                     self.define(name, self.resolve(value))
                 case Assign(var, keys, value):
@@ -197,7 +197,7 @@ class Body:
         """The bound that a value may go beyond."""
         kind = self.variables[var].value
         cond = TRUE if self.starts else within(value, kind, self.loose)
-        return [] if cond == TRUE else [Within(cond, cut_note(kind))]
+        return [] if cond == TRUE else [BoundGuard(cond, cut_note(kind))]
 
     def write(self, var: str, value: Contents) -> None:
         """Let a variable hold a value from here on."""
@@ -210,7 +210,7 @@ class Body:
         loop.run((stmt,))
         for var in loop.log:
             self.write(var, loop.function(var))
-        return [] if self.starts else [Within(cond, cut_note(self.variables[var].value)) for var, cond in loop.cuts]
+        return [] if self.starts else [BoundGuard(cond, cut_note(self.variables[var].value)) for var, cond in loop.cuts]
 
     # Branches -------------------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class Body:
             for name in sorted(names):
                 self.shorten(name)
             then, orelse = (self.side(body, names, later) for body in sides)
-            return [Branch(resolved, label, then, orelse)], names
+            return [Conditional(resolved, label, then, orelse)], names
         return self.values(resolved, label, sides, names), NOTHING
 
     def chosen_side(
@@ -266,7 +266,7 @@ class Body:
             name: self.either(name, test, then.get(name), orelse.get(name)) for name in dict.fromkeys((*then, *orelse))
         }
         blocks = [Block((), found) for found in checks]
-        return [Branch(test, label, *blocks)] if any(checks) else []
+        return [Conditional(test, label, *blocks)] if any(checks) else []
 
     def either(self, name: str, test: Expr, then: Contents | None, orelse: Contents | None) -> Contents:
         """One of two values; where one side gives none, nothing reads it there."""
@@ -275,11 +275,14 @@ class Body:
             assert found is not None
             return found
         match then, orelse:
-            case ((Named() | Updated() | Mapped() | Chosen()), (Named() | Updated() | Mapped() | Chosen())):
-                return Chosen(test, then, orelse)
-            case ((Named() | Updated() | Mapped() | Chosen()), _):
+            case (
+                (Named() | Updated() | Mapped() | ChosenFunction()),
+                (Named() | Updated() | Mapped() | ChosenFunction()),
+            ):
+                return ChosenFunction(test, then, orelse)
+            case ((Named() | Updated() | Mapped() | ChosenFunction()), _):
                 raise AssertionError(f"{name} is a function on one side only")
-            case _, (Named() | Updated() | Mapped() | Chosen()):
+            case _, (Named() | Updated() | Mapped() | ChosenFunction()):
                 raise AssertionError(f"{name} is a function on one side only")
             case _:
                 return IfElse(test, then, orelse, self.variables[name].value)
@@ -304,7 +307,7 @@ class Body:
                 return changes[-1][1]
             case Mapped(params, body) if is_simple(body) and not _mentions(body, [name for name, _ in params]):
                 return body
-            case Updated() | Mapped() | Chosen():
+            case Updated() | Mapped() | ChosenFunction():
                 return attrs.evolve(read, var=self.named(read.var).name)
             case _ if is_simple(current):
                 return current
@@ -333,7 +336,7 @@ class Body:
         match contents:
             case Named():
                 return True
-            case Updated() | Mapped() | Chosen():
+            case Updated() | Mapped() | ChosenFunction():
                 return False
             case _:
                 return is_simple(contents)

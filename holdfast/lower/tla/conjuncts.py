@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 
 from holdfast.ir.expr import And, Expr, IfElse, Implies, Name, Or, Quantified, Read, negate
 from holdfast.lower.tla.blocks import (
-    Becomes,
     Block,
-    Branch,
-    Chosen,
+    BoundGuard,
+    ChosenFunction,
+    Conditional,
     Contents,
     Definition,
-    Guard,
     Item,
     Mapped,
     Named,
+    NewValue,
+    RuleGuard,
     Unchanged,
     Updated,
-    Within,
 )
-from holdfast.lower.tla.expression_text import Expressions
+from holdfast.lower.tla.expression_text import TlaExpressions
 from holdfast.lower.tla.text import (
     ROOM,
     Text,
@@ -46,7 +46,7 @@ HOLDS = "Holds"
 class Conjuncts:
     """Writes the blocks of one operator. ``prime`` is what marks a variable after the step; nothing in Init."""
 
-    def __init__(self, writer: Expressions, everything: Sequence[str], *, prime: str = "'") -> None:
+    def __init__(self, writer: TlaExpressions, everything: Sequence[str], *, prime: str = "'") -> None:
         self.writer = writer
         self.everything = tuple(everything)
         """All variables, which the module calls ``vars``."""
@@ -57,7 +57,7 @@ class Conjuncts:
     def block(self, block: Block) -> Text:
         """A conjunction."""
         for each in block.definitions:
-            if not isinstance(each.value, Named | Updated | Mapped | Chosen):
+            if not isinstance(each.value, Named | Updated | Mapped | ChosenFunction):
                 self.values[each.name] = each.value
         items = [self.item(item) for item in block.items]
         body = bulleted(AND, items) if len(items) > 1 else items[0] if items else TRUE
@@ -66,14 +66,14 @@ class Conjuncts:
     def item(self, item: Item) -> Text:
         """One conjunct, with its comment."""
         match item:
-            case Guard(cond, note) | Within(cond, note):
+            case RuleGuard(cond, note) | BoundGuard(cond, note):
                 return commented(self.held(cond), note)
-            case Becomes(var, value, note):
+            case NewValue(var, value, note):
                 name = self.writer.variable(var)
                 return commented(equation(f"{name}{self.prime}", self.contents(value)), note)
             case Unchanged(variables):
                 return self.unchanged(variables)
-            case Branch(test, note, then, orelse):
+            case Conditional(test, note, then, orelse):
                 return self.branch(test, note, self.block(then), self.block(orelse))
 
     def held(self, cond: Expr) -> Text:
@@ -139,7 +139,7 @@ class Conjuncts:
             case Mapped(params, body):
                 heads = [rf"{self.writer.local(name)} \in {self.writer.module.domain(kind)}" for name, kind in params]
                 return mapped(", ".join(heads), self.writer.expr(body))
-            case Chosen(test, then, orelse):
+            case ChosenFunction(test, then, orelse):
                 return choice(self.writer.expr(test), self.contents(then), self.contents(orelse))
             case _:
                 return self.writer.expr(value)
@@ -169,29 +169,29 @@ class Conjuncts:
 
     # What a state says of an action -----------------------------------------------------------------------------
 
-    def outcome(self, block: Block, becomes: Callable[[Becomes], Text | None]) -> Text:
+    def outcome(self, block: Block, becomes: Callable[[NewValue], Text | None]) -> Text:
         """A condition on states: the rules allow the action, or a bound cuts it before they refuse it.
 
         ``becomes`` says what is to hold of what a variable becomes, if anything.
         """
         return self.defined(block.definitions, self._outcome(list(block.items), becomes))
 
-    def _outcome(self, items: list[Item], becomes: Callable[[Becomes], Text | None]) -> Text:
+    def _outcome(self, items: list[Item], becomes: Callable[[NewValue], Text | None]) -> Text:
         texts: list[Text] = []
         for place, item in enumerate(items):
             rest = items[place + 1 :]
             match item:
-                case Guard(cond):
+                case RuleGuard(cond):
                     texts.append(self.writer.expr(cond))
-                case Within(cond):
+                case BoundGuard(cond):
                     # What comes after a cut is not asked.
                     last = self._outcome(rest, becomes)
                     return _all([*texts, *([] if last == TRUE else [implication(self.writer.expr(cond), last)])])
-                case Becomes():
+                case NewValue():
                     texts += [text for text in [becomes(item)] if text is not None]
                 case Unchanged():
                     pass
-                case Branch(test, _, then, orelse):
+                case Conditional(test, _, then, orelse):
                     cut = _cuts(then) or _cuts(orelse)
                     sides = [
                         self.defined(
@@ -209,7 +209,7 @@ class Conjuncts:
 
 def _cuts(block: Block) -> bool:
     return any(
-        isinstance(item, Within) or (isinstance(item, Branch) and (_cuts(item.then) or _cuts(item.orelse)))
+        isinstance(item, BoundGuard) or (isinstance(item, Conditional) and (_cuts(item.then) or _cuts(item.orelse)))
         for item in block.items
     )
 

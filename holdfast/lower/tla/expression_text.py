@@ -28,7 +28,7 @@ from holdfast.ir.expr import (
     Wrap,
 )
 from holdfast.ir.types import BoolType, Key, OptionalType, Plain, SortType
-from holdfast.lower.tla.names import Names
+from holdfast.lower.tla.names import TlaNames
 from holdfast.lower.tla.text import (
     ADDED,
     COMPARED,
@@ -64,7 +64,7 @@ class Globals:
     of a type are members of, by the type's name.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TlaNames) -> None:
         self.names = names
         self.variables: dict[str, str] = {}
         self.changing: set[str] = set()
@@ -89,12 +89,12 @@ class Globals:
         return self.domains
 
 
-class Expressions:
+class TlaExpressions:
     """Writes the expressions of one operator, whose parameters and bound variables get names of their own."""
 
     def __init__(self, module: Globals, *, primed: bool = False) -> None:
         self.module = module
-        self.names = Names(module.names.taken)
+        self.names = TlaNames(module.names.taken)
         self.locals = {f"greatest {nat}": name for nat, name in module.greatest.items()}
         self.versions: set[str] = set()
         """The names of what variables hold in the midst of an action, which LET defines."""

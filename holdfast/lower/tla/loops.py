@@ -31,14 +31,14 @@ from holdfast.ir.system import Var
 from holdfast.ir.types import Key
 from holdfast.lower.tla.blocks import Contents, Mapped, labelled
 from holdfast.lower.tla.bounds import within
-from holdfast.lower.tla.expression_text import Expressions
+from holdfast.lower.tla.expression_text import TlaExpressions
 
 
 class Surroundings(Protocol):
     """The body around a loop, as it stands before the loop: ``Body`` is it."""
 
     variables: dict[str, Var]
-    writer: Expressions
+    writer: TlaExpressions
     contents: dict[str, Contents]
     loose: dict[str, int | None]
     labels: tuple[str, ...]
@@ -47,7 +47,7 @@ class Surroundings(Protocol):
 
 
 @attrs.frozen
-class Turn:
+class LoopWrite:
     """A write in a loop: under these conditions, to that cell, for all values of the variables of the loops around."""
 
     conditions: tuple[Expr, ...]
@@ -61,7 +61,7 @@ class Loop:
 
     def __init__(self, body: Surroundings) -> None:
         self.body = body
-        self.log: dict[str, list[Turn]] = {}
+        self.log: dict[str, list[LoopWrite]] = {}
         """What each variable sees, in order."""
         self.cuts: list[tuple[str, Expr]] = []
         """The variables that values may be too large for, and the conditions that they are not."""
@@ -109,7 +109,7 @@ class Loop:
         if inside != TRUE:
             self.cuts.append((var, self.for_all(inside)))
         names = tuple(name for name, _ in self.around)
-        self.log.setdefault(var, []).append(Turn(self.conditions, keys, value, names))
+        self.log.setdefault(var, []).append(LoopWrite(self.conditions, keys, value, names))
 
     def for_all(self, cond: Expr) -> Expr:
         """The condition for every turn that gets here."""
@@ -140,7 +140,7 @@ class Loop:
         assert found is not None, f"{read.var} is read before it is set"
         return found
 
-    def seen(self, turn: Turn, read: Read, before: Expr | None) -> Expr:
+    def seen(self, turn: LoopWrite, read: Read, before: Expr | None) -> Expr:
         """What a write leaves at a key, where ``before`` was."""
         still = {name for name, _ in self.around}
         named = {key.name: place for place, key in enumerate(turn.keys) if isinstance(key, Name)}
@@ -170,7 +170,7 @@ class Loop:
         names = tuple(Name(name, kind) for name, kind in params)
         return Mapped(params, self.at(Read(var, names, self.body.variables[var].value)))
 
-    def _param(self, place: int, turns: Collection[Turn], fresh: str) -> str:
+    def _param(self, place: int, turns: Collection[LoopWrite], fresh: str) -> str:
         """The name of a key: the loop variable that stands there, or a new one."""
         keys = (turn.keys[place] for turn in turns if isinstance(turn.keys[place], Name))
         looped = {name for turn in turns for name in turn.variables}

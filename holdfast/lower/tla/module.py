@@ -10,13 +10,13 @@ from holdfast.ir.system import Action, Param, Property, Var
 from holdfast.ir.types import INT, BoolType, OptionalType
 from holdfast.lower.layout import budget as layout_budget
 from holdfast.lower.python.prune import prune
-from holdfast.lower.tla.blocks import Becomes, Block
+from holdfast.lower.tla.blocks import Block, NewValue
 from holdfast.lower.tla.bodies import Body
 from holdfast.lower.tla.conjuncts import HOLDS, Conjuncts
-from holdfast.lower.tla.expression_text import NIL, Expressions
+from holdfast.lower.tla.expression_text import NIL, TlaExpressions
 from holdfast.lower.tla.lines import apart, declared, ended, generated, section, title, wrapped
-from holdfast.lower.tla.names import Names
-from holdfast.lower.tla.signature import COUNT, Signature
+from holdfast.lower.tla.names import TlaNames
+from holdfast.lower.tla.signature import COUNT, TlaSignature
 from holdfast.lower.tla.text import (
     COMPARED,
     IMPLIED,
@@ -34,7 +34,7 @@ from holdfast.lower.tla.text import (
 )
 
 
-def _helpers(names: Names) -> dict[str, list[str]]:
+def _helpers(names: TlaNames) -> dict[str, list[str]]:
     """The operators that a module of these names may need; there is no standard module with them."""
     inner = names.within()
     s, default, m, n, f, x, condition = map(inner.take, ("S", "default", "m", "n", "f", "x", "condition"))
@@ -59,19 +59,19 @@ def _helpers(names: Names) -> dict[str, list[str]]:
     }
 
 
-def module_text(signature: Signature, target: str) -> str:
+def module_text(signature: TlaSignature, target: str) -> str:
     """The module; ``target`` is what the command line calls the model."""
     return _Module(signature, target).text()
 
 
-def fairness(signature: Signature, condition: str, taken: Iterable[str]) -> list[Text]:
+def fairness(signature: TlaSignature, condition: str, taken: Iterable[str]) -> list[Text]:
     """The fairness of each fair action, where a condition on states holds, in a module with these names besides."""
     module = _Module(signature, "", taken)
     return [module.fair(action, condition) for action in signature.system.actions if action.fair is not None]
 
 
 class _Module:
-    def __init__(self, signature: Signature, target: str, taken: Iterable[str] = ()) -> None:
+    def __init__(self, signature: TlaSignature, target: str, taken: Iterable[str] = ()) -> None:
         self.taken = frozenset(taken)
         """Names besides those of the signature, which no parameter may have."""
         self.signature = signature
@@ -246,7 +246,7 @@ class _Module:
         """A condition on states."""
         return self.reader(params, expr).expr(expr)
 
-    def reader(self, params: Sequence[Param], expr: Expr, *, primed: bool = False) -> Expressions:
+    def reader(self, params: Sequence[Param], expr: Expr, *, primed: bool = False) -> TlaExpressions:
         """A writer that knows the names an expression binds."""
         writer = self.writer(params, primed=primed)
         for part in walk(expr):
@@ -289,7 +289,7 @@ class _Module:
         ghosts = {var.name for var in self.signature.variables if var.ghost}
         hidden = {var.name for var in self.signature.budgets}
 
-        def same(item: Becomes) -> Text | None:
+        def same(item: NewValue) -> Text | None:
             if item.var in ghosts | hidden:
                 return None
             return infix(conjuncts.contents(item.value), "=", word(self.shared.variables[item.var]), COMPARED)
@@ -317,15 +317,15 @@ class _Module:
 
     # Parts ----------------------------------------------------------------------------------------------------
 
-    def writer(self, params: Iterable[Param], *, primed: bool = False) -> Expressions:
+    def writer(self, params: Iterable[Param], *, primed: bool = False) -> TlaExpressions:
         """A writer for one operator with these parameters."""
-        found = Expressions(self.shared, primed=primed)
+        found = TlaExpressions(self.shared, primed=primed)
         found.names.taken |= self.taken
         for param in params:
             found.local(param.name)
         return found
 
-    def conjuncts(self, writer: Expressions) -> Conjuncts:
+    def conjuncts(self, writer: TlaExpressions) -> Conjuncts:
         """A writer of the blocks of one operator."""
         return Conjuncts(writer, [var.name for var in self.signature.variables])
 
@@ -333,11 +333,11 @@ class _Module:
         """All of them, below one another."""
         return bulleted("/\\", texts) if len(texts) > 1 else texts[0]
 
-    def call(self, name: str, params: Sequence[Param], writer: Expressions) -> str:
+    def call(self, name: str, params: Sequence[Param], writer: TlaExpressions) -> str:
         """An operator with its parameters."""
         return f"{name}({', '.join(writer.local(param.name) for param in params)})" if params else name
 
-    def ranges(self, params: Sequence[Param], writer: Expressions) -> str:
+    def ranges(self, params: Sequence[Param], writer: TlaExpressions) -> str:
         """The parameters of a quantifier."""
         return ", ".join(rf"{writer.local(param.name)} \in {self.shared.domain(param.type)}" for param in params)
 

@@ -1,7 +1,7 @@
 """Names of TLA+: free of its words, of what its modules define, and of one another.
 
 TLA+ lets no bound name be that of anything else in sight, so a parameter or a quantified variable may hide neither a
-state variable nor an operator. Every name of a generated text comes from ``Names.take``, which hands out none twice.
+state variable nor an operator. Every name of a generated text comes from ``TlaNames.take``, which hands out none twice.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ RESERVED = frozenset(
 """What every generated module may define itself."""
 
 
-class Names:
+class TlaNames:
     """The names taken so far, in one module or in one operator of it."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = {*KEYWORDS, *STANDARD, *CONFIGURATION, *RESERVED, *taken}
 
-    def within(self) -> Names:
+    def within(self) -> TlaNames:
         """The names for the inside of what these are for."""
-        return Names(self.taken)
+        return TlaNames(self.taken)
 
     def module(self, wanted: str) -> str:
         """A name for a module, whose file is not that of a standard module on any disk, in capitals or not."""

@@ -19,10 +19,10 @@ from holdfast.ir.types import Key, OptionalType, Scalar, SortType
 from holdfast.lower.layout import Layout
 from holdfast.lower.layout import budget as layout_budget
 from holdfast.lower.symmetry import Renaming, Symmetry
-from holdfast.lower.tla.expression_text import NIL, Expressions
+from holdfast.lower.tla.expression_text import NIL, TlaExpressions
 from holdfast.lower.tla.lines import apart, ended, generated, title, wrapped
-from holdfast.lower.tla.names import Names, camel, identifier
-from holdfast.lower.tla.signature import Signature
+from holdfast.lower.tla.names import TlaNames, camel, identifier
+from holdfast.lower.tla.signature import TlaSignature
 from holdfast.lower.tla.text import Text, bound, bulleted, comment, operator, paragraph, word
 
 UNBROKEN = "nothing"
@@ -49,13 +49,13 @@ class CheckedNames:
 class ScopeModule:
     """The module and the configurations of one scope; ``target`` is what the command line calls the model."""
 
-    def __init__(self, signature: Signature, scope: Scope, target: str) -> None:
+    def __init__(self, signature: TlaSignature, scope: Scope, target: str) -> None:
         self.signature = signature
         self.system = signature.system
         self.scope = scope
         self.target = target
         self.layout = Layout(self.system, scope, signature.ghosts)
-        self.names = names = Names(signature.names.taken)
+        self.names = names = TlaNames(signature.names.taken)
         self.name = names.module(f"{signature.module}_{scope.name}")
         self.elements = {
             sort.name: {element: names.take(element) for element in readable(sort, self.layout.elements[sort.name])}
@@ -234,15 +234,15 @@ class ScopeModule:
         """The name that the engines give the claim that an action is idempotent."""
         return self.system.claim_name(f"{action}_idempotent")
 
-    def writer(self, action: Action) -> Expressions:
+    def writer(self, action: Action) -> TlaExpressions:
         """A writer that knows the action's parameters."""
-        writer = Expressions(self.signature.shared)
+        writer = TlaExpressions(self.signature.shared)
         writer.names.taken |= self.names.taken
         for param in action.params:
             writer.local(param.name)
         return writer
 
-    def call(self, name: str, params: Sequence[str], writer: Expressions) -> str:
+    def call(self, name: str, params: Sequence[str], writer: TlaExpressions) -> str:
         """An operator with its arguments."""
         return f"{name}({', '.join(map(writer.local, params))})" if params else name
 

@@ -11,13 +11,13 @@ from holdfast.ir.system import Action, Property, System, Var
 from holdfast.ir.types import BOOL, EnumType, IntType, NatType, OptionalType, SortType
 from holdfast.lower.layout import budget
 from holdfast.lower.tla.expression_text import Globals
-from holdfast.lower.tla.names import Names, camel
+from holdfast.lower.tla.names import TlaNames, camel
 
 COUNT = OptionalType(NatType("any number"))
 """What a budget holds: how often the action may still happen, or None where the scope does not say."""
 
 
-class Signature:
+class TlaSignature:
     """The names of one system's module, which is called ``name``.
 
     It has every ghost that a property reads, and no other.
@@ -41,7 +41,7 @@ class Signature:
         """The variables of the module, in order."""
         self.enums = tuple(enum for enum in system.enums if enum.name in _types_used(system))
         """Those that anything ranges over; error codes are no values of a module."""
-        self.names = Names()
+        self.names = TlaNames()
         self.module = self.names.module(name)
         self.shared = Globals(self.names)
         self._name_types()

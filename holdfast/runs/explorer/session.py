@@ -30,7 +30,7 @@ Run = tuple[Step, ...]
 
 
 @attrs.frozen
-class View:
+class SessionView:
     """What undo goes back to: the runs, which of them is looked at, and the step in it (0 is the start)."""
 
     runs: tuple[Run, ...]
@@ -45,9 +45,9 @@ class Session:
         self.opened = trace
         self.replayer = replayer
         self.watches: tuple[Expression, ...] = ()
-        self._view = View((trace.steps,))
-        self._past: list[View] = []
-        self._future: list[View] = []
+        self._view = SessionView((trace.steps,))
+        self._past: list[SessionView] = []
+        self._future: list[SessionView] = []
         self._chooser = None if replayer is None else Chooser(replayer)
 
     @classmethod
@@ -161,12 +161,12 @@ class Session:
         at = len(wanted) - 1
         for known in (number, *range(len(runs))):
             if runs[known][: at + 1] == wanted:
-                self._change(View(runs, known, at))
+                self._change(SessionView(runs, known, at))
                 return
         if wanted[: len(self.run)] == self.run:
-            self._change(View((*runs[:number], wanted, *runs[number + 1 :]), number, at))
+            self._change(SessionView((*runs[:number], wanted, *runs[number + 1 :]), number, at))
         else:
-            self._change(View((*runs, wanted), len(runs), at))
+            self._change(SessionView((*runs, wanted), len(runs), at))
 
     def switch(self, number: int) -> None:
         """Look at another run, at the last step that it shares with this one."""
@@ -175,7 +175,7 @@ class Session:
             (at for at, (one, two) in enumerate(zip(self.run, other, strict=False)) if one != two),
             min(len(self.run), len(other)),
         )
-        self._change(View(self.runs, number, max(min(self.at, shared - 1), 0)))
+        self._change(SessionView(self.runs, number, max(min(self.at, shared - 1), 0)))
 
     # Undoing ----------------------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ class Session:
             self._past.append(self._view)
             self._view = self._future.pop()
 
-    def _change(self, view: View) -> None:
+    def _change(self, view: SessionView) -> None:
         self._past.append(self._view)
         self._future.clear()
         self._view = view

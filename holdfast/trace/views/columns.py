@@ -32,7 +32,7 @@ NARROWEST = 20
 
 
 @attrs.frozen(kw_only=True)
-class View:
+class ColumnsView:
     """How a run is shown: ``full`` states after each step, ``only`` some cells by name, in so many columns.
 
     ``notes`` are sentences about steps, by their numbers. ``refused`` has for the start (0) and for steps what each
@@ -46,7 +46,7 @@ class View:
     refused: Mapping[int, Mapping[str, str]] = attrs.field(factory=dict)
 
 
-def render_columns(trace: Trace, view: View) -> str:
+def render_columns(trace: Trace, view: ColumnsView) -> str:
     """The run as text, without a final newline."""
     blocks = [header(trace, view.width), _start(trace, view), _table(trace, view)]
     if trace.loop is not None:
@@ -58,7 +58,7 @@ def render_columns(trace: Trace, view: View) -> str:
 # The start ---------------------------------------------------------------------------------------------------------
 
 
-def _start(trace: Trace, view: View) -> list[str]:
+def _start(trace: Trace, view: ColumnsView) -> list[str]:
     lines: list[str] = []
     given = [(cell, value) for cell, value in trace.constants if view.only is None]
     if given:
@@ -69,7 +69,7 @@ def _start(trace: Trace, view: View) -> list[str]:
     return [*lines, *(_state(trace, first, view) or ["     nothing else"]), *_refused(view, 0)]
 
 
-def _state(trace: Trace, step: Step, view: View) -> list[str]:
+def _state(trace: Trace, step: Step, view: ColumnsView) -> list[str]:
     """The cells of a state; unless all are wanted without budgets, and those that go without saying."""
     cells = [
         (cell, value)
@@ -79,11 +79,11 @@ def _state(trace: Trace, step: Step, view: View) -> list[str]:
     return [part for line in listed(standing(cells, view.full), view.width) for part in _folded(line, view.width, 9)]
 
 
-def _notes(view: View, number: int) -> list[str]:
+def _notes(view: ColumnsView, number: int) -> list[str]:
     return [line for text in view.notes.get(number, ()) for line in _folded(f"     {text}", view.width, 7)]
 
 
-def _refused(view: View, number: int) -> list[str]:
+def _refused(view: ColumnsView, number: int) -> list[str]:
     """What each action meets in a state: at the start of all of them, later of those for which it is another."""
     clauses = view.refused.get(number)
     if not clauses:
@@ -112,7 +112,7 @@ class _Row:
     changes: tuple[tuple[str, str], ...]
 
 
-def _table(trace: Trace, view: View) -> list[str]:
+def _table(trace: Trace, view: ColumnsView) -> list[str]:
     run = events(trace, view.only)
     if not run.each:
         return []

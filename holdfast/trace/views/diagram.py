@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 
 from holdfast.trace.text import back, conclusion, header
 from holdfast.trace.trace import Trace
-from holdfast.trace.views.lanes import Happening, Lane, Plan, plan
+from holdfast.trace.views.lanes import Happening, Lane, LanePlan, plan
 
 MARGIN = 6
 """The columns left of the lines, for the numbers of steps."""
@@ -48,7 +48,7 @@ def _pitch(lanes: Sequence[Lane]) -> int:
 
 
 class _Drawing:
-    def __init__(self, drawn: Plan, width: int) -> None:
+    def __init__(self, drawn: LanePlan, width: int) -> None:
         self.drawn = drawn
         self.pitch = _pitch(drawn.lanes)
         self.beside = MARGIN + self.pitch * len(drawn.lanes)

@@ -39,7 +39,7 @@ class Happening:
 
 
 @attrs.frozen
-class Plan:
+class LanePlan:
     """What to draw. ``idle`` are the elements that could act, and neither do nor are changed."""
 
     lanes: tuple[Lane, ...]
@@ -47,7 +47,7 @@ class Plan:
     idle: tuple[str, ...]
 
 
-def plan(trace: Trace, only: Collection[str] | None = None, *, most: int) -> Plan:
+def plan(trace: Trace, only: Collection[str] | None = None, *, most: int) -> LanePlan:
     """The lanes of a run, at most so many, of those involved: who acts in the order of the model, then the others as
     they come in. Where there are too many, the last ones share one lane.
     """
@@ -64,7 +64,7 @@ def plan(trace: Trace, only: Collection[str] | None = None, *, most: int) -> Pla
     lanes = [Lane(name, name in acting) for name in named]
     lanes += [Lane(OTHERS if named else STATE, False)] if shared else []
     found = tuple(_happening(event, named) for event in run.each)
-    return Plan(tuple(lanes), found, tuple(name for name in run.actors if name not in involved))
+    return LanePlan(tuple(lanes), found, tuple(name for name in run.actors if name not in involved))
 
 
 def _unowned(each: Collection[Event]) -> bool:

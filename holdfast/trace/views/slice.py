@@ -69,14 +69,14 @@ class Slice:
 
 
 @attrs.frozen
-class Question:
+class SliceQuestion:
     """What is asked of the end of a run: a claim, and the property behind it, if it is one of the model's."""
 
     claim: Claim
     prop: Property | None
 
 
-def slice_run(layout: Layout, trace: Trace, question: Question) -> Slice:
+def slice_run(layout: Layout, trace: Trace, question: SliceQuestion) -> Slice:
     """The slice of a run of the layout's system for what it shows at its end.
 
     A repeated step is no part of the run; an action that is not idempotent is asked for what its repetition reads. Of
@@ -107,7 +107,7 @@ def slice_run(layout: Layout, trace: Trace, question: Question) -> Slice:
     return Slice(question.claim, end, tuple(sorted(reads)), tuple(sorted(before)), tuple(reversed(causes)))
 
 
-def _asked(layout: Layout, steps: Sequence[Step], question: Question) -> tuple[Reads, Reads]:
+def _asked(layout: Layout, steps: Sequence[Step], question: SliceQuestion) -> tuple[Reads, Reads]:
     """The cells that decide what the end shows: of the last state, and of the one before it."""
     last = steps[-1]
     if question.prop is not None:

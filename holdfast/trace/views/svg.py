@@ -15,7 +15,7 @@ import attrs
 
 from holdfast.trace.text import action, back, conclusion, configuration, count, name_of, outcome
 from holdfast.trace.trace import Trace
-from holdfast.trace.views.lanes import Happening, Plan, plan
+from holdfast.trace.views.lanes import Happening, LanePlan, plan
 
 MOST_LANES = 12
 LETTER = 7.3
@@ -83,7 +83,7 @@ class _Row:
 
 
 class _Picture:
-    def __init__(self, trace: Trace, drawn: Plan) -> None:
+    def __init__(self, trace: Trace, drawn: LanePlan) -> None:
         self.trace = trace
         self.drawn = drawn
         self.title, self.about = _heading(trace)
@@ -215,7 +215,7 @@ def _heading(trace: Trace) -> tuple[str, list[str]]:
     return f"{trace.claim.name}: {outcome(trace, trace.claim)}", [*sentence, about]
 
 
-def _footer(trace: Trace, drawn: Plan) -> list[tuple[str, str]]:
+def _footer(trace: Trace, drawn: LanePlan) -> list[tuple[str, str]]:
     lines = [("quiet", back(trace))] if trace.loop is not None else []
     if trace.claim is not None:
         kind = "quiet" if trace.claim.kind == "witness" else "bad"

@@ -19,7 +19,7 @@ import attrs
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from holdfast.check.rules.book import Row, book_of
+from holdfast.check.rules.book import RuleRow, book_of
 from holdfast.check.walk.result import WHY, StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.itf_read import itf_run
@@ -210,7 +210,7 @@ def _diagram(itf: str, steps: int) -> Markup | None:
 # Rules -------------------------------------------------------------------------------------------------------------
 
 
-def _explained(summary: Summary, findings: Sequence[_FindingSection], rules: Sequence[RuleSum]) -> list[Row]:
+def _explained(summary: Summary, findings: Sequence[_FindingSection], rules: Sequence[RuleSum]) -> list[RuleRow]:
     """The rules that stand on the page and have a row beside the model, sorted by id."""
     texts = [*summary.asked.removed, *(rule.label for rule in rules)]
     texts += [f"{each.finding.property} {each.sentence} {each.text}" for each in findings]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from holdfast.check.conform.judge.facts import Facts
-from holdfast.check.conform.judge.trial import Args, Expected, Trial, counted_on
+from holdfast.check.conform.judge.trial import Args, EventTrial, Expected, counted_on
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import UNKNOWN
 from holdfast.ir.errors import Place
@@ -59,7 +59,7 @@ def candidates(world: World, facts: Facts) -> list[Candidate]:
     return [Candidate(text, blame, count, at) for (text, blame, at), count in ranked]
 
 
-def _reasons(world: World, trial: Trial, state: bytes) -> Iterator[_Reason]:
+def _reasons(world: World, trial: EventTrial, state: bytes) -> Iterator[_Reason]:
     """What speaks against the event in one state, for each choice of its unknown arguments."""
     before = _differences(world, state, world.expected(trial.pre), "before the event")
     if before:
@@ -77,7 +77,7 @@ def _reasons(world: World, trial: Trial, state: bytes) -> Iterator[_Reason]:
             yield from _of_step(world, trial, action, state, world.ground.machine.step(action)(state, args))
 
 
-def _of_step(world: World, trial: Trial, action: Action, state: bytes, outcome: Outcome) -> Iterator[_Reason]:
+def _of_step(world: World, trial: EventTrial, action: Action, state: bytes, outcome: Outcome) -> Iterator[_Reason]:
     logged = trial.facts.event.outcome
     post = world.expected(trial.post)
     match outcome:
@@ -97,7 +97,7 @@ def _of_step(world: World, trial: Trial, action: Action, state: bytes, outcome: 
         yield _differences(world, state, post, "without the step"), CELL, None
 
 
-def _of_span(world: World, trial: Trial, action: Action, state: bytes, args: Args) -> Iterator[_Reason]:
+def _of_span(world: World, trial: EventTrial, action: Action, state: bytes, args: Args) -> Iterator[_Reason]:
     """What speaks against the first step of a span that is not possible, or against the state after all steps."""
     assert trial.span is not None, "only an event with a span is asked"
     (nat, base), (_, end) = trial.span

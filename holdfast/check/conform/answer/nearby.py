@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from holdfast.check.conform.answer.candidates import shown_code
 from holdfast.check.conform.judge.facts import Facts
 from holdfast.check.conform.judge.ground import Unjudged
-from holdfast.check.conform.judge.trial import Args, Tally, Trial, agrees
+from holdfast.check.conform.judge.trial import Args, EventTrial, JudgeTally, agrees
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import UNKNOWN
 from holdfast.ir.system import Action
@@ -35,7 +35,7 @@ def nearby(world: World, facts: Facts) -> tuple[str, ...]:
     if trial is None:
         return ()
     copy = world.copy(world.slots)
-    copy.tally = Tally()
+    copy.tally = JudgeTally()
     states = sorted(world.before)[:STATES]
     instead = itertools.islice(_distinct(_instead(copy, trial, states)), SHOWN)
     before = itertools.islice(_distinct(_before(copy, trial, states)), SHOWN)
@@ -49,7 +49,7 @@ def _distinct(texts: Iterator[str]) -> Iterator[str]:
     return iter(dict.fromkeys(texts))
 
 
-def _instead(world: World, trial: Trial, states: Sequence[bytes]) -> Iterator[str]:
+def _instead(world: World, trial: EventTrial, states: Sequence[bytes]) -> Iterator[str]:
     """The calls of other actions that change at least one cell of the event, and lead to all of them."""
     if trial.facts.event.outcome not in (None, UNKNOWN) or trial.action is None:
         return
@@ -70,7 +70,7 @@ def _instead(world: World, trial: Trial, states: Sequence[bytes]) -> Iterator[st
                 break
 
 
-def _before(world: World, trial: Trial, states: Sequence[bytes]) -> Iterator[str]:
+def _before(world: World, trial: EventTrial, states: Sequence[bytes]) -> Iterator[str]:
     """The calls after which the event is possible."""
     for action, args in _instances(world, trial):
         step = world.ground.machine.step(action)
@@ -87,7 +87,7 @@ def _before(world: World, trial: Trial, states: Sequence[bytes]) -> Iterator[str
                 break
 
 
-def _instances(world: World, trial: Trial) -> Iterator[tuple[Action, Args]]:
+def _instances(world: World, trial: EventTrial) -> Iterator[tuple[Action, Args]]:
     """Calls of all actions. Calls that share arguments with the event, by name and type, come first."""
     pairs = zip(trial.facts.action.params, trial.facts.args, strict=True)
     known = {param: arg for param, arg in pairs if arg is not None}

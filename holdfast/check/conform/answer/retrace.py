@@ -13,7 +13,7 @@ from holdfast.check.conform.judge.facts import Facts, Reader
 from holdfast.check.conform.judge.ground import Ground
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.orders import Orders, Positions, numbers_of_all
-from holdfast.check.conform.judge.trial import Path, Tally, Trial
+from holdfast.check.conform.judge.trial import EventTrial, JudgeTally, StatePath
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import STATE
 from holdfast.check.conform.logs.log import Log
@@ -34,7 +34,7 @@ class Retrace:
     """The steps of a run, and its world. ``events``: how many events of the log it explains."""
 
     world: World
-    steps: list[Path]
+    steps: list[StatePath]
     events: int
 
 
@@ -58,14 +58,14 @@ def of_all_streams(log: Log, judgement: Judgement, check: Check) -> Retrace:
     joint = Ground(ground.frame, ground.names, None, 0, {}, hidden)
     if any(room[nat] > joint.layout.scope.sizes[nat] + 1 for nat in room):
         joint = Ground(ground.frame, ground.names, None, 0, room, hidden)
-    return _retraced(log, judgement, lambda: World(joint, {}, Tally()), check)
+    return _retraced(log, judgement, lambda: World(joint, {}, JudgeTally()), check)
 
 
 def of_part(log: Log, judgement: Judgement, part: World, check: Check) -> Retrace:
     """The same for one world alone."""
 
     def made() -> World:
-        world = World(part.ground, part.slots, Tally())
+        world = World(part.ground, part.slots, JudgeTally())
         world.states = set(judgement.start)
         return world
 
@@ -143,7 +143,7 @@ class NotedOrders(Orders):
             link = link.before
         return found[::-1]
 
-    def refer(self, trials: Sequence[Trial], nodes: dict[Positions, set[bytes]]) -> None:
+    def refer(self, trials: Sequence[EventTrial], nodes: dict[Positions, set[bytes]]) -> None:
         """As for orders; the links follow the states."""
         self._unsettled = {}
         keys = sorted((positions, state) for positions, states in nodes.items() for state in states)
@@ -157,7 +157,7 @@ class NotedOrders(Orders):
                 links.setdefault((positions, state), self._links[positions, old])
         self._links = links
 
-    def after(self, trial: Trial, positions: Positions, moved: Positions, states: set[bytes]) -> set[bytes]:
+    def after(self, trial: EventTrial, positions: Positions, moved: Positions, states: set[bytes]) -> set[bytes]:
         """As for orders, state by state."""
         found: set[bytes] = set()
         for state in sorted(states):

@@ -1,19 +1,19 @@
 """A run that explains a log, as a line that ``holdfast replay``, ``show`` and ``explore`` take.
 
-The sizes and constants of a log are no scope of the model. So the run needs a model file of its own, which adds that
-scope. Where the log counts on over numbers that it mentions elsewhere, one event is several steps of the run.
+The sizes and constants of a log are no scope of the model, so the run needs a model file of its own that adds this
+scope. If the log counts past numbers that it mentions elsewhere, one event becomes several steps of the run.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from pathlib import Path as File
+from pathlib import Path
 
 from holdfast.check.conform.answer.model_file import SCOPE, WRITTEN, Numbers, model_file, scope_of
 from holdfast.check.conform.answer.retrace import Check, NoRunError, Retrace, check_length, of_all_streams, of_part
 from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.judge import Judgement
-from holdfast.check.conform.judge.trial import Path
+from holdfast.check.conform.judge.trial import StatePath
 from holdfast.check.conform.logs.log import Log
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.system import System
@@ -25,13 +25,13 @@ from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.line import replay_command
 
 NAME = "Explained"
-"""What the class of a run is called; with a number where there are several."""
+"""The name of a run's class; with a number if there are several runs."""
 
 MOST_RUNS = 8
-"""For how many worlds a run is written."""
+"""The limit of worlds; with more, no run is written for each world."""
 
 
-def check_own(path: File) -> None:
+def check_own(path: Path) -> None:
     """Raise UsageError for a file that ``--run`` did not write, so that no other file is lost."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
@@ -43,11 +43,11 @@ def check_own(path: File) -> None:
         raise UsageError(f"--run {path}: the run needs a model file; choose a name that ends in .py")
 
 
-def lines_of(system: System, log: Log, judgement: Judgement, path: File, check: Check) -> tuple[str, ...]:
-    """What is said of the runs that explain a log, with the commands that replay them. Writes ``path``, a model file.
+def lines_of(system: System, log: Log, judgement: Judgement, path: Path, check: Check) -> tuple[str, ...]:
+    """Lines about the runs that explain a log, with the commands that replay them. Writes ``path``, a model file.
 
-    It is one run of all streams together, or, where that cannot be had, one for each world. Raises NoRunError where
-    there is no run; then there is no such file either.
+    There is one run of all streams together, or else one run for each world. Raises NoRunError if there is no run, and
+    writes no file then.
     """
     check_length(judgement)
     assert judgement.ground is not None, "a log that was judged has one"
@@ -67,8 +67,8 @@ def lines_of(system: System, log: Log, judgement: Judgement, path: File, check: 
         raise NoRunError(str(error)) from None
 
 
-def _written(system: System, runs: list[Retrace], path: File) -> tuple[str, ...]:
-    """Write the model file, and say of each run which command replays it."""
+def _written(system: System, runs: list[Retrace], path: Path) -> tuple[str, ...]:
+    """Write the model file; returns for each run a sentence and the command that replays it."""
     numbers = [{nat: sorted(values) for nat, values in run.world.mentioned.items()} for run in runs]
     scripts = [_script(system, run, values) for run, values in zip(runs, numbers, strict=True)]
     names = [NAME if len(runs) == 1 else f"{NAME}{number}" for number in range(1, len(runs) + 1)]
@@ -86,6 +86,7 @@ def _written(system: System, runs: list[Retrace], path: File) -> tuple[str, ...]
             lines.append(f"A run of {system.name}{who} explains {run.events:,} events:")
             lines.append(f"replay: {_command(system, script, f'{path}:{name}')}")
     except HoldfastError as error:
+        # Keep no model file without a run.
         path.unlink()
         raise NoRunError(str(error)) from None
     except NoRunError:
@@ -118,6 +119,7 @@ def _script(system: System, run: Retrace, numbers: Numbers) -> Script:
         if step.action not in names:
             raise NoRunError(f"one world has no run: it needs the effect of {step.action}; judge with --joint all")
         args = tuple(bisect_left(numbers[arg[0]], arg[1]) if isinstance(arg, tuple) else arg for arg in step.args)
+        # One logged event may count past numbers of the log that the model reaches one by one: repeat its step.
         while True:
             outcome = machine.step(state, step.action, args)
             if not isinstance(outcome, Taken):
@@ -132,10 +134,10 @@ def _script(system: System, run: Retrace, numbers: Numbers) -> Script:
     return Script(found[0][1], tuple(found[1:]))
 
 
-def _has_arrived(step: Path, state: bytes, layout: Layout, numbers: Numbers) -> bool:
-    """Whether the cells that the step counted on have their new numbers; False if the step has to be taken again.
+def _has_arrived(step: StatePath, state: bytes, layout: Layout, numbers: Numbers) -> bool:
+    """Whether the counted cells of the step have reached their new numbers; False if the step has to be taken again.
 
-    Raises NoRunError for a cell that is already above its number.
+    Raises NoRunError if a cell is already above its number.
     """
     below = False
     for name, place, (nat, number) in step.counted:

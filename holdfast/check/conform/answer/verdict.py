@@ -29,7 +29,7 @@ SHOWN = 8
 
 
 @attrs.frozen
-class Verdict:
+class LogVerdict:
     """What is said about a log.
 
     ``candidates``: for an impossible log, what speaks against its first wrong event; ``also`` has the first reason
@@ -55,16 +55,16 @@ class Verdict:
         return facts.event.at if facts is not None else self.system.init.at
 
 
-def verdict_of(system: System, judgement: Judgement, run: tuple[str, ...] = ()) -> Verdict:
+def verdict_of(system: System, judgement: Judgement, run: tuple[str, ...] = ()) -> LogVerdict:
     """The verdict for what the judge found."""
     facts, world = judgement.facts, judgement.world
     if facts is None or world is None:
-        return Verdict(system, judgement, (), run=run)
+        return LogVerdict(system, judgement, (), run=run)
     also = tuple((each, next(iter(candidates(world, each)), None)) for each in judgement.also)
-    return Verdict(system, judgement, tuple(candidates(world, facts)), also, nearby(world, facts), run)
+    return LogVerdict(system, judgement, tuple(candidates(world, facts)), also, nearby(world, facts), run)
 
 
-def headline(verdict: Verdict) -> str:
+def headline(verdict: LogVerdict) -> str:
     """The answer in one sentence."""
     judgement, name = verdict.judgement, verdict.system.name
     if judgement.kind == "conforms":
@@ -88,7 +88,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def render(verdict: Verdict) -> str:
+def render(verdict: LogVerdict) -> str:
     """The verdict as text."""
     lines = [headline(verdict), ""]
     if verdict.judgement.kind == "impossible":
@@ -98,7 +98,7 @@ def render(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def _diagnosis(verdict: Verdict) -> Iterator[str]:
+def _diagnosis(verdict: LogVerdict) -> Iterator[str]:
     """Why an event is impossible."""
     if verdict.judgement.facts is not None:
         yield "No state of the model allows the event:"
@@ -136,7 +136,7 @@ def _place(facts: Facts) -> str:
     return f"{event.at.file}:{event.at.line}{offset}"
 
 
-def scope_of(verdict: Verdict) -> dict[str, str]:
+def scope_of(verdict: LogVerdict) -> dict[str, str]:
     """What was judged and what was not, as a table."""
     judgement = verdict.judgement
     tally, system = judgement.tally, verdict.system
@@ -203,7 +203,7 @@ def _line_to_json(facts: Facts) -> dict[str, Any]:
     }
 
 
-def to_json(verdict: Verdict) -> dict[str, Any]:
+def to_json(verdict: LogVerdict) -> dict[str, Any]:
     """The verdict as JSON values."""
     judgement = verdict.judgement
     return {

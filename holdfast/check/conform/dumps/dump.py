@@ -21,7 +21,7 @@ from typing import IO
 from holdfast.check.conform.dumps import dump_line
 from holdfast.check.conform.dumps.dump_line import Kind, Start
 from holdfast.check.conform.dumps.dump_reader import DumpReader
-from holdfast.check.conform.dumps.dump_record import Record
+from holdfast.check.conform.dumps.dump_record import DumpRecord
 from holdfast.check.conform.logs.damage import damaged
 from holdfast.ir.errors import Place, UsageError
 
@@ -34,7 +34,7 @@ _LONGEST = 1 << 16
 """Bytes of one of these lines."""
 
 
-def read_dump(paths: Sequence[str], reader: DumpReader | None = None) -> Iterator[Record]:
+def read_dump(paths: Sequence[str], reader: DumpReader | None = None) -> Iterator[DumpRecord]:
     """The records of dumps, in the order of the log. ``paths``: the files in any order, ``-`` for standard input.
 
     ``reader``: a new reader that reads them, for those who ask it where the log begins.

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from holdfast.check.conform.dumps import dump_line
 from holdfast.check.conform.dumps.dump_line import Start
-from holdfast.check.conform.dumps.dump_record import Batch, Record, read_payload
+from holdfast.check.conform.dumps.dump_record import DumpBatch, DumpRecord, read_payload
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.ir.errors import Place
 
@@ -34,7 +34,7 @@ class DumpReader:
         """Whether the records so far begin with offset 0, or with a snapshot."""
         return self._whole or self._from_snapshot is not None
 
-    def read(self, file: str, lines: Iterable[bytes]) -> Iterator[Record]:
+    def read(self, file: str, lines: Iterable[bytes]) -> Iterator[DumpRecord]:
         """The records of a file. Raises UsageError at the first line that is damaged or does not fit to those before.
 
         Of the quorum's own records, and of records that a snapshot replaces, only the places are checked.
@@ -61,7 +61,7 @@ class DumpReader:
             elif self._used:
                 # What stands before the payload is ASCII, so columns are bytes.
                 kind, version, data = read_payload(raw[match.end() :], place)
-                yield Record(kind, version, data, offset, int(match[2]), self._batch, number)
+                yield DumpRecord(kind, version, data, offset, int(match[2]), self._batch, number)
         self._line = max(self._line, 1)
         self._end_section()
         if self._start is None:
@@ -86,7 +86,7 @@ class DumpReader:
         """Whether the present batch is one of control records."""
         self._used = False
         """Whether the records of the present batch are handed out: a snapshot may replace or repeat them."""
-        self._batch = Batch(file, 0, -1, 0)
+        self._batch = DumpBatch(file, 0, -1, 0)
 
     def _begin_section(self, start: Start) -> None:
         """Begin a segment or a snapshot."""
@@ -189,7 +189,7 @@ class DumpReader:
         self._control = match[dump_line.CONTROL_BATCH] == "true"
         self._used = kind == "snapshot" or (kind == "log" and (end is None or first >= end))
         snapshot = self._start.offset if kind == "snapshot" else None
-        self._batch = Batch(self._file, first, last, int(match[dump_line.EPOCH]), snapshot)
+        self._batch = DumpBatch(self._file, first, last, int(match[dump_line.EPOCH]), snapshot)
 
     def _read_control(self, line: str, match: Match[str]) -> None:
         """Read a record of the quorum, or one that lacks what it should have."""

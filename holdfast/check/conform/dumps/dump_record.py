@@ -24,7 +24,7 @@ _SKIPPED = "Error at "
 
 
 @attrs.frozen
-class Batch:
+class DumpBatch:
     """Records that the controller appended at once. ``first`` and ``last``: the offsets of the first and last one.
 
     ``epoch``: the epoch of the controller that appended them. ``snapshot``: None for a batch of the log. For a batch of
@@ -39,7 +39,7 @@ class Batch:
     snapshot: int | None = None
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class DumpRecord(msgspec.Struct, frozen=True, gc=False):
     """A record with its place in the log. ``time``: when it was appended, in milliseconds. ``line``: of the file.
 
     ``data``: the fields by their names in the dump; one that holds bytes is decoded from base64.
@@ -50,7 +50,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     data: dict[str, Any]
     offset: int
     time: int
-    batch: Batch
+    batch: DumpBatch
     line: int
 
     @property
@@ -59,7 +59,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         return Place(self.batch.file, self.line)
 
 
-def end_offsets(record: Record) -> tuple[tuple[int, int], ...]:
+def end_offsets(record: DumpRecord) -> tuple[tuple[int, int], ...]:
     """The streams of an S3_STREAM_END_OFFSETS_RECORD, each with its committed end, in the record's order.
 
     Its bytes are one byte 1, then for each stream its id and its end, as big-endian int64. Raises UsageError for bytes

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from holdfast.check.conform.judge.facts import Facts
 from holdfast.check.conform.judge.ground import Ground, Unjudged
-from holdfast.check.conform.judge.trial import Tally
+from holdfast.check.conform.judge.trial import JudgeTally
 from holdfast.check.conform.judge.world import World
 
 WORLDS = 4_000
@@ -39,7 +39,7 @@ class Branch:
         self.ground, self.wanted, self.start = ground, wanted, frozenset(start)
         # A log that names no stream is judged with one that nobody names.
         self._expected = max(1, streams if wanted is None else len(wanted))
-        self.tally = Tally()
+        self.tally = JudgeTally()
         self.refusing: World | None = None
         """The world that did not allow the last event."""
         self.template: World | None = None

@@ -8,8 +8,8 @@ import attrs
 import msgspec
 
 from holdfast.check.conform.logs.damage import damaged, nearest
-from holdfast.check.conform.logs.events import STATE, UNKNOWN, Event, Json
-from holdfast.check.conform.logs.names import Code, Names, Number
+from holdfast.check.conform.logs.events import STATE, UNKNOWN, Json, LogEvent
+from holdfast.check.conform.logs.names import Code, LogNames, Number
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action, System, Var
 from holdfast.ir.types import NatType, Plain, SortType
@@ -31,7 +31,7 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 class Facts(msgspec.Struct, frozen=True, gc=False):
     """An event in the terms of the model. ``args``: None stands for an argument that is not known."""
 
-    event: Event
+    event: LogEvent
     action: Action
     args: tuple[Code, ...]
     pre: list[Told]
@@ -43,7 +43,7 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
 class Reader:
     """Reads events. ``projected`` is the sort of which a world has one element; None if a world has all elements."""
 
-    def __init__(self, system: System, names: Names, projected: str | None) -> None:
+    def __init__(self, system: System, names: LogNames, projected: str | None) -> None:
         self.system = system
         self.names = names
         self.actions = {action.name: action for action in system.actions}
@@ -62,7 +62,7 @@ class Reader:
         self._known: dict[tuple[str, ...], _Keys] = {}
         """The keys that the texts of a path name. Events name few cells, and most of them often."""
 
-    def facts(self, event: Event) -> Facts:
+    def facts(self, event: LogEvent) -> Facts:
         """What the event says; raises UsageError where it names something that the model does not have."""
         at = event.at
         action = self.actions.get(event.action)

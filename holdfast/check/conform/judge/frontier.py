@@ -9,7 +9,7 @@ from typing import Self
 from holdfast.check.conform.judge.facts import Facts, Told
 from holdfast.check.conform.judge.ground import Ground, Unjudged
 from holdfast.check.conform.judge.order import nat_of
-from holdfast.check.conform.judge.trial import Args, Expected, Path, Tally, Trial
+from holdfast.check.conform.judge.trial import Args, EventTrial, Expected, JudgeTally, StatePath
 from holdfast.check.conform.judge.window import FullError
 from holdfast.check.conform.logs.names import Number
 from holdfast.ir.system import Action, Param
@@ -20,7 +20,7 @@ from holdfast.lower.layout import Field
 class Frontier:
     """The states after the events so far. ``slots``: the streams of the world, each with its place in the states."""
 
-    def __init__(self, ground: Ground, slots: dict[int, int], tally: Tally) -> None:
+    def __init__(self, ground: Ground, slots: dict[int, int], tally: JudgeTally) -> None:
         self.ground = ground
         self.slots = slots
         self.tally = tally
@@ -32,8 +32,8 @@ class Frontier:
         """By field: its offset, whether it is optional, and for each key whether it is of that sort and its stride."""
         self.windows, starts = ground.start()
         self.states = set(starts)
-        self.next_paths: dict[bytes, Path] = {}
-        self.paths: dict[bytes, Path] | None = None
+        self.next_paths: dict[bytes, StatePath] = {}
+        self.paths: dict[bytes, StatePath] | None = None
         """For each state a path to it, where somebody wants a run of the model; None otherwise."""
         self.mentioned: dict[str, set[int]] = {}
         """The numbers that the events have mentioned, where ``paths`` is not None."""
@@ -49,7 +49,7 @@ class Frontier:
         """The same world, which notes paths from now on. To be called at the start."""
         self.windows, starts = self.ground.start()
         init = self.ground.system.init
-        self.paths = {state: Path(init.name, self._values(init, starts[state])) for state in self.states}
+        self.paths = {state: StatePath(init.name, self._values(init, starts[state])) for state in self.states}
         windows = self.windows
         self.mentioned = {nat: set(values) for nat, values in windows.values.items()}
         return self
@@ -62,11 +62,11 @@ class Frontier:
         self,
         action: Action,
         args: Args,
-        before: Path,
+        before: StatePath,
         counted: Sequence[Field] = (),
         state: bytes = b"",
         after: bytes = b"",
-    ) -> Path:
+    ) -> StatePath:
         """The path that goes on by a step from ``state`` to ``after``, which may count the fields ``counted`` on."""
         cells = [
             (field.name, place, (nat, number))
@@ -76,7 +76,7 @@ class Frontier:
             if state[field.offset + place] != after[field.offset + place]
             and (number := self.windows.value(nat, after[field.offset + place])) is not None
         ]
-        return Path(action.name, self._values(action, args), before, tuple(cells))
+        return StatePath(action.name, self._values(action, args), before, tuple(cells))
 
     def _values(self, action: Action, args: Args) -> tuple[int | Number, ...]:
         return tuple(
@@ -94,7 +94,7 @@ class Frontier:
         other.before, other.paths, other.mentioned = self.before, None, {}
         return other
 
-    def _refer(self, trial: Trial) -> None:
+    def _refer(self, trial: EventTrial) -> None:
         try:
             if self.paths is None:
                 self.states = self.windows.refer(trial.wanted, self.states, trial.counted)
@@ -111,7 +111,7 @@ class Frontier:
             f"try --window {error.nat}={error.needed + 2}"
         )
 
-    def _refer_with_paths(self, trial: Trial, paths: dict[bytes, Path]) -> None:
+    def _refer_with_paths(self, trial: EventTrial, paths: dict[bytes, StatePath]) -> None:
         states = list(self.states)
         groups = self.windows.refer_groups(trial.wanted, [{state} for state in states], trial.counted)
         moved = [next(iter(group)) for group in groups]

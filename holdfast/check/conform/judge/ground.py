@@ -10,11 +10,11 @@ import attrs
 
 from holdfast.check.conform.judge.counting import Counting
 from holdfast.check.conform.judge.hidden import HiddenActions
-from holdfast.check.conform.judge.machine import Machine
+from holdfast.check.conform.judge.machine import LogMachine
 from holdfast.check.conform.judge.order import Uses, nat_of, uses
 from holdfast.check.conform.judge.projection import Projection
 from holdfast.check.conform.judge.window import Windows
-from holdfast.check.conform.logs.names import Names
+from holdfast.check.conform.logs.names import LogNames
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, Scope, System
 from holdfast.ir.types import NatType, OptionalType, SortType, Type
@@ -109,7 +109,7 @@ class Ground:
     def __init__(
         self,
         frame: Frame,
-        names: Names,
+        names: LogNames,
         projection: Projection | None,
         slots: int,
         windows: Mapping[str, int],
@@ -129,7 +129,7 @@ class Ground:
         scope = Scope("log", sizes, {}, {}, self.system.init.at)
         kept = frozenset(var.name for var in self.system.variables if var.ghost) - frame.dropped
         self.layout = Layout(self.system, scope, kept)
-        self.machine = Machine(self.layout)
+        self.machine = LogMachine(self.layout)
         self.counting = {
             name: Counting.of(prune(action.body, frame.dropped), self.counted(name))
             for name, action in self.actions.items()

@@ -15,10 +15,10 @@ from holdfast.check.conform.judge.ground import Frame, Ground, Unjudged
 from holdfast.check.conform.judge.orders import LAST, Orders
 from holdfast.check.conform.judge.projection import Projection, project
 from holdfast.check.conform.judge.survey import Survey
-from holdfast.check.conform.judge.trial import Tally
+from holdfast.check.conform.judge.trial import JudgeTally
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.log import Log
-from holdfast.check.conform.logs.names import Names
+from holdfast.check.conform.logs.names import LogNames
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 
@@ -32,7 +32,7 @@ MERGED_EVERY = 64
 
 
 @attrs.frozen
-class Options:
+class JudgeOptions:
     """What the command line asks. ``joint``: streams a world, 0 for all, None to decide by the model."""
 
     joint: int | None = None
@@ -56,7 +56,7 @@ class Judgement:
 
     kind: Kind
     ground: Ground | None
-    tally: Tally
+    tally: JudgeTally
     events: int = 0
     judged: int = 0
     worlds: int = 0
@@ -77,25 +77,25 @@ class Judgement:
 
 
 def judge(
-    system: System, log: Log, literals: Mapping[str, Mapping[int, int]], options: Options, meter: Meter
+    system: System, log: Log, literals: Mapping[str, Mapping[int, int]], options: JudgeOptions, meter: Meter
 ) -> Judgement:
     """Read a log twice and judge it. Raises UsageError where the log is damaged or does not fit the model."""
     frame = Frame.of(system, literals)
     sort = frame.sort(options.project)
-    names = Names(frame.system)
+    names = LogNames(frame.system)
     survey = Survey(names, Reader(frame.system, names, sort), frame, meter)
     try:
         log.survey(survey.visit)
         names.adding = False
         judging = _Judging(frame, survey, sort, log, options, meter)
     except Unjudged as error:
-        return Judgement("unknown", None, Tally(), survey.count, reason=str(error), seen=survey.seen)
+        return Judgement("unknown", None, JudgeTally(), survey.count, reason=str(error), seen=survey.seen)
     return judging.answer()
 
 
 class _Judging:
     def __init__(
-        self, frame: Frame, survey: Survey, sort: str | None, log: Log, options: Options, meter: Meter
+        self, frame: Frame, survey: Survey, sort: str | None, log: Log, options: JudgeOptions, meter: Meter
     ) -> None:
         self.log, self.options, self.meter, self.survey = log, options, meter, survey
         self.names = survey.names
@@ -110,7 +110,7 @@ class _Judging:
             if self.projection is not None and name in self.projection.elsewhere:
                 raise UsageError(f"the hidden action {name} concerns all streams; use --joint all")
         self.wanted = self._wanted(sort)
-        self.answered = Judgement("unknown", self.ground, Tally(), survey.seen.total(), seen=survey.seen)
+        self.answered = Judgement("unknown", self.ground, JudgeTally(), survey.seen.total(), seen=survey.seen)
         self.answered.notes += self.ground.notes()
         self.answered.together = together
         self.answered.streams = len(self.streams)

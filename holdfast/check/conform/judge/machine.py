@@ -48,7 +48,7 @@ class Steps:
             yield args, bytes(changed)
 
 
-class Machine:
+class LogMachine:
     """The steps of actions over the states of one layout."""
 
     def __init__(self, layout: Layout) -> None:

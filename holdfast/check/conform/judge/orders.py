@@ -23,7 +23,7 @@ import attrs
 
 from holdfast.check.conform.judge.facts import Facts
 from holdfast.check.conform.judge.ground import Unjudged
-from holdfast.check.conform.judge.trial import Trial
+from holdfast.check.conform.judge.trial import EventTrial
 from holdfast.check.conform.judge.window import FullError
 from holdfast.check.conform.judge.world import MOST_STATES, World
 from holdfast.check.conform.logs.damage import damaged, shown
@@ -52,7 +52,7 @@ class _Source:
     count: int
     events: Iterator[Facts]
     base: int = 0
-    held: deque[tuple[Facts, Trial | None]] = attrs.field(factory=deque)
+    held: deque[tuple[Facts, EventTrial | None]] = attrs.field(factory=deque)
     past: deque[Facts] = attrs.field(factory=lambda: deque(maxlen=LAST))
 
     def last(self, position: int) -> list[Facts]:
@@ -133,12 +133,12 @@ class Orders:
                 self._note_overlap(trial, nodes[positions])
         return found
 
-    def refer(self, trials: Sequence[Trial], nodes: dict[Positions, set[bytes]]) -> None:
+    def refer(self, trials: Sequence[EventTrial], nodes: dict[Positions, set[bytes]]) -> None:
         """Let the windows take in the numbers of some events, and the states of the nodes follow. Raises FullError."""
         groups = self.world.windows.refer_groups(*numbers_of_all(trials, list(nodes.values())))
         nodes.update(zip(nodes, groups, strict=True))
 
-    def _note_overlap(self, trial: Trial, states: set[bytes]) -> None:
+    def _note_overlap(self, trial: EventTrial, states: set[bytes]) -> None:
         """Guess if the event is possible once the windows lack the numbers of overlapping events."""
         world, windows = self.world, self.world.windows
         world.windows = windows.copy()
@@ -151,7 +151,7 @@ class Orders:
             at = trial.facts.event.at
             world.guess = world.guess or f"{at.file}:{at.line} may count on over the numbers of an overlapping event"
 
-    def after(self, trial: Trial, positions: Positions, moved: Positions, states: set[bytes]) -> set[bytes]:  # noqa: ARG002
+    def after(self, trial: EventTrial, positions: Positions, moved: Positions, states: set[bytes]) -> set[bytes]:  # noqa: ARG002
         """The states after an event that leads from a node with these states to the node ``moved``."""
         return self.world.after(trial, states)
 
@@ -172,7 +172,7 @@ class Orders:
             found.setdefault(at, set()).update(states)
         return found
 
-    def _next(self, positions: Positions) -> list[tuple[int, Trial | None]]:
+    def _next(self, positions: Positions) -> list[tuple[int, EventTrial | None]]:
         """The sources whose next event may take effect, with what it means in the world."""
         found = []
         for place, source in enumerate(self.sources):
@@ -202,7 +202,7 @@ class Orders:
             position += 1
         return False
 
-    def _entry(self, source: _Source, position: int) -> tuple[Facts, Trial | None] | None:
+    def _entry(self, source: _Source, position: int) -> tuple[Facts, EventTrial | None] | None:
         while source.base + len(source.held) <= position:
             facts = next(source.events, None)
             if facts is None:
@@ -250,7 +250,7 @@ class Orders:
 
 
 def numbers_of_all(
-    trials: Sequence[Trial], groups: Sequence[set[bytes]]
+    trials: Sequence[EventTrial], groups: Sequence[set[bytes]]
 ) -> tuple[list[Number], Sequence[set[bytes]], list[Number]]:
     """The arguments of ``Windows.refer_groups`` for some events at once."""
     wanted = dict.fromkeys(number for trial in trials for number in trial.wanted)

@@ -11,8 +11,8 @@ from holdfast.check.conform.judge.facts import Reader, numbers
 from holdfast.check.conform.judge.ground import Frame, Unjudged
 from holdfast.check.conform.judge.spans import counted_by_spans
 from holdfast.check.conform.logs.damage import damaged, shown
-from holdfast.check.conform.logs.events import UNKNOWN, Event
-from holdfast.check.conform.logs.names import Names, Number
+from holdfast.check.conform.logs.events import UNKNOWN, LogEvent
+from holdfast.check.conform.logs.names import LogNames, Number
 from holdfast.ir.errors import Place
 from holdfast.ir.system import Action
 
@@ -24,7 +24,7 @@ class Survey:
     ``unknown`` counts the events whose outcome is not known, ``open`` those with an argument that is not known.
     """
 
-    names: Names
+    names: LogNames
     reader: Reader
     frame: Frame
     meter: Meter
@@ -34,7 +34,7 @@ class Survey:
     open: int = 0
     _spans: dict[str, str] = attrs.field(factory=dict)
 
-    def visit(self, event: Event) -> None:
+    def visit(self, event: LogEvent) -> None:
         """Read one event. Raises UsageError if it does not fit the model, and Unjudged at a limit."""
         facts = self.reader.facts(event)
         if any(self.frame.literals.values()):
@@ -61,7 +61,7 @@ class Survey:
             self._spans[action.name] = counted_by_spans(frame.system, frame.uses, frame.dropped, action, at)
         return self._spans[action.name]
 
-    def _check_literal(self, event: Event, what: str, number: Number) -> None:
+    def _check_literal(self, event: LogEvent, what: str, number: Number) -> None:
         """The numbers between the literals of a model do not exist: 1 follows upon 0."""
         nat, value = number
         literals = self.frame.literals[nat]

@@ -28,7 +28,7 @@ def agrees(state: bytes, cells: Sequence[Expected]) -> bool:
 
 
 @attrs.frozen
-class Path:
+class StatePath:
     """How a state was reached: the step into it, and the path before. ``args`` are codes, or numbers of Nats.
 
     ``counted``: the cells that the step counted on: field, place of the cell in the field, and its new number.
@@ -36,13 +36,13 @@ class Path:
 
     action: str
     args: tuple[int | Number, ...]
-    before: Path | None = None
+    before: StatePath | None = None
     counted: tuple[tuple[str, int, Number], ...] = ()
 
-    def steps(self) -> list[Path]:
+    def steps(self) -> list[StatePath]:
         """All steps, the first one first."""
-        found: list[Path] = []
-        at: Path | None = self
+        found: list[StatePath] = []
+        at: StatePath | None = self
         while at is not None:
             found.append(at)
             at = at.before
@@ -50,7 +50,7 @@ class Path:
 
 
 @attrs.define
-class Trial:
+class EventTrial:
     """An event as one world sees it. ``wanted``: the numbers that the windows have to hold.
     ``counted``: the numbers among them that the action may count on to.
 
@@ -68,7 +68,7 @@ class Trial:
 
 
 @attrs.define
-class Tally:
+class JudgeTally:
     """What the worlds of a log did. ``hidden`` counts the events that needed hidden steps."""
 
     decisive: set[str] = attrs.field(factory=set)

@@ -9,7 +9,7 @@ from holdfast.check.conform.judge.facts import Facts, Told, numbers_of
 from holdfast.check.conform.judge.frontier import Frontier
 from holdfast.check.conform.judge.ground import Unjudged
 from holdfast.check.conform.judge.hidden import IN_A_ROW
-from holdfast.check.conform.judge.trial import Expected, Trial, agrees, counted_on
+from holdfast.check.conform.judge.trial import EventTrial, Expected, agrees, counted_on
 from holdfast.check.conform.logs.events import STATE, UNKNOWN
 from holdfast.check.conform.logs.names import Number
 from holdfast.ir.system import Action
@@ -49,7 +49,7 @@ class World(Frontier):
         self.states = found
         return True
 
-    def trial(self, facts: Facts) -> Trial | None:
+    def trial(self, facts: Facts) -> EventTrial | None:
         """What an event means in this world; None if it concerns others alone."""
         if None in facts.args and self.ground.sort is not None and not self._names_stream(facts):
             at = facts.event.at
@@ -72,7 +72,7 @@ class World(Frontier):
             return None
         span = self._span(facts) if own else None
         wanted = numbers_of(facts, action, (*pre, *post), span)
-        return Trial(facts, action, own, pre, post, span, wanted, self._counted(facts, post) if own else [])
+        return EventTrial(facts, action, own, pre, post, span, wanted, self._counted(facts, post) if own else [])
 
     def _counted(self, facts: Facts, post: Sequence[Told]) -> list[Number]:
         """The numbers that an event tells of the fields that its action counts on."""
@@ -81,13 +81,13 @@ class World(Frontier):
             return []
         return [told.value for told in post if told.var.name in fields and isinstance(told.value, tuple)]
 
-    def after(self, trial: Trial, states: set[bytes]) -> set[bytes]:
+    def after(self, trial: EventTrial, states: set[bytes]) -> set[bytes]:
         """The states after an event whose numbers are in the windows."""
         if self.ground.hidden.actions:
             return self._after_hidden(trial, states)
         return self._after_trial(trial, states)
 
-    def _after_hidden(self, trial: Trial, states: set[bytes]) -> set[bytes]:
+    def _after_hidden(self, trial: EventTrial, states: set[bytes]) -> set[bytes]:
         """The states after an event with hidden steps before it, or none."""
         told = frozenset(told.var.name for told in (*trial.pre, *trial.post))
         actions = self.ground.hidden.before(trial.facts.action.name, told)
@@ -126,7 +126,7 @@ class World(Frontier):
                 raise Unjudged(f"hidden steps lead to more than {MOST_STATES:,} states; log more cells in post")
         return known - states
 
-    def _after_trial(self, trial: Trial, states: set[bytes]) -> set[bytes]:
+    def _after_trial(self, trial: EventTrial, states: set[bytes]) -> set[bytes]:
         """The states after an event alone."""
         facts, action, span = trial.facts, trial.action, trial.span
         pre = self.expected(trial.pre) if trial.pre else []

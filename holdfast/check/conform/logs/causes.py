@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from holdfast.check.conform.logs.damage import damaged, shown
-from holdfast.check.conform.logs.events import Event
+from holdfast.check.conform.logs.events import LogEvent
 from holdfast.ir.errors import Place
 
 
@@ -39,7 +39,7 @@ class Causes:
         self._names: dict[str, int] = {}
         self._rows = array("q")
 
-    def add(self, event: Event) -> None:
+    def add(self, event: LogEvent) -> None:
         """Note the cause of an event. Raises UsageError if it is the event itself or a later one of its source."""
         if event.cause is None:
             return

@@ -18,7 +18,7 @@ STATE = "(state)"
 """The action of an event that is none: its ``post`` sets cells, as the log begins with them."""
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
+class LogEvent(msgspec.Struct, frozen=True, gc=False):
     """One thing that a source did.
 
     ``number`` counts the events of a source from 1. ``begin`` and ``end`` are microseconds of one clock, between which

@@ -16,7 +16,7 @@ import msgspec
 
 from holdfast.check.conform.logs.causes import Causes, SourceIndex
 from holdfast.check.conform.logs.damage import damaged, shown
-from holdfast.check.conform.logs.events import Event
+from holdfast.check.conform.logs.events import LogEvent
 from holdfast.check.conform.logs.lines import STDIN, Lines
 from holdfast.check.conform.logs.own_format import Header, OwnFormat
 from holdfast.check.conform.logs.strict_json import Raw
@@ -29,7 +29,7 @@ class Format(Protocol):
     def header(self, raw: Raw, at: Place) -> Header | None:
         """The header that a file's first line holds; None if the line is an event."""
 
-    def event(self, raw: Raw, at: Place) -> Event | None:
+    def event(self, raw: Raw, at: Place) -> LogEvent | None:
         """The event of a line; None if the line says nothing about the model. Its number is the line's ``seq``."""
 
     def position(self, raw: Raw, at: Place) -> tuple[str, int] | None:
@@ -80,7 +80,7 @@ class Log:
         """The number of events of a source; known after the survey."""
         return len(self._sources[source].numbers)
 
-    def survey(self, visit: Callable[[Event], object]) -> None:
+    def survey(self, visit: Callable[[LogEvent], object]) -> None:
         """Read the whole log and call ``visit`` for each event, in the order of the files.
 
         Raises UsageError where the log is damaged; ``visit`` has seen the events up to there. If a mapping ignores
@@ -107,7 +107,7 @@ class Log:
             self._no_event("every line is ignored" if self._sources else "the log holds no event")
         causes.check(self._sources, self._place)
 
-    def events_of(self, source: str) -> Iterator[Event]:
+    def events_of(self, source: str) -> Iterator[LogEvent]:
         """The events of a source, in their order; call ``survey`` first. Raises UsageError if a file has changed."""
         index = self._sources[source]
         for place, number in enumerate(index.numbers):
@@ -142,7 +142,7 @@ class Log:
             first = self._files[0].name
             damaged(header.at, f"the header differs from that of {first}", "all files of a log have the same header")
 
-    def _add(self, event: Event, offset: int) -> Event:
+    def _add(self, event: LogEvent, offset: int) -> LogEvent:
         """Note where an event stands. Returns the event with its number among the events of its source."""
         index = self._next_line(event.source, event.number, event.at)
         if index.begins and event.begin < index.begins[-1]:
@@ -173,7 +173,7 @@ class Log:
         index.lines = number
         return index
 
-    def _numbered(self, event: Event, number: int) -> Event:
+    def _numbered(self, event: LogEvent, number: int) -> LogEvent:
         """The event of ``events_of``: its number, and that of its cause, count events alone."""
         cause = event.cause
         if cause is not None:

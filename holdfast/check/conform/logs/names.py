@@ -74,7 +74,7 @@ def _check_names_end(sort: str, found: Mapping[str, list[Var]]) -> None:
 
 
 @attrs.define
-class Names:
+class LogNames:
     """The elements of each sort that a log has named, numbered in order of first appearance.
 
     ``constants``: for each process sort, the values of each process's constants. ``adding``: whether a name that is

@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
-from holdfast.check.conform.logs.events import STATE, Event, Json
+from holdfast.check.conform.logs.events import STATE, Json, LogEvent
 from holdfast.check.conform.logs.fields import (
     LARGEST,
     event_cause,
@@ -63,7 +63,7 @@ class OwnFormat:
     def position(self, raw: Raw, at: Place) -> None:
         """No line is ignored, so there is no ignored line to count."""
 
-    def event(self, raw: Raw, at: Place) -> Event:
+    def event(self, raw: Raw, at: Place) -> LogEvent:
         """The event of a line; raises UsageError if a key is missing or has a wrong value."""
         if HEADER in raw:
             damaged(at, "a header stands behind other lines", "it is the first line of a log")
@@ -78,7 +78,7 @@ class OwnFormat:
             damaged(at, f"action is {shown(action)}", "it is the name of an action of the model")
         if error is not None and (not isinstance(error, str) or not error):
             damaged(at, f"error is {shown(error)}", 'it is the name of the error, "?" if unknown; no error: no key')
-        return Event(
+        return LogEvent(
             at,
             source_name(source, at),
             event_number(number, at),

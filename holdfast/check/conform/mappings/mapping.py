@@ -7,14 +7,14 @@ from collections.abc import Mapping as Map
 import attrs
 
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
-from holdfast.check.conform.logs.events import UNKNOWN, Event, Json
+from holdfast.check.conform.logs.events import UNKNOWN, Json, LogEvent
 from holdfast.check.conform.logs.fields import event_cause, event_number, interval, offsets, source_name
 from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.logs.strict_json import Raw
 from holdfast.check.conform.mappings.mapping_event import Kind, cells_of
 from holdfast.check.conform.mappings.mapping_expressions import (
     AbsentError,
-    Expression,
+    MappingExpression,
     NoFieldError,
     Tables,
     ValueProblem,
@@ -30,21 +30,21 @@ NDJSON, KAFKA_DUMP = "ndjson", "kafka-dump"
 class SourceFields:
     """Where a line has what every event has. ``cause`` is None if the log names no causes."""
 
-    when: Expression
-    time: Expression
-    number: Expression
-    source: Expression
-    cause: Expression | None = None
+    when: MappingExpression
+    time: MappingExpression
+    number: MappingExpression
+    source: MappingExpression
+    cause: MappingExpression | None = None
 
 
 @attrs.frozen
-class Outcome:
+class MappedOutcome:
     """Which values of a field say that a step was taken, and which that nobody knows. Any other one is an error's name.
 
     A line that lacks the field, or has null there, was taken.
     """
 
-    field: Expression
+    field: MappingExpression
     taken: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
 
@@ -67,7 +67,7 @@ class Mapping:
     kinds: Map[str, Kind] = attrs.field(factory=dict)
     ignore: frozenset[str] = frozenset()
     hidden: Map[str, Place] = attrs.field(factory=dict)
-    outcome: Outcome | None = None
+    outcome: MappedOutcome | None = None
     records: Grammar | None = None
     snapshot: Grammar | None = None
     unseen: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Mapping:
     def header(self, raw: Raw, at: Place) -> None:
         """A foreign log has no header."""
 
-    def event(self, raw: Raw, at: Place) -> Event | None:
+    def event(self, raw: Raw, at: Place) -> LogEvent | None:
         """The event of a line; None if the mapping ignores its kind.
 
         Raises UsageError if the kind is unknown, or if the line lacks a field that the mapping uses.
@@ -88,7 +88,7 @@ class Mapping:
         span = None
         if kind.span is not None:
             span = offsets(_optional(kind.span, raw, at), at, kind.span.text)
-        return Event(
+        return LogEvent(
             at,
             self._source(raw, at),
             event_number(_value(fields.number, raw, at), at, fields.number.text),
@@ -115,7 +115,7 @@ class Mapping:
         assert self.fields is not None, "a dump has no lines of JSON"
         return self.fields
 
-    def _kind(self, when: Expression, raw: Raw, at: Place) -> Kind | None:
+    def _kind(self, when: MappingExpression, raw: Raw, at: Place) -> Kind | None:
         name = _text(when, _value(when, raw, at), at)
         kind = self.kinds.get(name)
         if kind is None and name not in self.ignore:
@@ -143,7 +143,7 @@ class Mapping:
         return UNKNOWN if name in self.outcome.unknown else name
 
 
-def _value(expression: Expression, raw: Raw, at: Place) -> Json:
+def _value(expression: MappingExpression, raw: Raw, at: Place) -> Json:
     """The value of an expression that every event needs."""
     try:
         return expression.of(raw, at)
@@ -151,7 +151,7 @@ def _value(expression: Expression, raw: Raw, at: Place) -> Json:
         damaged(at, f"the line has no {expression.text}", "every event has a kind, a time, a number and a source")
 
 
-def _optional(expression: Expression, raw: Raw, at: Place) -> Json:
+def _optional(expression: MappingExpression, raw: Raw, at: Place) -> Json:
     """The value of an expression, None where the line lacks an optional field."""
     try:
         return expression.of(raw, at)
@@ -159,7 +159,7 @@ def _optional(expression: Expression, raw: Raw, at: Place) -> Json:
         return None
 
 
-def _if_there(expression: Expression, raw: Raw, at: Place) -> Json:
+def _if_there(expression: MappingExpression, raw: Raw, at: Place) -> Json:
     """The value of an expression, None where the line lacks a field, whether that is marked as optional or not."""
     try:
         return expression.value(raw)
@@ -169,7 +169,7 @@ def _if_there(expression: Expression, raw: Raw, at: Place) -> Json:
         return expression.of(raw, at)
 
 
-def _text(expression: Expression, value: Json, at: Place) -> str:
+def _text(expression: MappingExpression, value: Json, at: Place) -> str:
     try:
         return scalar_text(value)
     except ValueProblem as problem:
@@ -181,7 +181,7 @@ def _name(value: Json) -> Json:
     return str(value) if type(value) is int else value
 
 
-def _cause(expression: Expression | None, raw: Raw, at: Place) -> tuple[str, int] | None:
+def _cause(expression: MappingExpression | None, raw: Raw, at: Place) -> tuple[str, int] | None:
     if expression is None:
         return None
     cause = _if_there(expression, raw, at)

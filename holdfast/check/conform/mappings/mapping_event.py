@@ -9,10 +9,10 @@ import attrs
 
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import Json
-from holdfast.check.conform.mappings.mapping_expressions import AbsentError, Expression
+from holdfast.check.conform.mappings.mapping_expressions import AbsentError, MappingExpression
 from holdfast.ir.errors import Place
 
-Cells = tuple[tuple["str | Expression", "Expression | Cells"], ...]
+Cells = tuple[tuple["str | MappingExpression", "MappingExpression | Cells"], ...]
 """Cells of ``pre`` or ``post``: the names of fields, nested by keys, each of which is an expression."""
 
 
@@ -27,9 +27,9 @@ class Kind:
     name: str
     at: Place
     action: str
-    args: Map[str, Expression]
+    args: Map[str, MappingExpression]
     places: Map[str, Place]
-    span: Expression | None = None
+    span: MappingExpression | None = None
     pre: Cells = ()
     post: Cells = ()
     note: str | None = None

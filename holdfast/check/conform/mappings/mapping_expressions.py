@@ -72,7 +72,7 @@ class NoFieldError(ValueProblem):
 
 
 @attrs.frozen
-class Expression:
+class MappingExpression:
     """An expression, with its text and place in the mapping.
 
     ``roots``: the first name of each field path in it. An expression without any is a constant.
@@ -94,23 +94,23 @@ class Expression:
             damaged(at, str(problem), f"the mapping has {shown(self.text)} at {self.at.file}:{self.at.line}")
 
 
-def constant(value: Json, at: Place) -> Expression:
+def constant(value: Json, at: Place) -> MappingExpression:
     """An expression whose value does not depend on the line."""
-    return Expression(shown(value), at, lambda raw: value)
+    return MappingExpression(shown(value), at, lambda raw: value)
 
 
-def list_of(parts: list[Expression], at: Place) -> Expression:
+def list_of(parts: list[MappingExpression], at: Place) -> MappingExpression:
     """The list of the values of expressions."""
     values = [part.value for part in parts]
     text = f"[{', '.join(part.text for part in parts)}]"
     roots = frozenset().union(*(part.roots for part in parts))
-    return Expression(text, at, lambda raw: [each(raw) for each in values], roots)
+    return MappingExpression(text, at, lambda raw: [each(raw) for each in values], roots)
 
 
-def parse(text: str, at: Place, tables: Tables) -> Expression:
+def parse(text: str, at: Place, tables: Tables) -> MappingExpression:
     """The expression that a text holds; raises UsageError if it is none."""
     parser = _Parser(text, at, tables)
-    return Expression(text, at, parser.whole(), frozenset(parser.roots))
+    return MappingExpression(text, at, parser.whole(), frozenset(parser.roots))
 
 
 class _Parser:

@@ -10,7 +10,7 @@ import yaml
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.logs.events import Json
 from holdfast.check.conform.logs.own_format import Header
-from holdfast.check.conform.mappings.mapping import KAFKA_DUMP, NDJSON, Mapping, Outcome, SourceFields
+from holdfast.check.conform.mappings.mapping import KAFKA_DUMP, NDJSON, MappedOutcome, Mapping, SourceFields
 from holdfast.check.conform.mappings.mapping_expressions import Tables
 from holdfast.check.conform.mappings.mapping_kind import read_expression, read_kind
 from holdfast.check.conform.mappings.records_file import read_grammar
@@ -157,7 +157,7 @@ def _ndjson(mapping: Mapping, given: Pairs) -> Mapping:
     )
 
 
-def _outcome(node: yaml.Node, tables: Tables) -> Outcome:
+def _outcome(node: yaml.Node, tables: Tables) -> MappedOutcome:
     given = pairs(node, "outcome", OUTCOME_KEYS)
     if "field" not in given:
         damaged(place(node), "outcome has no field", "it says which field of a line has the outcome")
@@ -166,4 +166,4 @@ def _outcome(node: yaml.Node, tables: Tables) -> Outcome:
     for name, at in unknown.items():
         if name in taken:
             damaged(at, f"{shown(name)} stands in taken and in unknown", "choose one")
-    return Outcome(read_expression(given["field"][1], "field", tables), frozenset(taken), frozenset(unknown))
+    return MappedOutcome(read_expression(given["field"][1], "field", tables), frozenset(taken), frozenset(unknown))

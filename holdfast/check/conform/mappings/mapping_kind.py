@@ -6,14 +6,14 @@ import yaml
 
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.mappings.mapping_event import Cells, Kind
-from holdfast.check.conform.mappings.mapping_expressions import Expression, Tables, constant, list_of, parse
+from holdfast.check.conform.mappings.mapping_expressions import MappingExpression, Tables, constant, list_of, parse
 from holdfast.check.conform.mappings.yaml_nodes import Pairs, is_null, kind, pairs, place, text_of
 
 KIND_KEYS = ("action", "span", "pre", "post", "note")
 """The keys of a kind of line that are no arguments."""
 
 
-def read_expression(node: yaml.Node, what: str, tables: Tables) -> Expression:
+def read_expression(node: yaml.Node, what: str, tables: Tables) -> MappingExpression:
     """The expression of a node: a scalar, or a list of expressions. A scalar in single quotes is a text."""
     at = place(node)
     if isinstance(node, yaml.SequenceNode):
@@ -61,7 +61,7 @@ def read_cells(node: yaml.Node, what: str, tables: Tables) -> Cells:
     return tuple(cells)
 
 
-def _inner(node: yaml.Node, what: str, tables: Tables) -> Expression | Cells:
+def _inner(node: yaml.Node, what: str, tables: Tables) -> MappingExpression | Cells:
     if not isinstance(node, yaml.MappingNode):
         return read_expression(node, what, tables)
     if not node.value:

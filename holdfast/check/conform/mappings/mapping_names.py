@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.logs.events import STATE, Json
-from holdfast.check.conform.logs.names import Names
+from holdfast.check.conform.logs.names import LogNames
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_event import Cells, Kind
-from holdfast.check.conform.mappings.mapping_expressions import Expression
+from holdfast.check.conform.mappings.mapping_expressions import MappingExpression
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System, Var
 from holdfast.ir.types import NoneType, NumberType, SortType, Type
@@ -71,23 +71,23 @@ class _Checker:
                 damaged(kind.places[name], f"{action.name} has no parameter {name}", nearest(name, params))
             self.constant(params[name].type, expression, name)
 
-    def cells(self, var: Var, depth: int, inner: Expression | Cells, at: Place) -> None:
+    def cells(self, var: Var, depth: int, inner: MappingExpression | Cells, at: Place) -> None:
         """Check the cells of a field, below ``depth`` keys."""
         nested = isinstance(inner, tuple)
         if nested != (depth < len(var.keys)):
             keys = ", ".join(map(str, var.keys)) or "none"
             damaged(at, f"{var.name} has {depth} keys here", f"nest its values by its keys, which are: {keys}")
-        if isinstance(inner, Expression):
+        if isinstance(inner, MappingExpression):
             self.constant(var.value, inner, var.name)
             return
         for _, each in inner:
             self.cells(var, depth + 1, each, at)
 
-    def constant(self, kind: Type, expression: Expression, what: str) -> None:
+    def constant(self, kind: Type, expression: MappingExpression, what: str) -> None:
         """Check that a constant is a value of a type."""
         if expression.roots or isinstance(kind, SortType | NumberType | NoneType):
             return
         value: Json = expression.of({}, expression.at)
         if isinstance(value, list):
             damaged(expression.at, f"{what} is {shown(value)}", f"it is a value of {kind}")
-        Names(self.system).value(kind, value, expression.at, what)
+        LogNames(self.system).value(kind, value, expression.at, what)

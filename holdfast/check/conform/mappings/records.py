@@ -17,15 +17,20 @@ from typing import Any
 
 import attrs
 
-from holdfast.check.conform.dumps.dump_record import Record
+from holdfast.check.conform.dumps.dump_record import DumpRecord
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import Json
 from holdfast.check.conform.mappings.mapping_event import Kind
-from holdfast.check.conform.mappings.mapping_expressions import AbsentError, Expression, ValueProblem, scalar_text
+from holdfast.check.conform.mappings.mapping_expressions import (
+    AbsentError,
+    MappingExpression,
+    ValueProblem,
+    scalar_text,
+)
 from holdfast.ir.errors import Place
 
 Fields = dict[str, Any]
-Conditions = tuple[tuple[Expression, Expression], ...]
+Conditions = tuple[tuple[MappingExpression, MappingExpression], ...]
 """Pairs of expressions that have to be equal. A pair with a field that is absent, and marked with ?, is not asked."""
 
 ONCE, OPTIONAL, ANY, SOME = "", "?", "*", "+"
@@ -48,7 +53,7 @@ class Element:
 
 
 @attrs.frozen
-class Case:
+class RecordCase:
     """What an operation, or an element of a list in it, means if the conditions hold: an event, or None for nothing."""
 
     where: Conditions
@@ -56,11 +61,11 @@ class Case:
 
 
 @attrs.frozen
-class Part:
+class RecordPart:
     """A part of what an operation means. ``each``: the path of a list, for each of whose elements one case applies."""
 
     each: tuple[str, ...] | None
-    cases: tuple[Case, ...]
+    cases: tuple[RecordCase, ...]
     at: Place
 
 
@@ -71,7 +76,7 @@ class Operation:
     name: str
     at: Place
     elements: tuple[Element, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RecordPart, ...]
     second: str | None = attrs.field(init=False)
     """The type of the second record, where the operation always has one of the same type; otherwise None."""
 
@@ -88,7 +93,7 @@ class Grammar:
     """The ``records`` of a mapping. ``keys``: by type, the expression that says which earlier record is ``last``."""
 
     operations: tuple[Operation, ...]
-    keys: Mapping[str, Expression]
+    keys: Mapping[str, MappingExpression]
 
     @property
     def types(self) -> frozenset[str]:
@@ -99,7 +104,7 @@ class Grammar:
 class MisfitError(Exception):
     """Records that are no operation: the first one, and what speaks against each operation."""
 
-    def __init__(self, record: Record, problem: str) -> None:
+    def __init__(self, record: DumpRecord, problem: str) -> None:
         super().__init__(problem)
         self.record = record
 
@@ -120,7 +125,7 @@ class Divider:
         """How often each operation was taken."""
         self._last: dict[tuple[str, str], Fields] = after._last if after is not None else {}
 
-    def leads(self, record: Record) -> bool:
+    def leads(self, record: DumpRecord) -> bool:
         """Whether an operation may begin with the record."""
         return record.type in self._leading
 
@@ -129,7 +134,7 @@ class Divider:
         """The types of records that some operation has."""
         return self._types
 
-    def events(self, batch: Sequence[Record]) -> Iterator[tuple[Record, Kind, Fields]]:
+    def events(self, batch: Sequence[DumpRecord]) -> Iterator[tuple[DumpRecord, Kind, Fields]]:
         """The events of a batch: the record that each one comes from, its kind, and the scope of its expressions.
 
         Raises MisfitError for a record that begins no operation, after the events of those before it.
@@ -151,16 +156,16 @@ class Divider:
                 self._remember(record)
             start = match.end
 
-    def _remember(self, record: Record) -> None:
+    def _remember(self, record: DumpRecord) -> None:
         key = self._key(record)
         if key is not None:
             self._last[key] = record.data
 
-    def _last_of(self, record: Record) -> Fields | None:
+    def _last_of(self, record: DumpRecord) -> Fields | None:
         key = self._key(record)
         return None if key is None else self._last.get(key)
 
-    def _key(self, record: Record) -> tuple[str, str] | None:
+    def _key(self, record: DumpRecord) -> tuple[str, str] | None:
         expression = self._grammar.keys.get(record.type)
         if expression is None:
             return None
@@ -170,7 +175,7 @@ class Divider:
             expression.of(record.data, record.at)  # Raises for a field that is not there.
             damaged(record.at, f"{expression.text}: {problem}", f"{expression.at.file}:{expression.at.line} needs it")
 
-    def _problem(self, batch: Sequence[Record], start: int) -> str:
+    def _problem(self, batch: Sequence[DumpRecord], start: int) -> str:
         """Why no operation begins at a record: the operations that come furthest."""
         tried = self._leading.get(batch[start].type)
         if tried is None:
@@ -184,7 +189,7 @@ class Divider:
 class _Match:
     """An operation, tried on the records from ``start``. ``end``: the first record that it has not taken."""
 
-    def __init__(self, operation: Operation, batch: Sequence[Record], start: int, last_of: Any) -> None:
+    def __init__(self, operation: Operation, batch: Sequence[DumpRecord], start: int, last_of: Any) -> None:
         self.operation = operation
         self.batch, self.start, self.end = batch, start, start
         self.scope: Fields = {}
@@ -214,12 +219,12 @@ class _Match:
             self.scope[place] = batch[begin].data
         return self.end > begin or element.repeat in (OPTIONAL, ANY)
 
-    def _is(self, element: Element, record: Record) -> bool:
+    def _is(self, element: Element, record: DumpRecord) -> bool:
         if record.type != element.type:
             return False
         return not element.conditions or _hold(element.conditions, self._scope_of(element, record))
 
-    def _scope_of(self, element: Element, record: Record) -> Fields:
+    def _scope_of(self, element: Element, record: DumpRecord) -> Fields:
         scope = {**record.data, **self.scope}
         last = self._last_of(record) if element.asks_last else None
         if last is not None:
@@ -241,7 +246,7 @@ class _Match:
         wanted = f"{right.text} is {_value(right, scope)}" if right.roots else f"{right.text} is wanted"
         return f"the {record.type} at offset {record.offset} does not fit: {values}, and {wanted}"
 
-    def events(self) -> Iterator[tuple[Record, Kind, Fields]]:
+    def events(self) -> Iterator[tuple[DumpRecord, Kind, Fields]]:
         """The events of the operation, in the order of the mapping."""
         for part in self.operation.parts:
             if part.each is None:
@@ -250,7 +255,7 @@ class _Match:
             for record, element in self._elements(part.each, part.at):
                 yield from self._case(part, record, {**element, **self.scope})
 
-    def _case(self, part: Part, record: Record, scope: Fields) -> Iterator[tuple[Record, Kind, Fields]]:
+    def _case(self, part: RecordPart, record: DumpRecord, scope: Fields) -> Iterator[tuple[DumpRecord, Kind, Fields]]:
         for case in part.cases:
             if _hold(case.where, scope):
                 if case.kind is not None:
@@ -258,7 +263,7 @@ class _Match:
                 return
         raise MisfitError(record, f"{self.operation.name}: no case of {part.at.file}:{part.at.line} fits")
 
-    def _elements(self, path: tuple[str, ...], at: Place) -> Iterator[tuple[Record, Fields]]:
+    def _elements(self, path: tuple[str, ...], at: Place) -> Iterator[tuple[DumpRecord, Fields]]:
         """The maps at a path; the lists on the way are gone through, and what is absent has none."""
         for taken in self.taken[path[0]]:
             record = self.batch[taken]
@@ -288,7 +293,7 @@ def _hold(conditions: Conditions, scope: Fields) -> bool:
     return True
 
 
-def _holds(condition: tuple[Expression, Expression], scope: Fields) -> bool:
+def _holds(condition: tuple[MappingExpression, MappingExpression], scope: Fields) -> bool:
     left, right = condition
     try:
         one, other = left.value(scope), right.value(scope)
@@ -299,7 +304,7 @@ def _holds(condition: tuple[Expression, Expression], scope: Fields) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _value(expression: Expression, scope: Fields) -> str:
+def _value(expression: MappingExpression, scope: Fields) -> str:
     try:
         value: Json = expression.value(scope)
     except AbsentError:

@@ -11,18 +11,18 @@ import attrs
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.check.conform.logs.events import STATE
 from holdfast.check.conform.mappings.mapping_event import Kind
-from holdfast.check.conform.mappings.mapping_expressions import Expression, Tables
+from holdfast.check.conform.mappings.mapping_expressions import MappingExpression, Tables
 from holdfast.check.conform.mappings.mapping_kind import read_cells, read_expression, read_kind
 from holdfast.check.conform.mappings.records import (
     ANY,
     ONCE,
     OPTIONAL,
-    Case,
     Conditions,
     Element,
     Grammar,
     Operation,
-    Part,
+    RecordCase,
+    RecordPart,
 )
 from holdfast.check.conform.mappings.yaml_nodes import Pairs, items, kind, pairs, place, text_of
 
@@ -112,7 +112,7 @@ def _conditions(given: Pairs, what: str, tables: Tables) -> Conditions:
     )
 
 
-def _check_places(expression: Expression, before: int, *, named: bool = True) -> None:
+def _check_places(expression: MappingExpression, before: int, *, named: bool = True) -> None:
     """Refuse an expression that uses a place which is not there. ``before``: the first place that it may not use."""
     for root in sorted(expression.roots):
         if root.isdecimal() and not 1 <= int(root) < before:
@@ -134,7 +134,7 @@ class _Parts:
     def __init__(self, name: str, elements: list[Element], tables: Tables, snapshot: bool) -> None:
         self.name, self.elements, self.tables, self.snapshot = name, elements, tables, snapshot
 
-    def part(self, node: yaml.Node) -> Part:
+    def part(self, node: yaml.Node) -> RecordPart:
         given = pairs(node, f"an event of {self.name}")
         each = self._each(given["each"][1]) if "each" in given else None
         if "cases" in given:
@@ -146,7 +146,7 @@ class _Parts:
                 damaged(place(given["cases"][1]), "cases is empty", "write at least one case")
         else:
             cases = (self._case(node, each is not None),)
-        return Part(each, cases, place(node))
+        return RecordPart(each, cases, place(node))
 
     def _each(self, node: yaml.Node) -> tuple[str, ...]:
         text = text_of(node, "each")
@@ -157,7 +157,7 @@ class _Parts:
             )
         return found[1], *found[2].split(".")[1:]
 
-    def _case(self, node: yaml.Node, named: bool) -> Case:
+    def _case(self, node: yaml.Node, named: bool) -> RecordCase:
         given = pairs(node, f"an event of {self.name}")
         where: Conditions = ()
         if "where" in given:
@@ -170,7 +170,7 @@ class _Parts:
             read = self._state(node, rest) if self.snapshot else read_kind(self.name, node, rest, self.tables)
         for expression in (*(each for pair in where for each in pair), *(_expressions(read) if read else ())):
             _check_places(expression, len(self.elements) + 1, named=named)
-        return Case(where, read)
+        return RecordCase(where, read)
 
     def _state(self, node: yaml.Node, given: Pairs) -> Kind:
         """What a snapshot sets."""
@@ -180,13 +180,13 @@ class _Parts:
         return Kind(self.name, place(node), STATE, {}, {}, post=read_cells(given["post"][1], self.name, self.tables))
 
 
-def _expressions(found: Kind) -> Iterable[Expression]:
+def _expressions(found: Kind) -> Iterable[MappingExpression]:
     """All expressions of a kind of event."""
     yield from found.args.values()
     waiting: list[object] = [found.pre, found.post]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Expression):
+        if isinstance(each, MappingExpression):
             yield each
         elif isinstance(each, tuple):
             waiting.extend(each)

@@ -17,7 +17,7 @@ from holdfast.check.conform.judge.spans import counted_by_spans
 from holdfast.check.conform.judge.window import Windows
 from holdfast.check.conform.logs.names import processes
 from holdfast.check.conform.logs.own_format import KEYS
-from holdfast.check.conform.walks.log_steps import LogSteps, Step
+from holdfast.check.conform.walks.log_steps import LogStep, LogSteps
 from holdfast.check.conform.walks.stretch import Numbers
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
@@ -59,7 +59,7 @@ class LogLines:
             },
         }  # fmt: skip
 
-    def spanned(self, step: Step) -> bool:
+    def spanned(self, step: LogStep) -> bool:
         """Whether a step is logged as a span."""
         return step.error is None and step.action.name in self.by_spans
 
@@ -75,7 +75,7 @@ class LogLines:
             if self.numbers.is_offset(nat):
                 yield action.name
 
-    def event(self, run: Sequence[Step]) -> dict[str, Any]:
+    def event(self, run: Sequence[LogStep]) -> dict[str, Any]:
         """What an event says of a step, or of several steps that are one span."""
         first, last = run[0], run[-1]
         line = self._call(last)
@@ -88,7 +88,7 @@ class LogLines:
             return line | {"error": last.error}
         return line | self._post(last.action.name, last.old, last.new, last.windows)
 
-    def _call(self, step: Step) -> dict[str, Any]:
+    def _call(self, step: LogStep) -> dict[str, Any]:
         params = list(step.action.params)
         if self.chance.random() < self.gaps.omitted:
             open_to = [param for param in params if self._can_be_tried(param.type)]
@@ -107,7 +107,7 @@ class LogLines:
         """Whether a judge can try all values: not those of a window, and not streams, by which it divides the log."""
         return kind != SortType("Stream") and not (isinstance(kind, NatType) and kind.name not in self.steps.uses.plain)
 
-    def _span(self, first: Step, last: Step) -> dict[str, Any]:
+    def _span(self, first: LogStep, last: LogStep) -> dict[str, Any]:
         (field,) = self.steps.counted[last.action.name]
         nat = str(field.type)
         cells = range(field.offset, field.offset + field.count)

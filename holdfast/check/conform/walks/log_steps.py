@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast.check.conform.judge.machine import Machine
+from holdfast.check.conform.judge.machine import LogMachine
 from holdfast.check.conform.judge.order import nat_of
 from holdfast.check.conform.judge.window import FullError, Windows
 from holdfast.check.conform.walks.log_scope import LogScope
@@ -51,7 +51,7 @@ STARTS = 10_000
 
 
 @attrs.frozen
-class Step:
+class LogStep:
     """A request and its outcome. ``windows`` are those of both states; ``error`` is None if it was taken."""
 
     action: Action
@@ -78,7 +78,7 @@ class LogSteps:
     def __init__(self, sizes: LogScope, chance: random.Random) -> None:
         self.sizes, self.chance, self.uses = sizes, chance, sizes.uses
         self.layout = Layout(sizes.system, sizes.scope, frozenset())
-        self.machine = Machine(self.layout)
+        self.machine = LogMachine(self.layout)
         self.counted = {
             name: [self.layout.field(var) for var in variables] for name, variables in self.uses.counted.items()
         }
@@ -116,7 +116,7 @@ class LogSteps:
                 return outcome.state
         raise UsageError(f"{init.at}: no random choice of its parameters gives an initial state")
 
-    def step(self, action: Action) -> Step | None:
+    def step(self, action: Action) -> LogStep | None:
         """A random request of an action; None if there is nothing to log."""
         anyhow = self.chance.random() < ANY
         if anyhow:
@@ -146,14 +146,14 @@ class LogSteps:
                 continue
             self.unused[nat] = wanted[0][1]
 
-    def again(self, step: Step) -> Step | None:
+    def again(self, step: LogStep) -> LogStep | None:
         """The same request once more, right after a step."""
         try:
             return self._request(step.action, step.args, moved=False)
         except FullError:
             return None
 
-    def _request(self, action: Action, args: tuple[int, ...], *, moved: bool) -> Step | None:
+    def _request(self, action: Action, args: tuple[int, ...], *, moved: bool) -> LogStep | None:
         numbers = self._numbers(action, args, moved)
         windows, state = self._referred(numbers, self.windows, self.state)
         for _ in range(ROUNDS):
@@ -173,10 +173,10 @@ class LogSteps:
             for nat, number in (each for each in numbers if each is not None):
                 if self.unused.get(nat) == number:
                     del self.unused[nat]
-            return Step(action, args, state, outcome.state, windows)
+            return LogStep(action, args, state, outcome.state, windows)
         if isinstance(outcome, Refused) and outcome.error is not None:
             self.state, self.windows = state, windows
-            return Step(action, args, state, state, windows, outcome.error)
+            return LogStep(action, args, state, state, windows, outcome.error)
         return None
 
     def _referred(

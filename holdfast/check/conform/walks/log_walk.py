@@ -16,7 +16,7 @@ from holdfast.check.conform.judge.order import uses
 from holdfast.check.conform.logs.names import processes
 from holdfast.check.conform.walks.log_lines import Gaps, LogLines, timed
 from holdfast.check.conform.walks.log_scope import MOST, MOST_SHORT, LogScope
-from holdfast.check.conform.walks.log_steps import LogSteps, Step
+from holdfast.check.conform.walks.log_steps import LogStep, LogSteps
 from holdfast.check.conform.walks.stretch import Numbers
 from holdfast.ir.system import Action, Scope, System
 
@@ -157,7 +157,7 @@ class _Elements:
         """The elements that are used up."""
         self.served: Counter[tuple[str, int, str]] = Counter()
 
-    def note(self, step: Step, made: int) -> None:
+    def note(self, step: LogStep, made: int) -> None:
         """Take note of a step with an effect."""
         name = step.action.name
         self.wear.taken[name] += 1
@@ -227,7 +227,7 @@ class _Turns:
         if made < self.count:
             self.elements.review(made, -1)
 
-    def runs(self) -> Iterator[list[Step]]:
+    def runs(self) -> Iterator[list[LogStep]]:
         """The steps of each event; fewer events if the model comes to an end."""
         self.due = [self.chance.random() * self._rest(action) for action in self.actions]
         made = idle = reviewed = 0
@@ -281,7 +281,7 @@ class _Turns:
             default=0,
         )
 
-    def _event(self, step: Step) -> list[Step]:
+    def _event(self, step: LogStep) -> list[LogStep]:
         """The step; for a span, the same step sometimes more than once."""
         run = [step]
         while self.written.spanned(run[-1]) and self.chance.randrange(2):
