@@ -1,1 +1,1 @@
-"""From the transition system to what runs: the interpreter, its symmetry, and CPython as the second opinion."""
+"""The transition system made executable: layouts of states, the interpreter, the kernel, CPython, and other targets."""

@@ -1,11 +1,16 @@
-"""How a state of one scope is laid out in bytes: one byte a cell.
+"""The layout of a state of one scope: bytes, one byte for each cell.
 
-The cells stand in the order of the system's variables, each variable's cells in row-major order of its keys; then one
-hidden cell for each budget, in the order of the actions, which holds how often the action may still happen. Constants
-that the scope gives are no cells. States compare as bytes.
+The cells are in the order of the system's variables, each variable's cells in row-major order of its keys. Then comes
+one hidden cell for each budget, in the order of the actions: the number of times that the action may still happen.
+Constants that the scope gives have no cells. States compare as bytes.
 
-A cell holds the *code* of its value: a bool 0 or 1; an Enum member, a Sort's element or a Nat itself; an Int its
-distance from ``lo``; an Optional 0 for None and one more than the code of any other value.
+A cell holds the *code* of its value:
+
+- bool: 0 or 1;
+- Enum member or element of a Sort: its place, from 0 on;
+- Nat: the number itself;
+- Int: its distance from ``lo``;
+- Optional: 0 for None, else 1 more than the code of the value.
 """
 
 from __future__ import annotations
@@ -24,10 +29,12 @@ from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.ir.types import BoolType, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
 
 MOST_CODES = 255
+"""The number of codes that a cell may have."""
 
 MOST_VALUES = 1 << 16
-"""How many elements a sort may have, how many values a parameter or a key, and how many cells a state. More take
-memory and time beyond any use before a limit on the states of a search could stop it.
+"""The limit for the elements of a sort, the values of a parameter or a key, and the cells of a variable.
+
+More would take too much memory and time before a limit on the states of a search could stop it.
 """
 
 Value = bool | int | str | None
@@ -36,7 +43,10 @@ Value = bool | int | str | None
 
 @attrs.frozen
 class Field:
-    """The cells of one variable, or of one budget: those from ``offset`` on, ``sizes`` of them along each key."""
+    """The cells of one variable or budget: they begin at cell ``offset``. ``sizes`` has the size of each key.
+
+    ``codes`` is the number of codes that a cell may hold.
+    """
 
     name: str
     keys: tuple[Key, ...]
@@ -46,32 +56,32 @@ class Field:
     offset: int
     ghost: bool = False
     hidden: bool = False
-    """Whether this is a budget, which the model cannot see."""
+    """Whether the field is a budget. The model cannot read or write it."""
 
     @property
     def count(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return prod(self.sizes)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """How far apart the cells of neighbouring values of each key lie."""
+        """For each key, the distance between the cells of two neighbouring values."""
         return tuple(prod(self.sizes[position + 1 :]) for position in range(len(self.sizes)))
 
     @property
     def indices(self) -> list[tuple[int, ...]]:
-        """The codes of the keys of each cell, in order."""
+        """The codes of the keys of each cell, in the order of the cells."""
         return list(itertools.product(*(range(size) for size in self.sizes)))
 
     @property
     def bits(self) -> int:
-        """How many bits all its cells need."""
+        """The number of bits that all its cells need together."""
         return self.count * (self.codes - 1).bit_length()
 
 
 @attrs.frozen
 class Cell:
-    """One cell: its field, the names of its keys, and its own name, such as ``owner[s1]``."""
+    """One cell: its field, the values of its keys, and its name, such as ``owner[s1]``."""
 
     field: Field
     keys: tuple[Value, ...]
@@ -81,8 +91,9 @@ class Cell:
 class Layout:
     """The layout of a system's states in a scope.
 
-    ``ghosts`` are the ghost fields to keep (all by default). Raises UsageError if a type has more codes than a byte
-    holds, if parameters, keys or sorts have too many values, or if the scope does not fit the system.
+    ``ghosts`` are the ghost fields to keep (all by default). Raises UsageError if a cell would have more than
+    ``MOST_CODES`` codes, if a parameter, key or sort has more than ``MOST_VALUES`` values, or if the scope does not fit
+    the system.
     """
 
     def __init__(self, system: System, scope: Scope, ghosts: frozenset[str] | None = None) -> None:
@@ -99,7 +110,8 @@ class Layout:
         self._by_name = {field.name: field for field in self.fields}
 
     def _refuse_sizes(self) -> None:
-        """Raise UsageError where somebody would have to list more values than there is room for."""
+        """Raise UsageError for a sort, variable or parameter with more than ``MOST_VALUES`` values or cells."""
+        # This comes before all else: the rest of the layout lists the elements and cells.
         system, size = self.system, self.scope.size
         counts = [(f"sort {sort} has {size(sort)} elements", size(sort)) for sort in system.sorts]
         for var in system.variables:
@@ -146,7 +158,7 @@ class Layout:
     # Types ----------------------------------------------------------------------------------------------------
 
     def codes(self, kind: Scalar) -> int:
-        """How many values a type has in this scope."""
+        """The number of values of a type in this scope."""
         match kind:
             case BoolType():
                 return 2
@@ -154,6 +166,7 @@ class Layout:
                 return hi - lo + 1
             case OptionalType(of):
                 return 1 + self.codes(of)
+            # An Enum, a Sort or a Nat.
             case _:
                 return self.scope.size(kind)
 
@@ -191,6 +204,7 @@ class Layout:
             case BoolType():
                 return int(value) if isinstance(value, bool) else None
             case NatType() | IntType():
+                # Python's bool is an int, and True is no number of a model.
                 if not isinstance(value, int) or isinstance(value, bool):
                     return None
                 return value - (kind.lo if isinstance(kind, IntType) else 0)
@@ -218,6 +232,7 @@ class Layout:
                 self.encode_value(var.value, named[value] if named and isinstance(value, int) and value >= 0 else value)
                 for value in values
             )
+        # An index beyond the sort's elements raises IndexError, every other wrong value UsageError.
         except (IndexError, UsageError):
             last = len(named) - 1
             remedy = f"elements of {plain} are 0 to {last}" if named else self._choices(plain)
@@ -241,12 +256,12 @@ class Layout:
         return self._by_name[name]
 
     def budget(self, action: str) -> int | None:
-        """The cell that holds how often the action may still happen, or None if it has no budget."""
+        """The index of the cell with the action's budget, or None if the action has no budget."""
         field = self._by_name.get(budget(action))
         return None if field is None else field.offset
 
     def blank(self) -> bytes:
-        """Every cell 0, every budget full: what an initial condition starts from."""
+        """The state in which ``@init`` starts: every cell 0, every budget full."""
         return bytes(field.codes - 1 if field.hidden else 0 for field in self.fields for _ in range(field.count))
 
     def decode(self, state: bytes) -> dict[str, Value]:
@@ -288,11 +303,11 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """How many bits a state needs."""
+        """The number of bits that a state needs."""
         return sum(field.bits for field in self.fields)
 
     def widest(self, count: int = 3) -> list[tuple[str, int]]:
-        """The fields that need the most bits, with the bits of each; the first of equals is the first of the model."""
+        """The ``count`` fields that need the most bits, with their bits; equal ones in the order of the model."""
         ranked = sorted(self.fields, key=lambda field: -field.bits)
         return [(field.name, field.bits) for field in ranked[:count]]
 
@@ -303,15 +318,17 @@ def budget(action: str) -> str:
 
 
 def classes_of_scopes(model: type) -> dict[str, type]:
-    """The Sorts and Nats of a model by name, as its scopes mention them."""
+    """The Sorts and Nats that the scopes of a model mention, by name."""
+    # In reverse, so that a scope of a subclass overrides one of its bases.
     marks = [mark for base in reversed(model.__mro__) for mark in vars(base).values() if isinstance(mark, ScopeMark)]
     return {cls.__name__: cls for mark in marks for cls in mark.sizes}
 
 
 def _element_names(system: System, scope: Scope) -> dict[str, tuple[str, ...]]:
-    """How the elements of each Sort are called: ``n1``, ``n2``; by the whole name where two Sorts share a prefix.
+    """The names of the elements of each Sort: its prefix and a number, such as ``n1`` and ``n2``.
 
-    Raises UsageError if two elements would be called the same.
+    Sorts that share a prefix use their whole names, in lower case. Raises UsageError if two elements would have one
+    name.
     """
     classes = classes_of_scopes(system.python)
     prefixes = {
@@ -327,7 +344,7 @@ def _element_names(system: System, scope: Scope) -> dict[str, tuple[str, ...]]:
     owners: dict[str, str] = {}
     for sort, names in elements.items():
         for name in names:
-            # Two things of one name: a run could not be read again, and TLC would take them for one.
+            # With two elements of one name, a trace could not be read back, and TLC would take the two for one.
             if owners.setdefault(name, sort) != sort:
                 raise UsageError(
                     f"scope {scope.name}: an element of {owners[name]} and one of {sort} are both called {name}; give "

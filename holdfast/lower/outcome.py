@@ -1,4 +1,4 @@
-"""What becomes of an action that is tried in a state."""
+"""The outcome of an instance of an action in a state: taken, refused or cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Taken:
 
 @attrs.frozen
 class Refused:
-    """A rule forbids the step: the first ``require`` that failed, and the error that the system answers."""
+    """A rule forbids the step: the label and place of the first ``require`` that failed, and the error it answers."""
 
     label: str
     error: str | None
@@ -25,11 +25,11 @@ class Refused:
 
 @attrs.frozen
 class Cut:
-    """The step leaves the scope: ``bound`` is the Nat or Int whose bound it passes, or ``budget``."""
+    """The step leaves the scope. ``bound`` is the Nat or Int whose bound the step exceeds, or ``budget``."""
 
     bound: str
     at: Place | None = attrs.field(default=None, eq=False)
-    """The assignment that went too far; budgets have none."""
+    """The assignment that exceeds the bound; None for a budget."""
 
 
 Outcome = Taken | Refused | Cut

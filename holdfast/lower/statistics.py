@@ -1,4 +1,4 @@
-"""What the functions of an interpreter note while a search calls them."""
+"""Statistics of a search: which rules were decisive, and what bounds cut, noted by the generated functions."""
 
 from __future__ import annotations
 
@@ -8,29 +8,32 @@ from holdfast.ir.types import BUDGET
 
 
 class Statistics:
-    """Which rules decided something, and what the bounds of the scope cut off; both by action.
+    """The decisive rules, and the number of steps that bounds of the scope cut; both by action.
 
-    A ``require`` is decisive where it is the line that refused, a labelled condition where it held, a labelled effect
-    where it took place. Only the search's functions count, not ``Interpreter.step``.
+    A ``require`` is decisive when it refuses an instance, a labelled condition when it holds, a labelled effect when it
+    takes place. Only the functions of a search count, not ``Interpreter.step``.
+
+    Each pair of an action and a rule has a *place* in ``hits``, each pair of an action and a bound one in
+    ``cut_counts``. A pair gets its place when generated text first mentions it.
     """
 
     def __init__(self) -> None:
         self.hits = bytearray()
-        """One byte a rule and action, 1 once it was decisive. The generated functions write here."""
+        """One byte for each action and rule: 1 once the rule was decisive. The generated functions write here."""
         self.cut_counts: list[int] = []
-        """One number an action and bound. The generated functions write here."""
+        """One count for each action and bound. The generated functions write here."""
         self._rules: dict[tuple[str, str], int] = {}
         self._bounds: dict[tuple[str, str], int] = {}
 
     def rule(self, action: str, label: str) -> int:
-        """Where ``hits`` has the place of a rule in an action."""
+        """The place in ``hits`` of a rule in an action."""
         if (action, label) not in self._rules:
             self._rules[action, label] = len(self.hits)
             self.hits.append(0)
         return self._rules[action, label]
 
     def bound(self, action: str, bound: str) -> int:
-        """Where ``cut_counts`` has the place of a bound in an action."""
+        """The place in ``cut_counts`` of a bound in an action."""
         if (action, bound) not in self._bounds:
             self._bounds[action, bound] = len(self.cut_counts)
             self.cut_counts.append(0)
@@ -43,52 +46,53 @@ class Statistics:
 
     @property
     def decisive_in(self) -> frozenset[tuple[str, str]]:
-        """The same as pairs of action and label."""
+        """The pairs of action and label of the decisive rules."""
         return frozenset(pair for pair, place in self._rules.items() if self.hits[place])
 
     @property
     def cuts(self) -> dict[tuple[str, str], int]:
-        """How many steps were cut, by action and bound; without the pairs that cut none."""
+        """The number of cut steps, by action and bound; without pairs that cut none."""
         return {pair: self.cut_counts[place] for pair, place in self._bounds.items() if self.cut_counts[place]}
 
     def cut_by_bounds(self) -> int:
-        """How many steps went beyond a bound; those that only a used up budget cut do not count."""
+        """The number of steps that bounds cut, without those that a used up budget cut."""
         return sum(self.cut_counts[place] for (_, bound), place in self._bounds.items() if bound != BUDGET)
 
     def places(self, rules: Sequence[str]) -> list[int]:
-        """Where ``hits`` has the places of these rules, each of the form ``LABEL`` or ``LABEL@action``."""
+        """The places in ``hits`` of these rules, each ``LABEL`` (in every action) or ``LABEL@action``."""
         return [
             place for (action, label), place in self._rules.items() if label in rules or f"{label}@{action}" in rules
         ]
 
     def counted(self, hits: Sequence[int]) -> dict[tuple[str, str], int]:
-        """What was counted elsewhere in the places of ``hits``, by action and label; without the rules that did
-        nothing.
-        """
+        """Counts that were made elsewhere, in the places of ``hits``, by action and label; without zeros."""
         return {pair: int(hits[place]) for pair, place in self._rules.items() if hits[place]}
 
     def note(self, hits: Sequence[int], cuts: Sequence[int]) -> None:
-        """Add what was noted elsewhere in the same places."""
+        """Add hits and cuts that were noted elsewhere, in the same places."""
+        # The other arrays may be longer: a block of notes has at least one place.
         for place, hit in enumerate(hits[: len(self.hits)]):
             self.hits[place] |= int(hit)
         for place, count in enumerate(cuts[: len(self.cut_counts)]):
             self.cut_counts[place] += int(count)
 
     def add(self, other: Statistics) -> None:
-        """Add what other statistics of the same system hold."""
+        """Add other statistics of the same system. Its places may differ, so rules and bounds are matched by name."""
         for action, label in sorted(other.decisive_in):
             self.hits[self.rule(action, label)] = 1
         for (action, bound), count in sorted(other.cuts.items()):
             self.cut_counts[self.bound(action, bound)] += count
 
     def blank(self) -> Statistics:
-        """The same places, with nothing noted."""
+        """Statistics with the same places, in which nothing is noted."""
         other = Statistics()
+        # The dictionaries are shared: the places are those of one generated text.
         other._rules, other._bounds = self._rules, self._bounds
         other.hits, other.cut_counts = bytearray(len(self.hits)), [0] * len(self.cut_counts)
         return other
 
     def reset(self) -> None:
-        """Forget everything noted so far."""
+        """Set all hits and cuts to zero."""
+        # In place: the generated functions hold these very objects.
         self.hits[:] = bytes(len(self.hits))
         self.cut_counts[:] = [0] * len(self.cut_counts)

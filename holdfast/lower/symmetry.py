@@ -1,7 +1,8 @@
 """Symmetry: the elements of a Sort are interchangeable, so states that differ by a renaming behave alike.
 
-A renaming permutes the elements of every Sort. Those that leave the constants of the scope as they are form the group;
-of an orbit, all states that renamings make of one, the least stands for all.
+A renaming permutes the elements of every Sort. The renamings that do not change the scope's constants form a group. The
+orbit of a state is the set of states that these renamings make of it. The least state of an orbit is its *canonical
+state*, and represents the orbit in a search.
 """
 
 from __future__ import annotations
@@ -16,26 +17,27 @@ from holdfast.ir.types import Key, OptionalType, Scalar, SortType
 from holdfast.lower.layout import Layout
 
 MOST_RENAMINGS = 50_000
-"""How many renamings are tried. Far fewer already make a state cost more than symmetry saves."""
+"""The number of renamings that a scope may have. Far fewer already cost more per state than symmetry saves."""
 
 Renaming = Mapping[str, tuple[int, ...]]
-"""For each Sort, what becomes of each of its elements."""
+"""For each Sort, the new index of each of its elements."""
 
 Pick = Callable[[bytes], tuple[int, ...]]
 
 
 class Symmetry:
-    """The group of a layout.
+    """The group of renamings of a layout. Raises UsageError for Sorts with more than ``MOST_RENAMINGS`` renamings.
 
-    A renamed state is made of bytes of the state itself, for cells that hold no element, and of copies of it in which
-    every byte has been translated as if it were an element of one Sort, for the cells that hold those. The copies
-    depend on less than the whole renaming, so renamings that share them share the work.
+    To rename a state, ``canonical`` first *widens* it: the state's bytes, then a copy for each type of cells that hold
+    elements (a Sort, or a Sort or None), with every byte translated as if its cell had that type. The renamed state is
+    a choice of bytes of the widened state: of the first part for cells without elements, of a copy for the others.
+    Renamings that have the same copies share the widened state.
     """
 
     order: int
-    """How many renamings there are."""
+    """The number of renamings."""
     trivial: bool
-    """Whether every state is alone in its orbit."""
+    """Whether every orbit has only one state."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -43,7 +45,7 @@ class Symmetry:
         self.order = len(self.renamings)
         self._classes = self._value_classes()
         self._plans = [(self._tables(renaming), self._sources(renaming)) for renaming in self.renamings]
-        # Renamings of elements that no state mentions have no effect, and the same plan.
+        # Renamings that differ only in elements that no cell mentions have the same plan.
         self.trivial = len(set(self._plans)) == 1
         self._shared: dict[tuple[bytes, ...], list[Pick]] = {}
         for tables, sources in dict.fromkeys(self._plans):
@@ -54,18 +56,19 @@ class Symmetry:
         return state if self.trivial else bytes(min(self._images(state)))
 
     def orbit_size(self, state: bytes) -> int:
-        """How many states the orbit has."""
+        """The number of states of the orbit."""
         return len(set(self._images(state)))
 
     def permute(self, state: bytes, g: int) -> bytes:
-        """The state under the renaming with that number; number 0 changes nothing."""
+        """The state under renaming number ``g``. Renaming 0 changes nothing."""
         tables, sources = self._plans[g]
         return bytes(_picker(sources)(_widened(state, tables)))
 
     def moves(self) -> list[list[tuple[int, bytes | None]]]:
-        """For each renaming that has an effect of its own: where each cell of the renamed state comes from.
+        """For each renaming with an effect of its own, the source of each cell of the renamed state.
 
-        That is a cell, and the table that translates its code (None: as it is). The first renaming changes nothing.
+        A source is a cell, and the table that translates its code (None: the code stays). The first renaming changes
+        nothing.
         """
         width = self.layout.width
         return [
@@ -90,13 +93,14 @@ class Symmetry:
                 f"({', '.join(f'{size} of {name}' for name, size in sizes.items())}); "
                 "use a smaller scope, or search without symmetry"
             )
+        # The first permutation of each Sort is the identity, so the first renaming changes nothing.
         for images in itertools.product(*(itertools.permutations(range(size)) for size in sizes.values())):
             renaming = dict(zip(sizes, images, strict=True))
             if all(self._fixes(name, renaming) for name in self.layout.given):
                 yield renaming
 
     def _fixes(self, name: str, renaming: Renaming) -> bool:
-        """Whether a given constant stays what it is."""
+        """Whether a renaming leaves a given constant unchanged."""
         var, values = self.layout.system.var(name), self.layout.given[name]
         indices = itertools.product(*(range(self.layout.scope.size(key)) for key in var.keys))
         cells = dict(zip(indices, values, strict=True))
@@ -108,11 +112,12 @@ class Symmetry:
     # Renamed states -------------------------------------------------------------------------------------------
 
     def _value_classes(self) -> tuple[Scalar, ...]:
-        """The kinds of elements that cells hold: a Sort, or a Sort or None."""
+        """The types of the cells that hold elements, each once: a Sort, or a Sort or None."""
         return tuple(dict.fromkeys(field.type for field in self.layout.fields if _holds_elements(field.type)))
 
     def _tables(self, renaming: Renaming) -> tuple[bytes, ...]:
-        """For each class of values, the table that translates every code that its cells can hold."""
+        """For each type of ``_classes``, the table of 256 bytes that translates the codes of its cells."""
+        # A copy translates the whole state, also bytes that are no code of the type. Those stay, and are never chosen.
         return tuple(
             bytes(
                 _renamed_value(kind, code, renaming) if code < self.layout.codes(kind) else code for code in range(256)
@@ -121,11 +126,12 @@ class Symmetry:
         )
 
     def _sources(self, renaming: Renaming) -> tuple[int, ...]:
-        """Which bytes of a widened state the renamed state consists of."""
+        """For each cell of the renamed state, the index of its byte in the widened state."""
         sources = [0] * self.layout.width
         for field in self.layout.fields:
             copy = 1 + self._classes.index(field.type) if field.type in self._classes else 0
             cells = {index: field.offset + position for position, index in enumerate(field.indices)}
+            # The content of a cell goes to the cell with renamed keys.
             for index, cell in cells.items():
                 sources[cells[_renamed_key(field.keys, index, renaming)]] = copy * self.layout.width + cell
         return tuple(sources)
@@ -137,7 +143,7 @@ def _widened(state: bytes, tables: tuple[bytes, ...]) -> bytes:
 
 
 def _picker(sources: tuple[int, ...]) -> Pick:
-    """A function that picks these bytes."""
+    """A function from a widened state to the bytes at these indices."""
     if len(sources) < 2:  # itemgetter gives no tuple for a single index, and wants one at least.
         return lambda wide: tuple(wide[source] for source in sources)
     return itemgetter(*sources)

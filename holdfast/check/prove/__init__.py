@@ -1,1 +1,1 @@
-"""Proofs for any number of everything: what is asked of Z3, and what is made of its answers."""
+"""Proofs for any sizes: the questions for Z3, and the verdicts from its answers."""

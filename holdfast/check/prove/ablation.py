@@ -1,7 +1,7 @@
-"""A proof without one of its lemmas, for each of them: what is missed, and what is suggested in its place.
+"""Ablation: repeats a proof without each of its lemmas, one at a time.
 
-A lemma whose loss nobody notices is not needed. Of the others the smallest counterexample to induction is shown, and
-the clauses that are suggested to exclude it take the lemma's place: does the whole proof go through with them?
+If the proof still goes through, the lemma is not needed. Otherwise there is a counterexample to induction. The clauses
+that are suggested to exclude it are put in the lemma's place, and the whole proof is tried again with them.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, System
 
 ROUNDS = 3
-"""How often clauses are suggested: with the first ones in its place the proof may miss others."""
+"""How often clauses are suggested: with the first clauses in place, the proof may still need others."""
 
 Ends = Literal["missed", "idle", "open"]
 
 
 @attrs.frozen
 class Ablation:
-    """What becomes of a proof without one lemma.
+    """The outcome of a proof without one lemma.
 
-    It is *missed* where a counterexample to induction is found: ``name`` is not kept by ``action``, in ``sizes``, of
-    which none can be smaller. It is *idle* where everything is proved without it, and the question is *open* where
-    Z3 does not answer. ``clauses`` were suggested, and ``restored`` says whether the proof goes through with them.
+    ``ends``: the lemma is *missed* if there is a counterexample to induction, and *idle* if everything is proved
+    without it; the outcome is *open* if Z3 gives no answer. ``name``, ``action``, ``sizes``: of a missed lemma, the
+    property that ``action`` breaks, and the sizes of the counterexample, none of which can be smaller. ``clauses``: the
+    suggested clauses that the new proof needs. ``restored``: whether the proof goes through with suggested clauses.
     """
 
     lemma: str
@@ -47,7 +48,7 @@ class Ablation:
 
 @attrs.frozen
 class Ablations:
-    """The answer for one model; ``ended_by`` says what ended it early."""
+    """The outcomes for one model; ``ended_by`` is the limit that ended the ablation early, if one did."""
 
     model: str
     target: str
@@ -57,12 +58,12 @@ class Ablations:
 
     @property
     def restored(self) -> int:
-        """Of how many lemmas the suggested clauses take the place."""
+        """The number of lemmas that suggested clauses can replace."""
         return sum(row.restored for row in self.rows)
 
     @property
     def exit_code(self) -> int:
-        """0 if every lemma is missed; 10 if one is idle; 20 if there is no answer."""
+        """10 if a lemma is idle; else 20 if an outcome is open or a limit ended the ablation; else 0."""
         if any(row.ends == "idle" for row in self.rows):
             return UNSHOWN
         return OUT_OF_BUDGET if self.ended_by is not None or any(row.ends == "open" for row in self.rows) else HOLDS
@@ -78,10 +79,11 @@ def ablations(
     cores: int | None = None,
     limits: SolverLimits | None = None,
 ) -> Iterator[Ablation | str]:
-    """What becomes of the proof without each lemma (or those named), in the order of the source.
+    """Yield the outcome of the proof without each lemma, in the order of the source.
 
-    A limit, or Ctrl-C, ends it with the text that says which. Raises UsageError if the proof does not go through as it
-    is: then nothing can be missed.
+    ``lemmas`` names the lemmas to remove (None: every lemma). If a limit or Ctrl-C ends the ablation, the last item is
+    the text that says so. Raises UsageError if the proof does not go through with all lemmas: then no lemma can be
+    missed.
     """
     ask = _Asking(system, target, budget, progress, cores, limits)
     whole = ask(system, "with every lemma")
@@ -100,7 +102,7 @@ def ablations(
 
 @attrs.define
 class _Asking:
-    """Proves systems, with what is left of one budget. What is violated in the whole model is no question here."""
+    """Proves variations of a system within one budget. It searches no scope, so it finds no violated property."""
 
     system: System
     target: str
@@ -130,7 +132,7 @@ class _Asking:
 
 
 def _without(ask: _Asking, system: System, lemma: Property) -> Ablation | str:
-    """What becomes of the proof without a lemma; a text, if a limit ended it."""
+    """The outcome of the proof without a lemma; a text if a limit ended it."""
     lacking = _with_properties(system, [prop for prop in system.properties if prop.name != lemma.name])
     found = ask(lacking, f"without {lemma.name}")
     if found.ended_by is not None:
@@ -155,6 +157,7 @@ def _without(ask: _Asking, system: System, lemma: Property) -> Ablation | str:
             return found.ended_by
         if found.verdict == "proved":
             break
+    # Suggested clauses are lemmas of the last proof, so the proof itself tells which ones it did not need.
     idle = set(found.unneeded)
     needed = [each for each in added if each.lemma.name not in idle]
     return attrs.evolve(
@@ -169,7 +172,7 @@ def _missed(lemma: Property, proof: PropertyProof) -> Ablation:
 
 
 def _suggested(result: ProofResult, known: int) -> Iterator[Suggestion]:
-    """The clauses that were suggested, each once, under names of their own."""
+    """The suggested clauses without repetition, under new names that continue after ``known`` earlier ones."""
     clauses = {each.text: each for proof in result.properties for each in proof.suggestions}
     for number, each in enumerate(clauses.values(), start=known + 1):
         yield attrs.evolve(each, lemma=attrs.evolve(each.lemma, name=f"suggested {number}"))
@@ -183,7 +186,7 @@ def _with_properties(system: System, properties: Sequence[Property]) -> System:
 
 
 def format_ablations(stored: Mapping[str, Any], found: Sequence[Ablations]) -> str:
-    """The text of the file: what was stored, with what was found in place of its models' earlier rows."""
+    """The text of the file: the stored rows, with the new outcomes in place of the earlier rows of their models."""
     models = {**stored, **{each.target: stored_form(each) for each in found}}
     parts = []
     for name in sorted(models):
@@ -194,13 +197,13 @@ def format_ablations(stored: Mapping[str, Any], found: Sequence[Ablations]) -> s
 
 
 def stored_form(found: Ablations) -> dict[str, Any]:
-    """The answer for a model as it is stored."""
+    """The outcomes for one model as JSON values of the file."""
     rows = [{**attrs.asdict(row), "sizes": dict(row.sizes), "clauses": list(row.clauses)} for row in found.rows]
     return {"fingerprint": found.fingerprint, "lemmas": rows}
 
 
 def read_ablations(path: Path) -> dict[str, Any]:
-    """What the file holds, by model; nothing if it is not there. Raises UsageError for any other file."""
+    """The contents of the file, by model; empty if there is no file. Raises UsageError for a file of another form."""
     if not path.exists():
         return {}
     try:

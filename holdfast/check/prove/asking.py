@@ -1,4 +1,4 @@
-"""Questions for Z3, answered side by side, with their answers in the order in which they were asked."""
+"""Asks Z3 many questions in parallel and returns the answers in the order of the questions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from holdfast.check.budget import Meter
 from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, ask
 
 AHEAD = 16
-"""How many questions wait for each process: enough that none is idle."""
+"""The number of queued questions for each process: enough that no process is idle."""
 
 MANY, BRIEF = 40, 2.0
-"""How many questions are worth the start of other processes; and how many seconds, for Ctrl-C waits for an answer."""
+"""Other processes are started for MANY questions or more, or for questions of more than BRIEF seconds.
+
+Few and brief questions are asked in this process. There Ctrl-C takes effect only after the current answer.
+"""
 
 QuestionMaker = Callable[[], SolverQuestion | SolverAnswer]
-"""Writes a question when it is its turn, or knows the answer."""
+"""Makes a question when its turn comes; an Answer instead if the answer is already known."""
 
 GLANCE = 0.05
-"""Seconds between two looks at the limits while an answer is waited for."""
+"""The seconds between two checks of the limits while this process waits for an answer."""
 
 
 class LimitExceeded(Exception):
@@ -32,24 +35,24 @@ class LimitExceeded(Exception):
 
 
 class Askers:
-    """Processes that ask Z3; with none, this process asks by itself. To be used as a context."""
+    """A pool of processes that ask Z3; with 0 processes, this process asks Z3 itself. Use it as a context manager."""
 
     def __init__(self, processes: int, meter: Meter) -> None:
         self.meter = meter
         self.asked = 0
-        """How many questions have been answered."""
+        """The number of questions that have been answered."""
         self.seconds = 0.0
-        """How long all answers took together."""
+        """The total time that Z3 took for all answers."""
         self._processes = processes
         self._pool: ProcessPoolExecutor | None = None
 
     def _started(self) -> ProcessPoolExecutor:
-        """The processes. They take a second to start, so that little work is done without."""
+        """The pool, started at the first call. The start takes a second, so a little work is done without the pool."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 self._processes,
                 mp_context=multiprocessing.get_context("spawn"),
-                # Ctrl-C reaches every process of the terminal; the one that started the others answers it.
+                # Ctrl-C reaches every process of the terminal. Only the parent process handles it.
                 initializer=signal.signal,
                 initargs=(signal.SIGINT, signal.SIG_IGN),
             )
@@ -64,16 +67,17 @@ class Askers:
         started = dict(getattr(self._pool, "_processes", None) or {})
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
         if kind is not None:
-            # What is asked there would go on for its whole time.
+            # Otherwise each process would go on until the time limit of its current question.
             for process in started.values():
                 process.terminate()
 
     def answers(
         self, questions: Sequence[QuestionMaker], seconds: float, seed: int = 0, *, minimal: bool = False
     ) -> Iterator[SolverAnswer]:
-        """The answers, each within so many seconds or ``unknown``; what is an answer already stays one.
+        """Yield the answers in the order of the questions. An answer is ``unknown`` after ``seconds`` seconds.
 
-        Raises LimitExceeded when the check must stop.
+        ``seed`` and ``minimal`` are those of ``holdfast.lower.smt.solve.ask``. Raises LimitExceeded when the check must
+        stop.
         """
         if not self._processes or (self._pool is None and len(questions) < MANY and seconds <= BRIEF):
             for each in questions:
@@ -91,6 +95,7 @@ class Askers:
                 if isinstance(question, SolverAnswer)
                 else pool.submit(ask, question, seconds, seed, minimal=minimal)
             )
+            # A bounded queue: questions are made late, and answers are passed on early.
             if len(waiting) > AHEAD * self._processes:
                 yield self._counted(self._wait(waiting.popleft()))
         while waiting:
@@ -107,7 +112,7 @@ class Askers:
                 continue
 
     def allowed(self, seconds: float) -> float:
-        """Of so many seconds those that the limits of the check leave. Raises LimitExceeded if that is none."""
+        """The given number of seconds, or less if the budget leaves less. Raises LimitExceeded if it leaves none."""
         self._look()
         limit = self.meter.budget.seconds
         return seconds if limit is None else max(min(seconds, limit - self.meter.seconds), 0.0)

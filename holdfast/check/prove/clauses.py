@@ -1,8 +1,8 @@
-"""Clauses over a model's own terms: what a missing lemma may look like.
+"""Clauses over the terms of a model: the candidates for a missing lemma.
 
-A term is a variable of the model at keys that are names, or the value of a constant of one. Atoms say that a relation
-holds, that something is None, that two terms are equal or in order. A clause says of all elements that some atoms
-never hold together.
+A term is a name, or a variable of the model at keys. A key is a name or a constant at names. An atom says that a
+relation holds, that a term is None, or that two terms are equal or in order. A clause says that certain literals never
+hold together, whatever elements the names stand for.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from holdfast.ir.system import Param, Property, System
 from holdfast.ir.types import BoolType, Key, NatType, OptionalType, SortType, Type
 
 MOST_NAMES = 2
-"""How many elements of one type a clause speaks of."""
+"""The greatest number of names of one type in a clause."""
 
 
 @attrs.frozen
 class Literal:
-    """An atom or its opposite, with the names that it speaks of."""
+    """An atom or its negation, with the names that occur in it."""
 
     expr: Expr
     names: frozenset[str]
 
 
 def pool(system: System) -> tuple[Param, ...]:
-    """The names that clauses speak of: of each type as many as some property or action has at once, up to two."""
+    """The names for clauses: of each type as many as one property or action uses, but at most MOST_NAMES."""
     found: list[Param] = []
     kinds: tuple[SortType | NatType, ...] = (*system.sorts, *system.nats)
     for kind in kinds:
@@ -56,12 +56,12 @@ def pool(system: System) -> tuple[Param, ...]:
 
 
 def _is_reached(system: System, kind: Key) -> bool:
-    """Whether a constant leads to the elements of a sort, so that clauses need no names for them."""
+    """Whether a constant maps keys to elements of a sort, so that clauses need no names for these elements."""
     return isinstance(kind, SortType) and any(var.given and var.value == kind and var.keys for var in system.variables)
 
 
 def _most_names(system: System, kind: Key) -> int:
-    """How many names of a type stand in one property or action."""
+    """The greatest number of names of a type in one property or action; 1 for a Nat."""
     most = 1
     for action in system.actions:
         bound = {part.var for part in expressions(action.body) if isinstance(part, Quantified) and part.domain == kind}
@@ -73,7 +73,7 @@ def _most_names(system: System, kind: Key) -> int:
 
 
 def _distinct(params: Sequence[Param]) -> Iterator[Param]:
-    """The names, with more letters where two types begin alike, and with marks where one has no more letters."""
+    """The names made distinct: with more letters of the type if two types begin alike, then with underscores."""
     taken: set[str] = set()
     for param in params:
         kind, rest = str(param.type).lower(), param.name[1:]
@@ -85,7 +85,7 @@ def _distinct(params: Sequence[Param]) -> Iterator[Param]:
 
 
 def literals(system: System, names: Sequence[Param], ghosts: frozenset[str]) -> list[Literal]:
-    """Every atom over the names, each followed by its opposite."""
+    """All literals over the names: each atom at an even index, followed by its negation."""
     atoms = list(dict.fromkeys(_atoms(system, names, ghosts)))
     found: list[Literal] = []
     for atom in atoms:
@@ -98,6 +98,7 @@ def _atoms(system: System, names: Sequence[Param], ghosts: frozenset[str]) -> It
     terms: dict[Type, list[Expr]] = {}
     for param in names:
         terms.setdefault(param.type, []).append(Name(param.name, param.type))
+    # Constants come first: their values are keys in the terms of the other variables.
     for var in sorted(system.variables, key=lambda var: not var.constant):
         if var.ghost and var.name not in ghosts:
             continue
@@ -110,12 +111,13 @@ def _atoms(system: System, names: Sequence[Param], ghosts: frozenset[str]) -> It
                 terms.setdefault(var.value.of, []).append(read)
             else:
                 terms.setdefault(var.value, []).append(read)
+    # After all variables, so that each type has all its terms.
     for kind, found in terms.items():
         yield from _comparisons(kind, found)
 
 
 def _keys(terms: Mapping[Type, list[Expr]], kind: Key) -> list[Expr]:
-    """The keys that stand in a term: names, and what constants of names are."""
+    """The terms that may be keys: names, and earlier variables at names (above all constants) with values of a sort."""
     return [term for term in terms.get(kind, []) if isinstance(term, Name) or _is_constant_of_names(term)]
 
 
@@ -137,7 +139,7 @@ def _comparisons(kind: Type, terms: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def _guarded(op: str, one: Expr, other: Expr) -> Expr:
-    """A comparison of what is there; False where one of the two is None."""
+    """The comparison of two terms; False if one of them is None."""
     there = [Not(IsNone(term)) for term in (one, other) if isinstance(term.type, OptionalType)]
     left, right = (Unwrap(term, term.type.of) if isinstance(term.type, OptionalType) else term for term in (one, other))
     compared = Compare(op, left, right)  # type: ignore[arg-type]
@@ -145,7 +147,10 @@ def _guarded(op: str, one: Expr, other: Expr) -> Expr:
 
 
 def clause(name: str, parts: Sequence[Literal], names: Sequence[Param], like: Property) -> Property:
-    """That the literals never hold together, as a lemma. ``like`` is where it would stand."""
+    """The lemma that the literals never hold together, for all elements. It has the place in the source of ``like``.
+
+    The last literal becomes the conclusion and the others the premise of an implication, which reads better.
+    """
     *premises, last = [part.expr for part in parts]
     claim = negate(last)
     body: Expr = Implies(conjunction(premises), claim) if premises else claim

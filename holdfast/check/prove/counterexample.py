@@ -1,4 +1,4 @@
-"""From what Z3 found to a run of two states, after the interpreter has taken the step itself."""
+"""Turns an instance that Z3 found into a trace of two states. The interpreter checks it by taking the step itself."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Step
 
 ANY = "any"
-"""The action of a state that need not be reachable."""
+"""The name of the action before the first state, which need not be reachable."""
 
 
 def counterexample(
     system: System, target: str, ghosts: frozenset[str], due: Obligation, found: SmallestModel
 ) -> Counterexample:
-    """The counterexample that an instance is. The interpreter takes the step again, and judges the property itself.
+    """An instance as a counterexample to induction. The interpreter takes the step again and evaluates the property.
 
-    Raises AssertionError if it comes to another conclusion: then one of the two engines is wrong.
+    Raises AssertionError if the interpreter disagrees with Z3: then one of the two engines is wrong.
     """
     props = () if due.prop is None else (due.prop,)
     machine = Interpreter(system, found.scope, ghosts=ghosts, properties=props)
@@ -56,7 +56,7 @@ def counterexample(
 
 
 def claim_of(system: System, due: Obligation) -> Claim:
-    """What an obligation of the system is part of."""
+    """The claim that an obligation belongs to: its property, or the idempotence of its action."""
     if due.prop is not None:
         return Claim.of_property(due.prop)
     assert due.action is not None

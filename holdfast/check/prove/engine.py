@@ -1,8 +1,8 @@
-"""Does a property hold for any number of nodes, streams, epochs and offsets?
+"""Proves that properties hold for any number of nodes, streams, epochs and offsets.
 
-A short search comes first: a defect that shows in a few thousand states needs no proof. Then everything is asked of
-Z3. Where an obligation is not met, the search of the scopes decides what that means: a property, or lemma, that a run
-violates is a defect; otherwise a lemma is missing, which the counterexample to induction shows.
+A short search comes first: a defect that shows in a few thousand states needs no proof. Then Z3 is asked about every
+obligation. If one is not met, a search of the scopes decides what that means. If a run violates a property or a lemma,
+this is a defect. Otherwise a lemma is missing, and the counterexample to induction shows which state it must exclude.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from holdfast.lower.smt.theory import Obligation, obligations
 from holdfast.runs.selection import select
 
 SCOPES = ("tiny", "default")
-"""The scopes that are searched where a proof does not go through."""
+"""The scopes that are searched if a proof does not go through."""
 
 SHORT = 3_000
-"""How many states of the first scope are searched before anything is proved."""
+"""The number of states of the first scope that are searched before the proof."""
 
 SLOWEST = 10
-"""How many of the slowest questions are told."""
+"""The number of slowest questions that the result names."""
 
 SUGGESTED = 3
-"""For how many counterexamples clauses are looked for. They take a while, and one lemma often mends several."""
+"""The number of counterexamples with suggestions. The search takes a while, and one lemma often excludes several."""
 
 PROVABLE = ("invariant", "lemma", "step")
 
@@ -79,18 +79,17 @@ def prove(
     second: bool = False,
     logic: type[Logic] = Logic,
 ) -> ProofResult:
-    """Prove the properties for any sizes, or say what stands in the way.
+    """Prove the properties for any sizes, or say what stands in the way. The first Ctrl-C returns a partial result.
 
-    ``properties`` are names or rule ids; None is every invariant, step property, lemma and idempotence. ``target`` is
-    what the command line calls the model, and ``lemmas_from`` the file that adds lemmas to it. ``cores`` is how many
-    processes ask Z3 (None: as many as there are cores; 0: this process alone). ``seeds`` repeats each proof with so
-    many seeds. ``length`` is how many states in a row may be assumed to satisfy everything, for what one is not enough:
-    k-induction. ``explain`` takes the time to find of each proof what it cannot do without. ``suggest`` looks for
-    clauses that exclude a counterexample. ``searched`` searches the scopes beside; without, nothing is found to be
-    violated. ``sane`` looks whether the proof is of something, and ``tried`` whether a search of other sizes
-    contradicts it. ``second`` asks cvc5 for what Z3 has shown. The first Ctrl-C ends it with what there is.
+    ``properties``: names or rule ids; None: every invariant, step property, lemma and idempotence. ``target``: the name
+    of the model on the command line; ``lemmas_from``: the file that adds lemmas to it. ``cores``: the number of
+    processes that ask Z3 (None: one for each core; 0: only this process). ``seeds``: the number of seeds with which
+    each proof is repeated. ``length``: the greatest length of a k-induction, which assumes the invariants in that
+    number of consecutive states. ``explain``: minimize the assumptions of each proof (slow). ``suggest``: look for
+    clauses that exclude a counterexample. ``searched``: search the scopes; else no verdict is ``violated``. ``sane``:
+    check that the proof is not vacuous. ``tried``: check it with a search of other sizes. ``second``: ask cvc5 as well.
 
-    Raises UsageError for names that ask for nothing provable, and ModelError where a scope contradicts the model.
+    Raises UsageError if the names select nothing provable, and ModelError if a scope contradicts the model.
     """
     meter = Meter(budget)
     with interruptible(meter):
@@ -106,7 +105,7 @@ def prove(
             except LimitExceeded:
                 run.ended_by = meter.spent
             except KeyboardInterrupt:
-                # In the midst of a question that this process asks Z3 itself.
+                # Ctrl-C during a question that this process itself asks Z3: see ``holdfast.lower.smt.solve.checked``.
                 run.ended_by = INTERRUPTED
             return run.result(meter)
 
@@ -116,7 +115,7 @@ def _quiet(_: str) -> None:
 
 
 class _Proof:
-    """One proof, as far as it has come."""
+    """One proof in progress; its results so far are in the attributes."""
 
     lemmas_from: str | None
     seeds: int
@@ -165,7 +164,7 @@ class _Proof:
         self.ended_by: str | None = None
 
     def go(self, *, suggest: bool, searched: bool, sane: bool, tried: bool, second: bool) -> None:
-        """All of it, up to a violation."""
+        """Run all stages of the proof; stop if a search finds a violation."""
         if searched and self._search_violates(short=True):
             return
         self.progress("writing formulas")
@@ -174,6 +173,7 @@ class _Proof:
         self.sorts = _sorts(logic)
         self.slowest = prover.slowest
         self._prove_all(logic, prover)
+        # This and ``sanity`` come after all obligations, because these make the definitions of extrema.
         self.grounds = grounds(logic)
         if sane:
             self.progress("looking whether the proof is of something")
@@ -197,7 +197,7 @@ class _Proof:
     # The search -----------------------------------------------------------------------------------------------
 
     def _search_violates(self, *, short: bool) -> bool:
-        """Search the scopes, or a little of the first; whether something is violated."""
+        """Search the scopes (``short``: a few states of the first scope); returns whether something is violated."""
         scopes = [self.system.scopes[name] for name in SCOPES if name in self.system.scopes]
         for scope in scopes[:1] if short else scopes:
             self.progress(f"searching scope {scope.name}")
@@ -210,7 +210,7 @@ class _Proof:
         return False
 
     def _look(self, scope: Scope, states: int | None) -> Result:
-        """Search a scope; with `states`, stop after that number of states.
+        """Search a scope; with ``states``, stop after that number of states.
 
         Raises LimitExceeded if another limit ends the search before it finds anything.
         """
@@ -224,14 +224,14 @@ class _Proof:
         return found
 
     def _searched(self) -> list[str] | None:
-        """What the search looks for: all that is to be proved or assumed, and no deadlock, which is no such thing."""
+        """The names for the search: every property that is proved or assumed. No deadlock, which no proof is about."""
         if self.everything and not self.deadlock:
             return None
         props = [prop.name for prop in self.system.properties if prop in self.goals or prop in self.assumed]
         return [*props, *dict.fromkeys(str(action.idempotent) for action in self.repeats)]
 
     def _left(self, states: int | None) -> Budget:
-        """What is left of the budget, for a search of so many states at most."""
+        """The rest of the budget, for a search of at most ``states`` states."""
         budget = self.askers.meter.budget
         if budget.seconds is None:
             return attrs.evolve(budget, states=states)
@@ -240,7 +240,7 @@ class _Proof:
     # Proving --------------------------------------------------------------------------------------------------
 
     def _prove_all(self, logic: Logic, prover: Prover) -> None:
-        """Ask for the goals, and then for whatever their proofs need, until there is nothing new."""
+        """Ask about the goals, then about the invariants that their proofs need, until no new one is needed."""
         names = [prop.name for prop in self.assumed]
         self._prove_some(logic, prover, obligations(self.system.actions, self.goals, self.repeats), names)
         while True:
@@ -254,11 +254,11 @@ class _Proof:
             if left == names:
                 break
             names = left
-        # What nobody asked for is assumed no longer: it has not been proved.
+        # An invariant that no proof needs has not been asked about: it is not proved, so it is not assumed any more.
         self.left = [name for name in names if name in self.standings]
 
     def _prove_some(self, logic: Logic, prover: Prover, dues: Sequence[Obligation], names: Sequence[str]) -> None:
-        """Ask for some obligations, and why they are not met."""
+        """Ask about some obligations, and look into each one that is not met."""
         standings = [Standing(due) for due in dues]
         for each in standings:
             self.standings.setdefault(claim_of(self.system, each.due).name, []).append(each)
@@ -268,7 +268,7 @@ class _Proof:
                 self._look_into(logic, prover, each, names)
 
     def _look_into(self, logic: Logic, prover: Prover, standing: Standing, names: Sequence[str]) -> None:
-        """Why an obligation is not met: a counterexample to induction, or no answer even in more time."""
+        """Find why an obligation is not met: a counterexample to induction, or no answer even in more time."""
         name = claim_of(self.system, standing.due).name
         prover.lengthen(standing, names, self.length)
         if standing.met or name in self.counterexamples:
@@ -276,7 +276,7 @@ class _Proof:
         self.progress(f"looking for the smallest counterexample to {label(standing.due)}")
         found = logic.violation(standing.due, names, self.length)
         if isinstance(found, NotFound) and self.length > 1:
-            # So many states in a row exclude it, and yet a start leads there.
+            # The induction step holds with this length, but the base case fails. Show the violation with one state.
             found = logic.violation(standing.due, names)
         if not isinstance(found, NotFound):
             self.counterexamples[name] = counterexample(self.system, self.target, self.ghosts, standing.due, found)
@@ -288,7 +288,7 @@ class _Proof:
             self.gaps.setdefault(name, []).append(Gap(standing.due.where, reason, question))
 
     def _repeat(self, prover: Prover) -> None:
-        """Ask everything that is proved once more for every other seed."""
+        """Ask again, with every other seed, about all obligations that are met."""
         met = [each.due for group in self.standings.values() for each in group if each.met and each.length == 1]
         for seed in range(1, self.seeds):
             answers = prover.ask(met, self.left, self.limits.long, seed)
@@ -297,7 +297,7 @@ class _Proof:
             self.unstable += [name for name in self.standings if name in failed and name not in self.unstable]
 
     def _suggest(self, logic: Logic) -> None:
-        """Look for clauses that exclude the counterexamples."""
+        """Look for clauses that exclude the first counterexamples to induction; an initial state has no such clause."""
         found = [
             (name, each.due)
             for name, group in self.standings.items()
@@ -397,7 +397,7 @@ class _Proof:
         return violation is not None and any(trace.shown.name == name for trace in violation.findings)
 
     def _needs(self, name: str) -> tuple[str, ...]:
-        """What a proof uses, besides the property itself, in the order of the source."""
+        """The invariants that a proof uses besides the property itself, in the order of the source."""
         used = {core for each in self.standings[name] for core in each.answer.core}
         return tuple(prop.name for prop in self.assumed if prop.name in used and prop.name != name)
 
@@ -407,7 +407,7 @@ class _Proof:
         return tuple(var.name for var in self.system.variables if var.name in read)
 
     def _unneeded(self) -> tuple[str, ...]:
-        """The lemmas that no proof of another property needs, directly or by way of others."""
+        """The lemmas that no proof of a property needs, directly or through other lemmas."""
         every = [each for group in self.standings.values() for each in group]
         if not self.everything or self.ended_by is not None or not all(each.met for each in every):
             return ()
@@ -425,7 +425,7 @@ class _Proof:
 
 
 def _slowest(asked: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    """The questions that took longest, each once."""
+    """The slowest questions with their seconds, each only once."""
     most: dict[str, float] = {}
     for name, seconds in asked:
         most[name] = max(most.get(name, 0.0), seconds)

@@ -1,8 +1,8 @@
-"""Which properties are proved: every obligation asked, and what rests on something unproved taken back.
+"""Asks Z3 about every obligation, and withdraws each proof that rests on something unproved.
 
-All invariants and lemmas are assumed of the state before a step. That is sound for those of them that are proved
-together: so what fails is dropped from what is assumed, and what needed it is asked again, until nothing fails any
-more. What is left is inductive.
+All invariants and lemmas are assumed in the state before a step. This is sound if all of them are proved together. So
+an invariant that fails is no longer assumed, and each obligation whose proof needed it is asked about again, until
+nothing fails any more. The remaining invariants are inductive.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion
 from holdfast.lower.smt.theory import Obligation, obligations
 
 QUICK, LONG = 2.0, 20.0
-"""Seconds that a question may take at first, and where neither it nor a size has given an answer."""
+"""Seconds for the first question about an obligation, and for a later one if neither it nor a size gave an answer."""
 
 SMALL = 2
-"""Up to which size a violation is looked for first, where there may well be one."""
+"""The largest size in which a violation is looked for first, if there probably is one."""
 
 Report = Callable[[str, int, int], None]
-"""Told what goes on: the stage, how much of it is done, and out of how much."""
+"""Called with the progress: the stage, the number of questions done, and the number of all questions."""
 
 
 @attrs.frozen
 class SolverLimits:
-    """Seconds for a question: at first, and the second time."""
+    """Seconds for a question: the first time (``quick``) and the second time (``long``)."""
 
     quick: float = QUICK
     long: float = LONG
@@ -42,35 +42,35 @@ NOT_ASKED = SolverAnswer("unknown", reason="not asked")
 
 @attrs.define
 class Standing:
-    """What is known of one obligation. ``lost`` is what its proof rested on, and what turned out not to be proved."""
+    """The knowledge about one obligation. ``lost``: the invariants that its proof needed and that are not proved."""
 
     due: Obligation
     answer: SolverAnswer = NOT_ASKED
     queries: int = 0
     lost: tuple[str, ...] = ()
     seconds: float = 0.0
-    """How long Z3 took."""
+    """The time that Z3 took."""
     length: int = 1
-    """How many states in a row are assumed to satisfy everything: more than one is k-induction."""
+    """The number of consecutive states that are assumed to satisfy the invariants; above 1 it is k-induction."""
 
     @property
     def met(self) -> bool:
-        """Whether it is shown."""
+        """Whether the obligation is shown."""
         return self.answer.verdict == "unsat"
 
     def hear(self, answer: SolverAnswer) -> None:
-        """Take an answer to the question; the last one counts."""
+        """Record an answer; it replaces the one before."""
         self.answer = answer
         self.count([answer])
 
     def count(self, answers: Sequence[SolverAnswer]) -> None:
-        """Count answers."""
+        """Add answers to the number of queries and to the time, without recording them."""
         self.queries += len(answers)
         self.seconds += sum(answer.seconds for answer in answers)
 
 
 class Prover:
-    """Asks all obligations of a list."""
+    """Asks Z3 about obligations. ``minimal``: cores shall have no superfluous invariant, which takes longer."""
 
     def __init__(
         self, logic: Logic, askers: Askers, limits: SolverLimits, report: Report, *, minimal: bool = False
@@ -97,17 +97,17 @@ class Prover:
             yield answer
 
     def begin(self, standings: Sequence[Standing], assumed: Sequence[str]) -> None:
-        """Ask for each of the obligations for the first time."""
+        """Ask about each of the obligations for the first time."""
         for index, answer in enumerate(self._answers([each.due for each in standings], assumed, self.limits.quick, 0)):
             standings[index].hear(answer)
 
     def insist(self, standing: Standing, assumed: Sequence[str], seed: int = 0) -> None:
-        """Ask once more, with more time."""
+        """Ask once more, with more time. More time cannot help if no formula expresses the obligation."""
         if self.limits.long > self.limits.quick and not standing.answer.reason.startswith("no formula"):
             standing.hear(*self.ask([standing.due], assumed, self.limits.long, seed))
 
     def lengthen(self, standing: Standing, assumed: Sequence[str], most: int) -> None:
-        """Assume more and more states in a row, up to ``most``: k-induction, with its base from the start."""
+        """Try k-induction with k = 2, 3, ... up to ``most``; each k has base cases for the runs from initial states."""
         due = standing.due
         for length in range(2, most + 1):
             if due.kind == "start" or standing.met:
@@ -118,19 +118,22 @@ class Prover:
                 for each in _base(due, self.logic.system)
                 for depth in range(length - 1)
             ]
+            # The induction step and all base cases must be unsatisfiable; ``answers[0]`` is the induction step.
             answers = list(self.askers.answers([*questions, *bases], self.limits.long))
             standing.count(answers)
             if all(answer.verdict == "unsat" for answer in answers):
                 standing.answer, standing.length = answers[0], length
 
     def drop(self, standings: Sequence[Standing], assumed: Sequence[str]) -> list[str]:
-        """Drop what is not shown from what is assumed, and ask again what needed it; the names that are left.
+        """Drop the invariants that are not shown, and ask again about each obligation that needed one of them.
 
-        What is asked again may need others than before, and may fail: then more is to be asked, or dropped.
+        Returns the names that are still assumed. A new proof may need other invariants than before, and an obligation
+        may fail now. So the caller repeats this until the names no longer change.
         """
         failed = {each.due.prop.name for each in standings if not each.met and each.due.prop is not None}
         left = [name for name in assumed if name not in failed]
         for each in standings:
+            # A proof whose core has no failed invariant remains valid with fewer assumptions.
             if each.met and set(each.answer.core) & failed:
                 before = each.answer.core
                 self.decide(each, left)
@@ -139,7 +142,7 @@ class Prover:
         return left
 
     def decide(self, standing: Standing, assumed: Sequence[str]) -> None:
-        """Ask for an obligation that may well fail: a small size shows that soonest."""
+        """Ask about an obligation that probably fails: a small size shows a violation fastest."""
         for seconds, largest in ((self.limits.quick, SMALL), (self.limits.long, LARGEST)):
             if not isinstance(self.logic.violated_in(standing.due, assumed, standing.length, largest), NotFound):
                 standing.hear(SolverAnswer("sat"))
@@ -150,20 +153,20 @@ class Prover:
                 return
 
     def question(self, due: Obligation, assumed: Sequence[str]) -> str | None:
-        """The text of a question, to be kept."""
+        """The text of the question about an obligation, to be saved; None if no formula expresses it."""
         found = self.logic.violated(due, assumed)
         return found.text if isinstance(found, SolverQuestion) else None
 
 
 def _base(due: Obligation, system: System) -> list[Obligation]:
-    """What must hold of the first states, where an obligation is shown of those that have several before them."""
+    """The obligations for the first steps of a run, where k-induction does not have enough states before the step."""
     if due.prop is None:
         return [due]
     return [each for each in obligations(system.actions, [due.prop], ()) if each.kind != "start"]
 
 
 def label(due: Obligation) -> str:
-    """An obligation as it is shown: ``one_owner after open``."""
+    """An obligation as a text for people, such as ``one_owner after open``."""
     if due.prop is None:
         return f"{due.where} again"
     return f"{due.prop.name} {'at the start' if due.kind == 'start' else f'after {due.where}'}"

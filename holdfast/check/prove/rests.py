@@ -1,4 +1,4 @@
-"""What a proof rests on: what is taken for true of types, numbers, constants and extrema, and what was tried."""
+"""The grounds of a proof: assumptions about types, numbers, constants and extrema, and the searches of its trial."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from holdfast.lower.smt.logic import Logic
 
 @attrs.frozen
 class ProofGround:
-    """One thing that a proof rests on; ``what`` is what it is about."""
+    """One ground of a proof; ``what`` is its subject, such as ``orders``."""
 
     what: str
     text: str
 
 
 def grounds(logic: Logic) -> tuple[ProofGround, ...]:
-    """What the formulas of a system take for true. To be asked once all of them are written."""
+    """The assumptions of a system's formulas. Call it after all formulas are made: these make the definitions."""
     return tuple(_grounds(logic))
 
 
@@ -53,7 +53,7 @@ def _up_to(literal: int) -> str:
 
 
 def tried(trial: ProofTrial) -> ProofGround:
-    """What was searched after everything was proved, without finding anything."""
+    """The trial of a proof as a ground: the searches of other sizes, which found no violation."""
     sizes: dict[str, set[int]] = {}
     for attempt in trial.attempts:
         for name, size in attempt.scope.sizes.items():

@@ -1,4 +1,4 @@
-"""What a prover answers: of each property whether it is proved, of what, and what stands in the way."""
+"""The result of a proof: for each property a verdict, the lemmas that its proof needs, and what stands in the way."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from holdfast.ir.writing import written
 from holdfast.trace.trace import Claim, Trace
 
 Verdict = Literal["proved", "violated", "not_inductive", "unknown", "contradicted", "vacuous"]
-"""``vacuous``: it is proved, of nothing: see ``holdfast.check.prove.sanity``.
+"""``vacuous``: the proof goes through but says nothing, see ``holdfast.check.prove.sanity``.
 
-``contradicted``: it is proved, and a search of other sizes violates it, so that one of the two is wrong."""
+``contradicted``: the proof goes through, but a search of other sizes or cvc5 disagrees, so one of the two is wrong."""
 
 DISAGREES = 1
-"""The exit code where the prover and the search contradict one another."""
+"""The exit code if two engines contradict each other."""
 
 
 @attrs.frozen
 class Counterexample:
-    """A counterexample to induction: a state in which all that is assumed holds, and a step that breaks the property.
+    """A counterexample to induction: a state in which all assumptions hold, and a step that breaks the property.
 
-    The state need not be one that can be reached. The run has it as its first state. No size of the ``scope`` can be
-    smaller. ``action`` is ``init`` where the property is false at a start, which the run then is.
+    The state need not be reachable; it is the first state of ``trace``. No size of the ``scope`` can be smaller.
+    ``action`` is ``init`` if the property is false in an initial state; then the trace has only that state.
     """
 
     action: str
@@ -37,13 +37,13 @@ class Counterexample:
 
     @property
     def sizes(self) -> tuple[tuple[str, int], ...]:
-        """How many elements there are of each sort, and how far each Nat goes."""
+        """The number of elements of each sort, and the greatest value of each Nat."""
         return tuple(self.scope.sizes.items())
 
 
 @attrs.frozen
 class Gap:
-    """An obligation without an answer: why, and the question in SMT-LIB, if there is one."""
+    """An obligation without an answer: the action, the reason, and the question in SMT-LIB if there is one."""
 
     action: str
     reason: str
@@ -52,9 +52,9 @@ class Gap:
 
 @attrs.frozen
 class Suggestion:
-    """A clause that holds in every state that was explored and excludes a counterexample, as a lemma.
+    """A clause, as a lemma, that excludes a counterexample and holds in every explored state.
 
-    Every step keeps it, with what is assumed. ``restores`` says whether the obligation is met with it, too.
+    Every step preserves it, given the assumptions. ``restores``: whether the obligation is met with it.
     """
 
     lemma: Property
@@ -70,9 +70,9 @@ class Suggestion:
 class PropertyProof:
     """The answer for one property.
 
-    ``queries`` were asked. ``needs`` are the invariants and lemmas from which it follows that the next state has the
-    property; ``resting_on`` those of them that are not proved, so that this one is not either. ``ghosts`` are those
-    that all this reads. A ``length`` above 1 is that of the k-induction that was needed.
+    ``queries``: the number of queries. ``needs``: the invariants and lemmas that the proof uses. ``resting_on``: the
+    ones among them that are not proved, so that this property is not proved either. ``ghosts``: the ghosts that the
+    property and its needs read. ``length``: above 1, the length of the k-induction that was needed.
     """
 
     claim: Claim
@@ -89,9 +89,10 @@ class PropertyProof:
 
 @attrs.frozen
 class SanityCheck:
-    """One thing that must be possible, or the proof is empty: ``size`` is where it is; None if it is nowhere.
+    """One check that the proof is not vacuous: ``what`` must be possible.
 
-    ``of`` is the property whose proof is empty; None if every proof is.
+    ``size``: the sizes in which it is possible; None if there are none. Then ``problem`` says so, and the proof of
+    the property ``of`` is vacuous (None: every proof is).
     """
 
     what: str
@@ -102,9 +103,8 @@ class SanityCheck:
 
 @attrs.frozen
 class ProofTiming:
-    """What depends on the machine and the hour, in seconds.
-
-    All of it, of Z3 alone, of the slowest questions, and of all questions about each property.
+    """Times in seconds, which depend on the machine: of the whole proof, of Z3 alone, of the slowest questions by name,
+    and of all questions about each property.
     """
 
     seconds: float
@@ -117,10 +117,10 @@ class ProofTiming:
 class ProofResult:
     """The answer for a model.
 
-    ``searched`` are the searches made beside; a violation found there makes the verdict. ``trial`` is what was searched
-    after everything was proved, to see whether that can be; None if it was not. ``rests_on`` is what the formulas take
-    for true, and what was tried. ``second`` is what a second prover says; None if it was not asked. ``unneeded`` are
-    the lemmas that no proof needs. ``unstable`` are the properties that some seed does not prove.
+    ``searched``: the searches of the scopes; if one of them has a finding, the verdict is ``violated``. ``trial``: the
+    searches of other sizes after everything was proved; None if there were none. ``rests_on``: the grounds of the
+    proof. ``second``: the answers of a second prover; None if it was not asked. ``unneeded``: the lemmas that no proof
+    needs. ``unstable``: the properties that some seed does not prove.
     """
 
     model: str
@@ -146,17 +146,17 @@ class ProofResult:
 
     @property
     def queries(self) -> int:
-        """How many questions were asked for all properties together."""
+        """The number of queries for all properties together."""
         return sum(proof.queries for proof in self.properties)
 
     @property
     def failed_sanity(self) -> tuple[SanityCheck, ...]:
-        """What must be possible and is not."""
+        """The checks that failed: what they demand is not possible."""
         return tuple(checked for checked in self.sanity if checked.problem is not None)
 
     @property
     def exit_code(self) -> int:
-        """12 violated; 1 the search contradicts the proof; 20 not proved; 10 proved of nothing; else 0."""
+        """12 violated; 1 contradicted; 10 vacuous; 20 not proved, unstable, or unanswered by cvc5; else 0."""
         if self.verdict == "violated":
             return VIOLATED
         if self.verdict == "contradicted":
@@ -241,5 +241,5 @@ def _proof(proof: PropertyProof) -> dict[str, Any]:
 
 
 def _run(trace: Trace) -> dict[str, Any]:
-    """The two states; no command finds them again, for the first need not be reachable."""
+    """The trace as JSON values, without a command that repeats it: the first state need not be reachable."""
     return {name: value for name, value in trace_to_json(trace).items() if name not in ("command", "replay", "length")}

@@ -1,9 +1,9 @@
-"""Whether a proof is of something. From a contradiction everything follows, so what must be possible is looked for.
+"""Checks that a proof is not vacuous. Everything follows from a contradiction, so some things must be possible.
 
-There must be initial states, each action must be possible, each invariant false somewhere, and of each property the
-premise true somewhere: of states where all that is assumed holds. It is looked for in small sizes, where an instance is
-a state of a scope. That the axioms without a size, and the definitions of minima and maxima, do not contradict it is
-asked as well.
+There must be initial states. Each action, and the premise of each property, must be possible in a state where all
+assumptions hold. Each invariant must be false in some state. Small sizes are searched for such a state, which is then a
+state of a scope. In addition Z3 is asked whether the axioms for any sizes, or the definitions of minima and maxima,
+contradict it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from holdfast.lower.smt.solve import SolverAnswer
 from holdfast.lower.smt.theory import Formulas, Theory
 
 PATIENCE = 0.5
-"""Seconds in which a contradiction has to show itself."""
+"""Seconds for the search for a contradiction."""
 
 
 @attrs.frozen
 class _Possibility:
-    """What must be possible, and what is wrong if it is not. ``of`` names the property that it is about, if not all.
+    """A demand that something is possible; ``problem`` is the message if it is not.
 
-    ``without_size`` asks for a contradiction of the axioms, too.
+    ``of``: the property that the demand is about; None: all. ``without_size``: also ask whether the axioms for any
+    sizes contradict it.
     """
 
     what: str
@@ -41,13 +42,11 @@ class _Possibility:
 
 
 def sanity(logic: Logic, askers: Askers, assumed: Sequence[Property], goals: Sequence[Property]) -> list[SanityCheck]:
-    """What was looked for, with where it was found, or what is wrong.
-
-    To be asked once the obligations are written: their definitions are part of the question.
-    """
+    """The outcomes of all checks. Call it after the obligations are made: the questions include their definitions."""
     wanted = list(_wanted(logic.system, assumed, goals))
     asked = [each for each in wanted if each.without_size]
     answers = askers.answers([partial(logic.question, _defined(each.ask)) for each in asked], PATIENCE)
+    # A contradiction proves impossibility at once. Any other answer proves nothing: a sized instance decides below.
     contradictory = {each.what for each, answer in zip(asked, answers, strict=True) if _is_contradiction(answer)}
     found: list[SanityCheck] = []
     for each in wanted:

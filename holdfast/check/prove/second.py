@@ -1,4 +1,4 @@
-"""A second prover is asked whatever the first one has shown."""
+"""Asks a second prover about each obligation that the first prover has shown."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from holdfast.lower.smt.second import PACKAGE, ask_cvc5
 from holdfast.lower.smt.solve import SolverAnswer
 
 PATIENCE = 1.0
-"""Seconds for a question, twice."""
+"""Seconds for each of the two attempts at a question."""
 
 
 @attrs.frozen
 class SecondProverResult:
-    """What a second prover says of what the first one has shown.
+    """The answers of a second prover to the questions that the first prover calls contradictory.
 
-    ``agreed`` counts the questions that it calls contradictory, too. ``unanswered`` names those that it cannot answer,
-    and ``contradicted`` those that it calls satisfiable.
+    ``agreed``: the number of questions that it calls contradictory as well. ``unanswered``: the questions that it
+    cannot answer. ``contradicted``: the questions that it calls satisfiable.
     """
 
     name: str
@@ -30,17 +30,17 @@ class SecondProverResult:
 
     @property
     def asked(self) -> int:
-        """How many questions it was asked."""
+        """The number of questions that it was asked."""
         return self.agreed + len(self.unanswered) + len(self.contradicted)
 
     @property
     def summary(self) -> str:
-        """To how much it agrees."""
+        """The number of questions on which it agrees, as a text."""
         return f"agrees on {self.agreed:,} of {self.asked:,} questions"
 
     @property
     def text(self) -> str:
-        """What it says, in one sentence."""
+        """All its answers in one sentence."""
         found = self.summary
         found += f"; contradicts Z3 on {', '.join(self.contradicted)}" if self.contradicted else ""
         return found + (f"; no answer to {', '.join(self.unanswered)}" if self.unanswered else "")
@@ -53,9 +53,10 @@ def ask_second(
     allowed: Callable[[float], float],
     progress: Callable[[str], None],
 ) -> SecondProverResult:
-    """Ask a second prover for the obligations that are met, with the same things assumed.
+    """Ask a second prover about the obligations that are met, with the same assumptions.
 
-    ``allowed`` takes a number of seconds and returns how many of them the budget leaves; it raises Spent if none.
+    ``allowed`` takes a number of seconds and returns at most the seconds that the budget leaves; it raises
+    LimitExceeded if it leaves none.
     """
     agreed, unanswered, contradicted = 0, list[str](), list[str]()
     for standing in standings:

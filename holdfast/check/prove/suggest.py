@@ -1,8 +1,8 @@
-"""Clauses that exclude a counterexample to induction: suggested to the author, never assumed.
+"""Suggests clauses that exclude a counterexample to induction. They are shown to the author and never assumed.
 
-A candidate is a clause of a few atoms that the counterexample's first state violates and no explored state does.
-Houdini keeps of all candidates those that every step keeps, given what is assumed already. Of these the proof of the
-obligation needs some, or none is enough.
+A candidate is a clause of a few literals. The first state of the counterexample violates it, and no explored state
+does. Houdini selects the candidates that every step preserves, given the assumptions. Then a small set of them is
+chosen with which the obligation is met, if there is one.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations
 
 LONGEST, MOST_SETS = 4, 40_000
-"""Literals in a clause, and how many sets of equal length are looked at."""
+"""The most literals of a clause, and the most sets of literals of one length that are examined."""
 
 EXPLORED, SAMPLE, CHUNK = 20_000, 1_000, 100
-"""How many states of a scope are explored, of how many all atoms are looked at, and of how many at once."""
+"""The number of states of a scope that are explored; about how many of them are sampled for the atoms; and the number
+of sampled states that are evaluated at once."""
 
 SIZE, CLAUSES, CANDIDATES, CONFIRMED = 2, 2_000, 40, 12
-"""The size in which candidates are tried; how many clauses there may be; of how many that would do, and of how
-many others, it is asked whether every step keeps them; and of how many of those without a size.
+"""The size in which candidates are tried, and three limits on the number of clauses.
+
+CLAUSES: the most candidates. CANDIDATES: of the candidates that suffice alone, and again of all candidates, this number
+is tested for preservation in size SIZE. CONFIRMED: this number of the preserved ones is tested for any sizes.
 """
 
 PATIENCE = 1.0
@@ -45,7 +48,7 @@ Bits = npt.NDArray[np.uint8]
 
 
 class Suggester:
-    """Suggests clauses for one model; what was explored serves all counterexamples."""
+    """Suggests clauses for one model. The explored states serve all its counterexamples."""
 
     def __init__(self, system: System, logic: Logic, assumed: Sequence[Property], askers: Askers) -> None:
         self.system = system
@@ -58,7 +61,10 @@ class Suggester:
         self._grid: Bits | None = None
 
     def suggest(self, due: Obligation, found: Counterexample) -> tuple[Suggestion, ...]:
-        """The clauses that restore the obligation; or one that excludes the counterexample and is inductive."""
+        """The clauses with which the obligation is met; if there are none, an inductive clause that excludes the state.
+
+        Empty if there is no such clause either, or if the formulas of size SIZE would be too large.
+        """
         names = [prop.name for prop in self.assumed]
         sizes = self.logic.smallest.uniform(SIZE)
         if too_large(self.system, sizes) is not None:
@@ -69,7 +75,7 @@ class Suggester:
         patience = partial(self.askers.allowed, PATIENCE)
         clauses = Clauses(small, atoms, self.names, patience, used=frozenset().union(*candidates))
         enough = clauses.enough(due, names, candidates)
-        # Those that are not enough by themselves may help the others to be kept.
+        # A clause that does not suffice alone may make another one inductive, so such clauses are tried too.
         tried = dict.fromkeys([*enough[:CANDIDATES], *candidates[:CANDIDATES]])
         kept = clauses.kept(names, list(tried))
         left = self._confirmed([self._lemma(number, clause) for number, clause in enumerate(kept[:CONFIRMED])])
@@ -86,7 +92,7 @@ class Suggester:
     # Candidates -----------------------------------------------------------------------------------------------
 
     def _candidates(self, due: Obligation, found: Counterexample) -> list[Clause]:
-        """Clauses that the state violates and that nothing explored does, the shortest first."""
+        """The clauses that the counterexample's first state violates and no explored state does, the shortest first."""
         state, machine = found.trace.steps[0].code, self._machine(found.scope)
         grid, relevant = self._explored(), self._relevant(due)
         clauses = {
@@ -98,7 +104,10 @@ class Suggester:
         return sorted(clauses, key=lambda parts: (len(parts), self._breadth(parts), sorted(parts)))[:CLAUSES]
 
     def _names_in_order(self, parts: Clause) -> bool:
-        """Whether a clause speaks of a second element of a type only beside the first: else it says nothing new."""
+        """Whether a clause uses the second name of a type only beside the first.
+
+        A clause with the second name alone equals, up to renaming, one with the first name.
+        """
         used = frozenset().union(*(self.literals[index].names for index in parts))
         mine = [param for param in self.names if param.name in used]
         return all(
@@ -108,11 +117,11 @@ class Suggester:
         )
 
     def _breadth(self, parts: Clause) -> int:
-        """Of how many elements a clause speaks."""
+        """The number of names in a clause."""
         return len(frozenset().union(*(self.literals[index].names for index in parts)))
 
     def _relevant(self, due: Obligation) -> set[int]:
-        """The literals that read only what the property and the rules of the action read."""
+        """The literals that read only variables that the property or the rules of the action read."""
         exprs = [] if due.prop is None else list(walk(due.prop.body))
         rules = (
             [] if due.action is None else [stmt for stmt in statements(due.action.body) if isinstance(stmt, Require)]
@@ -126,22 +135,28 @@ class Suggester:
         }
 
     def _true_literals(self, machine: Interpreter, state: bytes) -> list[list[int]]:
-        """For each choice of elements that gives a picture of its own, the literals that are true in a state."""
+        """For each choice of elements, the literals that are true in a state; equal lists only once."""
         rows = np.unpackbits(self._pictures(machine, [state]), axis=1)[:, : len(self.literals) // 2]
         return [[2 * index + int(not true) for index, true in enumerate(row)] for row in rows]
 
     def _explored(self) -> Bits:
-        """For each literal whether it is true, one bit for each different picture that explored states give."""
+        """A row of bits for each literal: in which pictures of explored states it is true.
+
+        A picture is the set of atoms that are true for one state and one choice of elements; equal ones count once.
+        """
         if self._grid is None:
             scopes = [self.system.scopes[name] for name in ("tiny", "default") if name in self.system.scopes]
             pictures = [self._pictures(machine, explored(machine)) for machine in map(self._machine, scopes)]
             whole = np.unpackbits(np.unique(np.concatenate(pictures), axis=0), axis=1)[:, : len(self.literals) // 2]
-            # The bits that fill the last byte are false for both of an atom and its opposite.
+            # The padding bits of the last byte are 0 for an atom and for its negation, so they stand for no picture.
             self._grid = np.array([row for atom in whole.T for row in (np.packbits(atom), np.packbits(1 - atom))])
         return self._grid
 
     def _pictures(self, machine: Interpreter, states: Sequence[bytes]) -> Bits:
-        """The different sets of atoms that are true of a state and a choice of elements, as rows of bits."""
+        """The pictures of states: for each state and choice of elements, the true atoms as a row of packed bits.
+
+        Equal rows are kept only once. States are evaluated in chunks to bound the memory.
+        """
         found: list[Bits] = []
         for start in range(0, len(states), CHUNK):
             some = states[start : start + CHUNK]
@@ -157,7 +172,10 @@ class Suggester:
         return (states, *(machine.layout.codes(param.type) for param in self.names))
 
     def _table(self, machine: Interpreter, literal: Literal, states: Sequence[bytes]) -> npt.NDArray[np.bool_]:
-        """Whether the literal is true, by state and by choice of elements; of size 1 along what it does not name."""
+        """Whether the literal is true: an array with an axis for the states and one for each name.
+
+        The axis of a name that the literal does not contain has size 1, so that numpy broadcasts it.
+        """
         mine = tuple(param for param in self.names if param.name in literal.names)
         prop = attrs.evolve(
             self.like,
@@ -176,7 +194,7 @@ class Suggester:
     # Houdini --------------------------------------------------------------------------------------------------
 
     def _confirmed(self, candidates: Sequence[Property]) -> list[Property]:
-        """The candidates that every step keeps, for any sizes."""
+        """The candidates that every step preserves, for any sizes."""
         left = list(candidates)
         while left:
             logic, names = self._logic(left)
@@ -193,7 +211,10 @@ class Suggester:
         return left
 
     def _needed(self, due: Obligation, left: Sequence[Property]) -> list[Property]:
-        """The fewest of the candidates with which the obligation is met, as far as leaving out one by one goes."""
+        """A small set of candidates with which the obligation is met; empty if all of them do not suffice.
+
+        A single candidate if one suffices. Otherwise candidates are left out one by one as long as the rest suffices.
+        """
         for prop in left:
             if self._suffices(due, [prop]):
                 return [prop]
@@ -207,7 +228,7 @@ class Suggester:
         return chosen
 
     def _suffices(self, due: Obligation, some: Sequence[Property]) -> bool:
-        """Whether the candidates meet the obligation, and their own."""
+        """Whether, with these candidates assumed, the obligation and the candidates' own obligations are met."""
         logic, names = self._logic(some)
         dues = [due, *obligations(self.system.actions, some, ())]
         return all(
@@ -221,7 +242,7 @@ class Suggester:
 
 
 def explored(machine: Interpreter) -> list[bytes]:
-    """Reachable states in the order of a breadth-first search, thinned out evenly."""
+    """Reachable states in breadth-first order, sampled evenly; none if there are no valid initial states."""
     try:
         level = machine.initial()
     except HoldfastError:
@@ -241,9 +262,9 @@ def explored(machine: Interpreter) -> list[bytes]:
 
 
 def exclusive(true: Sequence[int], grid: Bits, relevant: Sequence[int]) -> list[Clause]:
-    """Sets of literals that are true together here, and never in what was explored; no set holds a smaller one.
+    """The minimal sets of ``true`` literals that are true together in no explored state.
 
-    Of all literals these are the sets of one and two; of what is relevant, larger ones too. ``grid`` has a row of bits
+    Sets of one or two are made of all true literals, larger sets of the relevant ones only. ``grid`` has a row of bits
     for each literal: in which pictures it is true.
     """
     found: list[Clause] = []
@@ -252,10 +273,12 @@ def exclusive(true: Sequence[int], grid: Bits, relevant: Sequence[int]) -> list[
         pool, following = true if size <= 2 else relevant, list[tuple[tuple[int, ...], Bits]]()
         for parts, rows in level:
             more = [index for index in pool if not parts or index > parts[-1]]
+            # From size 3 on, a set with an irrelevant literal is not extended.
             if not more or not set(parts) <= set(pool):
                 continue
             both = grid[more] & rows
             for index, pictures, somewhere in zip(more, both, np.any(both, axis=1).tolist(), strict=True):
+                # A set that is true in some picture grows further. Any other set is a result, if it is minimal.
                 if somewhere:
                     following.append(((*parts, index), pictures))
                 elif _is_minimal((*parts, index), grid):
@@ -267,7 +290,7 @@ def exclusive(true: Sequence[int], grid: Bits, relevant: Sequence[int]) -> list[
 
 
 def _is_minimal(parts: tuple[int, ...], grid: Bits) -> bool:
-    """Whether the literals hold together in something explored as soon as one of them is left out."""
+    """Whether the literals are true together in some picture as soon as any one of them is left out."""
     return len(parts) == 1 or all(
         np.bitwise_and.reduce(grid[[part for part in parts if part != index]]).any() for index in parts
     )

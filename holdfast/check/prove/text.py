@@ -1,4 +1,4 @@
-"""The answer of a proof as people read it. It holds no times: equal questions give equal texts."""
+"""The result of a proof as a text for people. It contains no times, so equal proofs give equal texts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SAID = {
     "contradicted": "contradicted",
     "vacuous": "says nothing",
 }
-"""What the verdicts are called."""
+"""The verdicts in words."""
 
 
 def render_proof(result: ProofResult, *, explain: bool = False, saved: Sequence[str] = ()) -> str:
-    """All there is to say, without a final newline; ``saved`` are the files with questions that have no answer."""
+    """The whole text without a final newline; ``saved``: the files with the questions that have no answer."""
     blocks = [render_result(each) for each in result.searched if each.findings]
     if blocks:
         return "\n\n".join([*blocks, "\n".join(_wrapped(_headline(result)))])
@@ -70,7 +70,7 @@ def _headline(result: ProofResult) -> str:
 
 
 def _contradiction(result: ProofResult) -> Iterator[str]:
-    """What contradicts the proof, and how to see it again."""
+    """The evidence that contradicts the proof, and how to reproduce it."""
     if result.second is not None and result.second.contradicted:
         yield "\n".join(_wrapped(f"{result.second.name} {result.second.text}."))
     trial = result.trial
@@ -124,7 +124,7 @@ def _property(proof: PropertyProof, explain: bool) -> Iterator[str]:
 
 
 def fragment_lines(system: System) -> Iterator[str]:
-    """Where the formulas of a system leave the decidable fragment."""
+    """The lines that say whether, and why, the formulas of a system leave the decidable fragment."""
     assumed = tuple(system.of_kind("invariant", "lemma"))
     found = fragment(Logic(system, ghosts_read(system, assumed), assumed))
     if found.is_decidable:
@@ -141,11 +141,11 @@ def fragment_lines(system: System) -> Iterator[str]:
         yield from _wrapped(f"{source} -> {target}: {', '.join(edge.why for edge in group)}", INDENT * 2)
 
 
-# What stands in the way ------------------------------------------------------------------------------------------
+# Counterexamples and gaps ----------------------------------------------------------------------------------------
 
 
 def counterexample_text(proof: PropertyProof) -> str:
-    """The counterexample to induction of a property that has one, and what would exclude it; no final newline."""
+    """The text of a property's counterexample to induction, with the suggested lemmas; no final newline."""
     assert proof.counterexample is not None
     return "\n".join(_counterexample(proof.claim, proof.counterexample, proof.suggestions))
 
@@ -206,7 +206,7 @@ def _suggested(suggestions: Sequence[Suggestion]) -> Iterator[str]:
 
 
 def _gaps(result: ProofResult) -> Iterator[str]:
-    """What has no answer, and why; properties with the same trouble together."""
+    """The obligations without an answer and the reasons; properties with the same action and reason share a line."""
     troubled: dict[tuple[str, str], list[str]] = {}
     for proof in result.properties:
         for gap in proof.gaps:

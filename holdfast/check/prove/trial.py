@@ -1,9 +1,9 @@
-"""A proof is tried before it is believed: does a search of sizes that no scope declares agree with it?
+"""Tries a proof: searches sizes that no scope declares, to see whether they contradict it.
 
-A proof says that no run violates a property, whatever the sizes. A violation in any size then means that the formulas
-say something else than the interpreter. The sizes are few and small, and the search of each stops after some states,
-so that a trial which finds nothing shows little more than the search of the scopes; but a fault in the translation
-that makes proofs out of nothing is met soon.
+A proof says that no run violates a property in any sizes. So a violation in some sizes means that the formulas differ
+from the interpreter. The sizes are few and small, and each search stops after some states. A trial that finds nothing
+therefore shows little more than the search of the scopes. But it soon finds a fault in the translation that lets
+everything be proved.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.logic import Logic
 
 MOST_ELEMENTS = 3
-"""How many elements a sort has at most."""
+"""The greatest number of elements of a sort."""
 
 GREATEST, CAP = 3, 6
-"""How far a Nat goes: to ``GREATEST``, or one beyond the largest bound of a scope, and never beyond ``CAP``."""
+"""The greatest value of a Nat: ``GREATEST``, or one more than its largest bound in a scope, but at most ``CAP``."""
 
 MOST_SIZES = 8
-"""How many sizes are searched."""
+"""The most sizes that are searched."""
 
 GIVEN = 2
-"""With how many values of the given constants."""
+"""The number of choices of the given constants for each of the sizes."""
 
 STATES = 500
-"""After how many states each search stops."""
+"""The number of states after which a search stops."""
 
 PATIENCE = 2.0
 """Seconds for a question about given constants."""
@@ -43,7 +43,7 @@ PATIENCE = 2.0
 
 @attrs.frozen
 class Attempt:
-    """A search of one scope; ``exhausted`` says that it came to an end."""
+    """A search of one scope; ``exhausted``: it visited all reachable states."""
 
     scope: Scope
     states: int
@@ -52,7 +52,8 @@ class Attempt:
 
 @attrs.frozen
 class ProofTrial:
-    """What was tried. ``violation`` is what contradicts the proof, with the scope of it; so does a ``problem``.
+    """The outcome of a trial. A ``violation`` contradicts the proof (in the scope of the last attempt), and so does a
+    ``problem``: an assumption that the formulas make and that is false.
 
     ``skipped`` counts the sizes that could not be searched: no scope can have them, or they have no initial state.
     """
@@ -64,12 +65,12 @@ class ProofTrial:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the proof is contradicted."""
+        """Whether the trial contradicts the proof."""
         return self.violation is not None or self.problem is not None
 
     @property
     def scope_text(self) -> str | None:
-        """The scope of the violation as a model writes it."""
+        """The scope of the violation in the model language; None if there is no violation."""
         if self.violation is None:
             return None
         scope = self.attempts[-1].scope
@@ -79,19 +80,19 @@ class ProofTrial:
 
     @property
     def states(self) -> int:
-        """How many states were met."""
+        """The number of states that all searches visited."""
         return sum(each.states for each in self.attempts)
 
     @property
     def exhausted(self) -> int:
-        """How many searches came to an end."""
+        """The number of searches that visited all reachable states."""
         return sum(each.exhausted for each in self.attempts)
 
 
 def trial(logic: Logic, look: Callable[[Scope, int], Result], progress: Callable[[str], None]) -> ProofTrial:
-    """Search sizes beyond the scopes for a violation of what is proved.
+    """Search sizes beyond the scopes for a violation of the proved properties.
 
-    ``look`` searches a scope for it; it takes the scope and the number of states after which to stop.
+    ``look`` searches a scope for a violation; it takes the scope and the number of states after which to stop.
     """
     attempts: list[Attempt] = []
     skipped = 0
@@ -106,6 +107,8 @@ def trial(logic: Logic, look: Callable[[Scope, int], Result], progress: Callable
                 skipped += 1
                 continue
             except ModelError as error:
+                # The search rejects the scope. If it does so because an assumption is false, the formulas are wrong:
+                # the scope was made from them, and they contain this assumption.
                 wrong = _contradicted(logic.system, scope)
                 if wrong is not None:
                     problem = f"the formulas take {wrong.title} for true of constants of which it is false: {error}"
@@ -119,7 +122,7 @@ def trial(logic: Logic, look: Callable[[Scope, int], Result], progress: Callable
 
 
 def _name(system: System) -> str:
-    """A name for a scope that the model does not have."""
+    """A name that no scope of the model has."""
     name = "tried"
     while name in system.scopes:
         name += "_again"
@@ -127,9 +130,9 @@ def _name(system: System) -> str:
 
 
 def trial_sizes(system: System, literals: Mapping[str, int]) -> list[Mapping[str, int]]:
-    """The sizes to be tried, smaller ones first: those with few elements, and others spread over all the rest.
+    """The sizes to try, the smaller ones first: half of them the smallest, the others spread evenly over the rest.
 
-    Nats all go one further at a time. ``literals`` says how far each must go.
+    The bounds of all Nats grow together. ``literals`` has the least bound of each Nat.
     """
     every = sorted(_every_size(system, literals), key=lambda sizes: (sum(sizes.values()), tuple(sizes.values())))
     if len(every) <= MOST_SIZES:
@@ -155,7 +158,7 @@ def _greatest(system: System, nat: str) -> int:
 
 
 def _contradicted(system: System, scope: Scope) -> Property | None:
-    """The assumption of given constants that is false in a scope."""
+    """An assumption about given constants that is false in a scope; None if there is none."""
     given = {var.name for var in system.variables if var.given}
     bare = attrs.evolve(system, actions=())
     for prop in system.of_kind("assume"):

@@ -1,6 +1,6 @@
-"""Runs of a bounded length and any sizes: is a property violated within so many steps of a start?
+"""Bounded model checking for any sizes: asks whether a run of at most N steps violates a property.
 
-It needs no lemma, and it says nothing about longer runs.
+It needs no lemmas, and it says nothing about longer runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ NO_BUDGET = Budget()
 
 @attrs.frozen
 class DepthResult:
-    """The answer: nothing within ``depth`` steps, a run, or the first question without an answer in ``reason``."""
+    """The answer. ``none_within``: no violation within ``depth`` steps. ``violated``: ``trace`` shows a violation.
+
+    ``unknown``: ``reason`` says what had no answer at ``depth``.
+    """
 
     model: str
     verdict: DepthVerdict
@@ -52,7 +55,7 @@ class DepthResult:
         return {"none_within": HOLDS, "violated": VIOLATED, "unknown": OUT_OF_BUDGET}[self.verdict]
 
     def text(self) -> str:
-        """The answer as people read it."""
+        """The answer as a text for people."""
         if self.trace is not None:
             return f"{render(self.trace)}\n\n{self.model}: violated after {self.depth} steps"
         if self.verdict == "unknown":
@@ -84,9 +87,9 @@ def unroll(
     cores: int | None = None,
     limits: SolverLimits | None = None,
 ) -> DepthResult:
-    """Look for a violation within ``depth`` steps, the shortest runs first, in any sizes.
+    """Look for a violation within ``depth`` steps in any sizes, the shortest runs first.
 
-    Raises UsageError for names that ask for nothing of the kind.
+    The arguments are those of ``prove``. Raises UsageError if the names select nothing provable.
     """
     selection = select(system, properties)
     goals = selection.of_kind("invariant", "lemma", "step")
@@ -101,7 +104,7 @@ def unroll(
         steps = 0
         try:
             for steps in range(depth + 1):
-                # A run of n steps: its last one starts after n - 1, and at its beginning only starts are looked at.
+                # Depth 0 checks the initial states. Depth n > 0 checks a step that follows n - 1 other steps.
                 here = [due for due in dues if (due.kind == "start") == (steps == 0)]
                 if progress is not None:
                     progress(f"depth {steps}")
@@ -118,7 +121,7 @@ def unroll(
         except LimitExceeded:
             return DepthResult(system.name, "unknown", steps, askers.asked, reason=str(meter.spent))
         except KeyboardInterrupt:
-            # In the midst of a question that this process asks Z3 itself.
+            # Ctrl-C during a question that this process itself asks Z3: see ``holdfast.lower.smt.solve.checked``.
             return DepthResult(system.name, "unknown", steps, askers.asked, reason=INTERRUPTED)
         if isinstance(start := logic.size(lambda theory: theory.starts()), NotFound):
             reason = f"there is no initial state up to size {start.largest}, so that this would say nothing"
@@ -127,7 +130,10 @@ def unroll(
 
 
 def _trace(system: System, target: str, ghosts: frozenset[str], due: Obligation, found: StateSequence) -> Trace:
-    """The run through the states, with the least action and arguments that lead from each to the next."""
+    """The trace through the states, with the first action and the least arguments that lead from each to the next.
+
+    The last step takes the action of the obligation.
+    """
     props = () if due.prop is None else (due.prop,)
     machine = Interpreter(system, found.scope, ghosts=ghosts, properties=props)
     origin = Origin(system, machine.layout, target, None)

@@ -1,1 +1,1 @@
-"""The graph of all reachable states, with what each step says of fairness."""
+"""The graph of all reachable states. Each edge has a label: the fairness demand that its step serves."""

@@ -1,9 +1,11 @@
-"""Fairness: what must happen some time if it stays possible, and what a step does about it.
+"""Fairness: the demands of a system, and the demand that a step serves.
 
-``@action(fair="weak", per=("n", "s"))`` is one *demand* for each value of ``n`` and ``s``: if some step of the action
-with these values stays possible, one is taken some time. With ``"strong"`` it is enough that one is possible again and
-again. Only a step that changes the protocol's state counts, for either: one that leaves everything as it is, but for
-ghosts and budgets, is as good as none.
+``@action(fair="weak", per=("n", "s"))`` is one *demand* for each pair of values of ``n`` and ``s``: if the action has a
+step with these values in every state from some point on, such a step is taken at some time. With ``"strong"``, it is
+enough that the action has such a step again and again.
+
+Only a step that changes the protocol's state counts, as enabled and as taken. A step that changes only ghosts and
+budgets counts as no step.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ from holdfast.lower.python.names import code_name
 Strength = Literal["weak", "strong"]
 
 FREE = 0xFFFF
-"""The label of a step that no demand is about. Others are the number of the demand that the step serves."""
+"""The label of a step that serves no demand. Any other label is the number of the demand that the step serves."""
 
 
 @attrs.frozen
 class Demand:
-    """Fairness for the steps of one action with these values of the parameters that it is ``per``."""
+    """Fairness for the steps of one action with these values of its ``per`` parameters."""
 
     action: str
     strength: Strength
@@ -40,24 +42,25 @@ class Demand:
 
 @attrs.frozen
 class _Group:
-    """The demands of one action: from number ``first`` on, in the order of the values."""
+    """The demands of one action: they are numbered from ``first`` on, in the order of the values."""
 
     first: int
     action: Action
     places: tuple[int, ...]
-    """Where the action's parameters stand that it is fair per."""
+    """The positions of the ``per`` parameters among the action's parameters."""
     sizes: tuple[int, ...]
+    """The number of values of each ``per`` parameter."""
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """By how much each value's code counts in the number."""
+        """The factor of each value's code in the number of a demand."""
         return tuple(prod(self.sizes[place + 1 :]) for place in range(len(self.sizes)))
 
 
 class Demands:
     """All demands of a layout's system, in the order of the actions and of the values of their parameters.
 
-    Raises UsageError for more of them than labels have numbers.
+    ``each`` has them by number. Raises UsageError for more than ``FREE`` demands: a label has 16 bits.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -82,7 +85,7 @@ class Demands:
         self.each = tuple(found)
 
     def label(self, action: str, args: Args) -> int:
-        """The number of the demand that a step serves, if it changes something; FREE if there is none."""
+        """The label of a step that changes the protocol's state: the number of the demand it serves, or FREE."""
         group = self._groups.get(action)
         if group is None:
             return FREE
@@ -91,7 +94,7 @@ class Demands:
         )
 
     def label_text(self, action: str) -> str:
-        """The same as an expression over the codes of the action's parameters, for generated functions."""
+        """``label`` as an expression over the codes of the action's parameters, for generated functions."""
         group = self._groups.get(action)
         if group is None:
             return str(FREE)
@@ -103,12 +106,13 @@ class Demands:
 
 
 def protocol_cells(layout: Layout) -> list[tuple[int, int]]:
-    """From which cell to which (not included) lies what is part of the protocol: no ghosts, no budgets."""
+    """The spans of cells of the protocol (no ghosts, no budgets): the first cell, and the one behind the last."""
     spans: list[tuple[int, int]] = []
     for field in layout.fields:
         if field.ghost or field.hidden or not field.count:
             continue
         start, end = field.offset, field.offset + field.count
+        # Neighbouring fields become one span: generated code then compares one slice.
         if spans and spans[-1][1] == start:
             start = spans.pop()[0]
         spans.append((start, end))

@@ -1,4 +1,4 @@
-"""The steps of a state with what each says of fairness, for the interpreter's side."""
+"""The labelled steps of a state, computed by the interpreter: each with the fairness demand that it serves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Labelled = tuple[bytes, int]
 
 
 class LabelledSteps:
-    """Lists the steps of states. Counts in ``statistics`` and, by action, in ``taken``, as a search does."""
+    """Lists the steps of states. Counts cuts and decisive rules in ``statistics``, and steps by action in ``taken``."""
 
     def __init__(
         self, layout: Layout, demands: Demands, statistics: Statistics, *, emitter: type[Emitter] = Emitter
@@ -40,8 +40,9 @@ class LabelledSteps:
         ]
 
     def of(self, state: bytes) -> tuple[list[Labelled], list[int]]:
-        """The steps that change something, in the order of the actions and of their arguments; and the demands of
-        which a bound cut a step.
+        """The steps that change the state, and the numbers of the demands of which a bound cut a step.
+
+        The steps are in the order of the actions and of their arguments. The second list is valid until the next call.
         """
         self._cuts.clear()
         return [step for function in self._functions for step in function(state)], self._cuts
@@ -56,7 +57,7 @@ class LabelledSteps:
 
 
 class _Sink(GatherTaken):
-    """Every step that changes something, with its label."""
+    """Writes each step that changes the state into ``out``, with its label."""
 
     def __init__(self, index: int, action: str, statistics: Statistics, demands: Demands, layout: Layout) -> None:
         super().__init__(action, statistics)
@@ -69,6 +70,6 @@ class _Sink(GatherTaken):
         counted, end = super().cut(bound, at, leave)
         return [counted, end] if self.label == str(FREE) else [counted, f"CUT_LABELS.append({self.label})", end]
 
-    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the label says what is needed of them
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the label has the part that is needed
         label = self.label if self.label == str(FREE) else f"({self.label}) if {self.changes} else {FREE}"
         return [f"TAKEN[{self.index}] += 1", f"t = {state}", f"if t != s: out.append((t, {label}))"]

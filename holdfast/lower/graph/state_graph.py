@@ -1,11 +1,12 @@
-"""The graph of all reachable states as arrays: what liveness is decided on.
+"""The graph of all reachable states as arrays. Liveness is decided on it.
 
 States are numbered in the order in which a breadth-first search finds them: initial states first, in their order, then
 the new states of each state in turn, by action and arguments. So the numbers depend on nothing but the model and its
 scope, and the interpreter and the kernel draw the same graph.
 
-Edges are steps that change something, each once for a target and label: the demand of fairness that it serves. What a
-demand's flag says of a state is whether it has such an edge (``possible``), or whether a bound of the scope cut one.
+An edge is a step that changes the state. Its label is the number of the fairness demand that the step serves. Steps of
+one state with equal target and label are one edge. Each state has two flags for each demand: whether one of its edges
+serves the demand (``possible``), and whether a bound of the scope cut a step of the demand (``cut``).
 """
 
 from __future__ import annotations
@@ -24,21 +25,23 @@ from holdfast.lower.graph.labelled_steps import LabelledSteps
 from holdfast.lower.python.interpreter import Args, Interpreter
 
 FLAGS = 63
-"""How many demands one word of flags has room for: a word is signed, and stays positive."""
+"""The number of demands that one word of flags has room for. A word is signed, and its sign bit stays 0."""
 
 Pause = Callable[[int, int, int, int], bool]
-"""Asked now and then, with the depth, and the numbers of states, steps and states that wait: whether to stop."""
+"""Called now and then, with the depth and the numbers of states, edges and waiting states. True asks to stop."""
 
 
 @attrs.frozen(eq=False)
 class Arrays:
     """The numbers of a graph.
 
-    The edges that leave a state number ``s`` are those from ``offsets[s]`` to ``offsets[s + 1]``; ``targets`` and
-    ``labels`` tell where each leads and which demand it serves. ``possible`` and ``cut`` have a row of flags for each
-    state, demand ``d`` in bit ``d % FLAGS`` of word ``d // FLAGS``. Level ``d`` of the search is from ``levels[d]``
-    to ``levels[d + 1]``; the last entry is the number of states. ``taken`` counts the steps by action, those that
-    change nothing too.
+    - The edges of state ``s`` are numbers ``offsets[s]`` to ``offsets[s + 1]`` (not included).
+    - ``targets`` and ``labels`` have for each edge its target state, and the demand that it serves or FREE.
+    - ``possible`` and ``cut`` have a row of flags for each state: demand ``d`` is bit ``d % FLAGS`` of word
+      ``d // FLAGS``.
+    - Level ``d`` of the search is states ``levels[d]`` to ``levels[d + 1]`` (not included). The last entry is the
+      number of states.
+    - ``taken`` counts the steps by action, also steps that change nothing.
     """
 
     offsets: NDArray[np.int64]
@@ -51,31 +54,31 @@ class Arrays:
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len(self.offsets) - 1
 
     @property
     def edges(self) -> int:
-        """How many edges there are."""
+        """The number of edges."""
         return len(self.targets)
 
 
 class StateGraph(ABC):
-    """The arrays, and the states behind the numbers."""
+    """The arrays of a graph, and the state behind each number."""
 
     arrays: Arrays
 
     @abstractmethod
     def state(self, number: int) -> bytes:
-        """The state of a number."""
+        """The state with that number."""
 
     @abstractmethod
     def asked(self, prop: Property, args: Args) -> NDArray[np.uint8]:
-        """For each state, whether a leads-to's trigger (1) and goal (2) hold for these arguments."""
+        """For each state, 1 if a leads-to property's trigger holds for these arguments, plus 2 if its goal holds."""
 
 
 class PlainGraph(StateGraph):
-    """A graph that the interpreter has drawn."""
+    """A graph that the interpreter drew."""
 
     def __init__(self, machine: Interpreter, states: Sequence[bytes], arrays: Arrays) -> None:
         self.machine = machine
@@ -99,12 +102,14 @@ def draw(machine: Interpreter, starts: Sequence[bytes], demands: Demands, pause:
     offsets, targets, labels = array("q", [0]), array("i"), array("H")
     possible, cut = Flags(demands), Flags(demands)
     levels = [0]
+    # The list grows while the loop goes through it: it is the queue of the breadth-first search too.
     for position, state in enumerate(states):
         if position == levels[-1]:
             levels.append(len(states))
         if pause(len(levels) - 2, len(states), len(targets), len(states) - position):
             return None
         edges, cuts = steps.of(state)
+        # A dict keeps the order in which its keys came; a set would not.
         seen: dict[tuple[int, int], None] = {}
         for new, label in edges:
             number = numbers.setdefault(new, len(states))
@@ -130,14 +135,14 @@ def draw(machine: Interpreter, starts: Sequence[bytes], demands: Demands, pause:
 
 
 class Flags:
-    """Rows of flags, one row after the other."""
+    """Rows of flags: a row for each state, in the order of the states."""
 
     def __init__(self, demands: Demands) -> None:
         self.words = words_of_flags(demands)
         self._values = array("q")
 
     def add(self, numbers: Iterable[int]) -> None:
-        """The next row: the flags of these demands."""
+        """Add the next row, with the flags of these demands set."""
         row = [0] * self.words
         for number in numbers:
             row[number // FLAGS] |= 1 << number % FLAGS
@@ -149,5 +154,6 @@ class Flags:
 
 
 def words_of_flags(demands: Demands) -> int:
-    """How many words the flags of a state take."""
+    """The number of words that the flags of a state take, at least 1."""
+    # -(-a // b) is a / b, rounded up.
     return max(1, -(-len(demands.each) // FLAGS))

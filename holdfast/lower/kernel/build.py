@@ -1,9 +1,11 @@
-"""Compiling a model's kernel once: the machine code is kept on disk, under the name of what it was made from.
+"""Compiles a model's kernel once: the machine code is kept on disk, named by a digest of its source.
 
-Numba keeps compiled functions beside the file they come from. So the generated text is written to a file of its own,
-named by a digest of the text and of what compiled it, and imported from there: a second start finds the machine code
-and compiles nothing. Where that folder cannot be used, a temporary one takes its place; what it holds and is damaged
-is compiled again.
+Numba stores machine code beside the file of a function. So ``build`` writes the generated text to a file of its own,
+and imports it. The file's name has a digest of the text, the compiler's versions and the processor's kind. A second
+start with the same text finds the machine code and compiles nothing.
+
+A cache never stops a command. If its folder cannot be used, a temporary one takes its place. Damaged machine code is
+compiled again.
 """
 
 from __future__ import annotations
@@ -46,28 +48,28 @@ entry = numba.njit(nogil=True, _nrt=False, error_model="numpy", no_cfunc_wrapper
 '''
 
 TEMPLATE_BEGINS = "# mypy: ignore-errors\n"
-"""The last line of a driver's head, which is for those who read it as a file of its own."""
+"""The last line of a driver's head. ``kernel_text`` drops the head: it serves only readers and linters."""
 
 _CODE = "__pycache__"
-"""Where Numba keeps machine code, beside the text."""
+"""The folder beside the text in which Numba keeps machine code."""
 
 CODE_SUFFIX = ".nbc"
-"""How the names of files with machine code end."""
+"""The suffix of files with machine code."""
 
 CHECKSUM = 16
-"""How many bytes a checksum of machine code has."""
+"""The number of bytes of a checksum of machine code."""
 
 CACHE_VARIABLE = "HOLDFAST_CACHE"
 """The environment variable that names another folder for compiled kernels."""
 
 
 PREFIX = "kernel_"
-"""What the name of every module of this kind begins with."""
+"""The prefix of the names of compiled modules."""
 
 
 @attrs.frozen
 class CompiledModule:
-    """One module as it lies on disk, with its machine code: what another machine needs to load it without compiling."""
+    """The files of one module: its text, and its machine code by file name. Another machine can load it from them."""
 
     name: str
     text: bytes
@@ -75,13 +77,19 @@ class CompiledModule:
 
 
 def kernel_text(functions: str, driver: str) -> str:
-    """The whole module: the model's functions, and the driver that calls them. No name in it is defined twice."""
+    """The text of a whole module: the model's functions, and the driver that calls them.
+
+    ``driver`` is the name of a file of this package. Raises RuntimeError if the text defines a name twice.
+    """
     template = _source(driver)
     return refuse_clashes(f"{HEAD}{functions}\n\n{template.partition(TEMPLATE_BEGINS)[2]}")
 
 
 def build(functions: str, driver: str = "driver.py") -> ModuleType:
-    """The compiled module of a model's functions, and of the driver in the file of that name."""
+    """The module of a model's functions and of the driver in that file; its functions compile when they are called.
+
+    Functions that this machine has compiled before are loaded instead. Raises RuntimeError as ``kernel_text`` does.
+    """
     text = kernel_text(functions, driver)
     name = f"{PREFIX}{_digest(text)}"
     known = sys.modules.get(name)
@@ -94,7 +102,7 @@ def build(functions: str, driver: str = "driver.py") -> ModuleType:
 
 
 def compiled_modules() -> list[CompiledModule]:
-    """Every module that this process has, sorted by name, with the machine code there is by now."""
+    """Every compiled module that this process has imported, sorted by name, with its machine code so far."""
     found = []
     for name in sorted(name for name in sys.modules if name.startswith(PREFIX)):
         path = Path(str(sys.modules[name].__file__))
@@ -104,15 +112,16 @@ def compiled_modules() -> list[CompiledModule]:
 
 
 def install(module: CompiledModule) -> None:
-    """Put a module of another machine where ``build`` looks for it, unless it is there already.
+    """Write a module from another machine to the folder where ``build`` looks for it, unless it is there already.
 
-    Where Numba finds that this machine's processor is another one, it compiles all the same.
+    If this machine has another processor, Numba does not use the machine code and compiles.
     """
     folder = _cache_folder()
     try:
         _put(folder, module)
     except OSError:
         folder = _temporary_folder()
+        # ``build`` and the processes that this one starts must find the same folder.
         os.environ[CACHE_VARIABLE] = str(folder)
         _put(_cache_folder(), module)
 
@@ -130,7 +139,7 @@ def _put(folder: Path, module: CompiledModule) -> None:
 
 
 def _digest(text: str) -> str:
-    """What the machine code depends on: the text, the intrinsics it uses, the compiler and the processor."""
+    """A digest of everything that the machine code depends on: text, intrinsics, compiler and processor."""
     intrinsic = _source("memory.py")
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version(), platform.machine())
     return hashlib.blake2b("\0".join((text, intrinsic, *versions)).encode(), digest_size=12).hexdigest()
@@ -169,6 +178,7 @@ def _import(folder: Path, name: str, text: str) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    # Only functions with ``cache=True`` have a path. Their files are replaced: see ``_CodeFiles`` and ``_Forgiving``.
     compiled: list[Any] = [value for value in vars(module).values() if isinstance(value, Dispatcher)]
     for function in (function for function in compiled if function._cache.cache_path is not None):
         function._cache._cache_file = _CodeFiles(Path(function._cache.cache_path), f"{name}.{function.__name__}")
@@ -177,10 +187,11 @@ def _import(folder: Path, name: str, text: str) -> ModuleType:
 
 
 class _CodeFiles:
-    """The machine code of one function: a file for each signature and processor, in the place of Numba's own files.
+    """The machine code of one function, a file for each signature and processor. Takes the place of Numba's own files.
 
-    Numba keeps no checksum, and one index for all signatures of a function, which two processes may write at once. Here
-    a file begins with a digest of the rest, and says what it holds: of a damaged one, or another's, nothing is loaded.
+    Numba keeps no checksum. It has one index for all signatures of a function, and two processes may write it at once.
+    Here, a file is a checksum, then a pickle of the function's name, the key and the machine code. A file that is
+    damaged, or belongs to another function or key, is not loaded.
     """
 
     def __init__(self, folder: Path, function: str) -> None:
@@ -210,9 +221,9 @@ def _checksum(content: bytes) -> bytes:
 
 
 class _Forgiving:
-    """Numba's cache of one function, but that what cannot be read is not there, and need not be written either.
+    """Numba's cache of one function, but a file that cannot be read counts as missing, and writing may fail.
 
-    Numba reads the machine code of a function when it is first called, and takes its files for granted.
+    Numba reads the machine code of a function when it is first called, and an error in its files would end the call.
     """
 
     def __init__(self, cache: Any) -> None:

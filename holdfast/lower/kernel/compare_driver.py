@@ -1,11 +1,15 @@
-"""What the kernel does to compare two mutants of any model: go through states. A template, as ``driver.py``."""
+"""The kernel's loop that compares a model's steps with a mutant's, state by state. A template, as ``driver.py``."""
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
 
 
 @entry
 def differing(states, first, last, wanted, whole, mutant):
-    """The first of these states in which a wanted action takes other steps without the mutant's rules, or ``last``."""
+    """The index of the first state in which a wanted action takes other steps in the mutant; ``last`` if none does.
+
+    Looks at the states from ``first`` to one before ``last``. ``wanted`` is a bit mask of actions. ``whole`` and
+    ``mutant`` have a word for each rule, 1 if the rule is removed.
+    """
     states_at, whole_at, mutant_at = address(states), address(whole), address(mutant)
     for i in range(first, last):
         if differs(load(states_at, i), wanted, whole_at, mutant_at):

@@ -1,10 +1,10 @@
-"""Whether a mutant takes the same steps as the whole model, asked of every state that the whole model reaches.
+"""Compares the steps of a mutant with those of the whole model, in every state that the whole model reaches.
 
-A step that a bound of the scope cuts leads nowhere, and yet it is not the same as a refused one: in a larger scope the
-model would refuse it and the mutant would take it. A used up budget is as good as a refusal here.
+If all steps are equal, and the initial states too, then by induction over the length of a run both reach the same
+states, by the same actions with the same arguments: their graphs are equal. The mutant needs no search for that.
 
-If it does, from the same initial states, then by induction over the length of a run both reach the same states, by the
-same actions with the same arguments: their graphs are equal. Nothing of the mutant has to be searched for that.
+A cut step leads nowhere, like a refused one, but the two count as different: in a larger scope the model would still
+refuse the step, and the mutant would take it. A used up budget counts as a refusal.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from holdfast.lower.python.names import code_name
 from holdfast.lower.statistics import Statistics
 
 MOST_ACTIONS = 62
-"""How many actions one word of flags has room for."""
+"""The number of actions that a bit mask in one word has room for."""
 
 CHUNK = 1 << 14
-"""How many states are compared between two looks at Ctrl-C."""
+"""The number of states that one call of machine code compares. Python sees Ctrl-C only between two calls."""
 
 
 class MutantComparison:
     """The compiled comparison for an interpreter's system and scope.
 
-    Raises UsageError as a mutable kernel does, and for more actions than a word has bits.
+    Raises UsageError as a mutable kernel does, and for more than ``MOST_ACTIONS`` actions.
     """
 
     def __init__(self, machine: Interpreter) -> None:
@@ -53,12 +53,14 @@ class MutantComparison:
         self._module: Any = build(source.text(), "compare_driver.py")
 
     def first_difference(self, states: Words, removed: Sequence[str], actions: Sequence[str]) -> int | None:
-        """The row of the first state from which these actions take other steps without the rules; None if none do.
+        """The index of the first state in which the mutant without the rules takes other steps; None if there is none.
 
-        ``removed`` are rules, ``LABEL`` or ``LABEL@action``; ``actions`` those in which they stand.
+        ``removed`` are rules, ``LABEL`` or ``LABEL@action``. ``actions`` are the actions to compare: those that have
+        the rules.
         """
         whole, mutant = (np.zeros(max(len(self._statistics.hits), 1), np.int64) for _ in range(2))
         mutant[self._statistics.places(removed)] = 1
+        # ``whole`` stays zero: no rule is removed.
         wanted = sum(1 << index for index, each in enumerate(self.machine.system.actions) if each.name in actions)
         for first in range(0, len(states), CHUNK):
             last = min(first + CHUNK, len(states))
@@ -69,9 +71,10 @@ class MutantComparison:
 
 
 class _CompareSource(KernelSource):
-    """Writes for each action the step of one instance, and the comparison of all its instances in a state.
+    """Writes for each action a function of one instance, and one that compares all its instances in a state.
 
-    An instance is compared as it is, with its arguments: a step of other arguments is another step.
+    Each instance is compared with the mutant's instance of the same arguments: a step with other arguments is another
+    step, even if it leads to the same state.
     """
 
     def text(self) -> str:
@@ -87,7 +90,7 @@ class _CompareSource(KernelSource):
         return self._module(parts)
 
     def places(self) -> dict[str, int]:
-        """Nothing is noted; the array that says which rules are gone stands alone."""
+        """Only ``removed`` has a place: nothing is noted, and the array of removed rules is the whole block."""
         return {"REMOVED": 0}
 
     def _differs(self, action: Action) -> str:
@@ -108,7 +111,7 @@ class _CompareSource(KernelSource):
 
 
 class _StepOutcome:
-    """What becomes of a step (0 refused, 1 taken, 2 cut by a bound), and where it leads, if anywhere."""
+    """Returns the outcome of a step (0 refused, 1 taken, 2 cut by a bound), and the state that it ends in."""
 
     def __init__(self, source: KernelSource) -> None:
         self.source = source
@@ -119,7 +122,7 @@ class _StepOutcome:
     def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
         return None
 
-    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
         return ["return 0, s"]
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above

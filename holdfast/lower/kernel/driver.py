@@ -1,40 +1,53 @@
-"""What the kernel does with any model: expand, insert, check, look back. A template.
+"""The kernel's loops, the same for every model: expand states, insert and check them, look back. A template.
 
-This text is compiled after a model's own functions (``source.py``), in one module, so that the machine code of both
-is optimised together. Names that are not defined here (``successors``, ``canonical``, ``WORDS``, …) are the model's.
-A state is a tuple of words, a row of memory holds one, and -1 in a row's first word means that it holds none. What is
-noted lies in one block of words: see ``notes.py`` for the places in it. Where the partitions' states and tables lie is
-said by a directory, a row for each partition, of addresses and numbers; so one call does all that a core has to do.
+``build.py`` puts this text behind a model's own functions (``source.py``) and compiles both as one module, so that LLVM
+optimises them together. Names that are not defined here (``successors``, ``canonical``, ``WORDS``, …) are the model's.
+
+- A state is a tuple of ``WORDS`` words. A row is a state in memory. No word of a state is negative (``packing.py``), so
+  the first word of a row can also say: -1, the row is empty.
+- A table is open-addressing with linear probing. Its caller keeps it from getting full, so every probe ends.
+- ``notes`` is one block of words for each core; ``notes.py`` defines the places in it. An address counts bytes; a
+  place or an index counts words of 8 bytes.
+- ``directory`` has a row for each partition, with the addresses and sizes of its states and its table (columns
+  ``STATES_AT`` to ``MORE_SIZE``). So one call of machine code does the whole work of a core in one part of a round.
+- A *rank* is a tuple of words that orders states, steps or repetitions; ``note_least`` keeps the least.
 """
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
 
+# The cache of a core has 2^15 rows: 256 KiB for each word of a state, little enough for the processor's own cache.
 CACHE_BITS = 15
 PARTITION_BITS = 8
+# How many rows ahead a table's cache line is fetched, so that the waits for memory overlap.
 LOOKAHEAD = 12
+# The columns of the directory. MORE_* name larger memory that ``move`` is to use from now on; an address of 0 is none.
 STATES_AT, COUNT, TABLE_AT, SIZE, MORE_STATES_AT, MORE_TABLE_AT, MORE_SIZE = range(7)
 
 
 @jit
 def bump(notes, place, by):
-    """Add to what is counted there."""
+    """Add ``by`` to the count at a place."""
     poke(notes, place, peek(notes, place) + by)
 
 
 @jit
 def noted(notes, place):
-    """Note that the rule of that place was decisive; True, so that it can stand in the midst of a condition."""
+    """Note that the rule at a place was decisive. Returns True, so that a condition can have the call as a conjunct."""
     poke(notes, place, 1)
     return True
 
 
 @jit
 def note_least(best, which, rank):
-    """Keep the least rank for each property in ``which``; a row of ``best`` is a flag and a rank."""
+    """Replace the stored rank of each property in the bit mask ``which`` if ``rank`` is less, or if none is stored.
+
+    ``best`` is the address of one row for each property: a flag (1: a rank is stored), then the words of the rank.
+    """
     row = 0
     while which:
         if which & 1:
             less = peek(best, row) == 0
+            # Compares word by word, and stops at the first word that differs. Equal ranks leave ``less`` False.
             for place in range(len(rank)):
                 known = peek(best, row + place + 1)
                 if less or rank[place] > known:
@@ -50,21 +63,29 @@ def note_least(best, which, rank):
 
 @jit
 def note_steps(notes, bad, new, old):
-    """Step properties that a step violates."""
+    """Note a step that violates the step properties in the bit mask ``bad``.
+
+    The rank begins with the canonical states, so that steps are ranked by their orbits. The states themselves follow:
+    they break ties, and the search reads them back.
+    """
     note_least(notes + 8 * STEPS, bad, canonical(new) + canonical(old) + old + new)
 
 
 @jit
 def note_triggers(notes, said):
-    """Step properties that said something need not be asked again."""
+    """Drop the step properties in the bit mask ``said`` from those whose trigger has never been true."""
     poke(notes, PENDING, peek(notes, PENDING) & ~said)
 
 
 @jit
 def note_repeat(notes, action, outcome, new, old):
-    """What becomes of an idempotent action's step when it is repeated."""
+    """Count the repetition of an idempotent action's step; note the step if the repetition differs from it.
+
+    ``outcome`` is FINE, DIFFERS or CUT of ``instance_ends.py``.
+    """
     bump(notes, REPEATS + action, 1)
     if outcome == 2:
+        # Cut by a bound, so the scope does not show what the repetition does.
         bump(notes, COUNTS, 1)
     elif outcome == 1:
         rank = canonical(new) + canonical(old) + old + new
@@ -73,7 +94,7 @@ def note_repeat(notes, action, outcome, new, old):
 
 @jit
 def total_cuts(notes):
-    """How many steps were cut so far."""
+    """The number of steps that bounds have cut so far."""
     found = 0
     for bound in range(BOUNDS):
         found += peek(notes, CUTS + bound)
@@ -82,7 +103,11 @@ def total_cuts(notes):
 
 @jit
 def note_end(notes, s, cuts_before):
-    """A state without a step: a deadlock unless it is final, or a bound cut one."""
+    """Note a state without a step: it is a deadlock unless it is final, or a bound cut one of its steps.
+
+    ``cuts_before`` is the number of cuts before the state was expanded.
+    """
+    # -1 has all bits set: all properties are wanted.
     if finals(s, -1) == 0:
         if total_cuts(notes) != cuts_before:
             bump(notes, COUNTS + 1, 1)
@@ -92,13 +117,19 @@ def note_end(notes, s, cuts_before):
 
 @entry
 def expand(directory, chunks, row, buffers, filled, rows, cache, notes):
-    """Write the successors of the states in ``chunks`` into the buffers of their partitions, from that row on.
+    """Expand the states of ``chunks``, from chunk ``row`` on; write successors into the buffers of their partitions.
 
-    A chunk is a partition and which of its states, the first and the one after the last; its first moves on with the
-    work. Returns the row it came to: it stops when a buffer might not hold what one more state brings. A small cache of
-    rows written not long ago keeps most of those out that are known anyway.
+    A row of ``chunks`` is a partition, the index of the first state to expand, and the index behind the last. Stops
+    early when a buffer might not hold the successors of one more state. Returns the chunk with which to go on, and
+    leaves in its first index the state with which to go on. ``buffers`` has ``filled[part]`` rows in use for each
+    partition. ``rows`` has room for the ``FAN`` successors of one state.
+
+    ``cache`` holds rows that this core wrote lately, one for each value of the hash's lowest bits. It keeps most known
+    successors out of the buffers. It is never wrong: every row in it went into a buffer, so the state is stored or will
+    be.
     """
     length = buffers.shape[1]
+    # A state has at most FAN successors, and all of them may belong to one partition.
     room = length - FAN
     fullest = 0
     for part in range(filled.shape[0]):
@@ -120,7 +151,7 @@ def expand(directory, chunks, row, buffers, filled, rows, cache, notes):
                 note_end(notes_at, s, cuts_before)
             for j in range(k):
                 t = load(rows_at, j)
-                # Steps that change nothing would all go to the buffer of the state's own partition, and fill it soon.
+                # Self-loops would soon fill the buffer of the state's own partition.
                 if t == s:
                     continue
                 h = hashed(t)
@@ -128,6 +159,7 @@ def expand(directory, chunks, row, buffers, filled, rows, cache, notes):
                 if holds(cache_at, slot, t):
                     continue
                 put(cache_at, slot, t)
+                # The cache holds states as they are reached: a hit saves the canonical state, the costly part.
                 if REDUCED:
                     t = canonical(t)
                     h = hashed(t)
@@ -143,19 +175,22 @@ def expand(directory, chunks, row, buffers, filled, rows, cache, notes):
 
 @jit
 def slot_of(s, size):
-    """Where the search for a state begins in a table of ``size`` rows."""
+    """The slot at which the search for a state begins, in a table of ``size`` rows (any size below 2^32)."""
+    # The highest bits of the hash choose the partition, so all states of a partition agree in them. The 32 bits below
+    # are taken as a fraction of 2^32 and multiplied by the size (Lemire 2019): cheaper than a remainder.
     low = (hashed(s) >> np.uint64(64 - PARTITION_BITS - 32)) & np.uint64(0xFFFFFFFF)
     return np.int64((low * np.uint64(size)) >> np.uint64(32))
 
 
 @jit
 def rehash(states_at, count, table_at, size):
-    """Put the first ``count`` states, which are all different, into a table of which nothing is kept."""
+    """Clear a table, and put the first ``count`` states of a partition into it. The states are distinct."""
     for slot in range(size):
         poke(table_at, slot * WORDS, -1)
     for i in range(count):
         s = load(states_at, i)
         slot = slot_of(s, size)
+        # No state is there twice, so it is enough to find an empty row.
         while peek(table_at, slot * WORDS) != -1:
             slot += 1
             if slot == size:
@@ -165,7 +200,10 @@ def rehash(states_at, count, table_at, size):
 
 @entry
 def move(directory, first, step):
-    """Move what partitions hold to where they have more room now: each ``step``-th one, from ``first`` on."""
+    """Move the states and tables of partitions to the larger memory that the directory names for them.
+
+    Serves each ``step``-th partition, from ``first`` on. A table is built anew: the slots depend on its size.
+    """
     for part in range(first, directory.shape[0], step):
         count = directory[part, COUNT]
         if directory[part, MORE_STATES_AT]:
@@ -182,7 +220,11 @@ def move(directory, first, step):
 
 @jit
 def insert_rows(buffer_at, count, table_at, size, states_at, n):
-    """Add the rows that a table lacks to it, and to its states from row ``n`` on; returns the new ``n``."""
+    """Add the rows of a buffer that a table lacks: to the table, and to the states from row ``n`` on.
+
+    Returns the number of states then. The caller has made room for ``count`` more.
+    """
+    # The slots are random places in memory. Fetching LOOKAHEAD of them ahead lets the waits overlap.
     for i in range(min(LOOKAHEAD, count)):
         prefetch(table_at, slot_of(load(buffer_at, i), size) * WORDS)
     for i in range(count):
@@ -203,7 +245,7 @@ def insert_rows(buffer_at, count, table_at, size, states_at, n):
 
 @entry
 def insert(directory, first, step, buffers, filled):
-    """Insert what a core gathered, for each ``step``-th partition from ``first`` on."""
+    """Insert the rows of one core's buffers into each ``step``-th partition, from ``first`` on."""
     buffers_at, stride = address(buffers), 8 * WORDS * buffers.shape[1]
     for part in range(first, directory.shape[0], step):
         directory[part, COUNT] = insert_rows(
@@ -218,19 +260,23 @@ def insert(directory, first, step, buffers, filled):
 
 @entry
 def check(directory, first, step, seen, notes):
-    """Look at the states after those ``seen`` of each ``step``-th partition: invariants that fail, witnesses reached,
-    properties that say something.
+    """Check the new states of each ``step``-th partition, from ``first`` on: those behind the first ``seen[part]``.
+
+    Notes the least state for each invariant that fails and each witness that is reached, and which properties have had
+    a true trigger.
     """
     notes_at = address(notes)
     for part in range(first, directory.shape[0], step):
         states_at = directory[part, STATES_AT]
         for i in range(seen[part], directory[part, COUNT]):
             s = load(states_at, i)
+            # Nearly all states satisfy all invariants: the quick question comes first, the bit mask only if one fails.
             if invariants(s) >= 0:
                 note_least(notes_at + 8 * STATES, invariants_failing(s, -1), s)
             silent = peek(notes_at, PENDING + 1)
             if silent:
                 poke(notes_at, PENDING + 1, silent & ~triggers(s, silent))
+            # A witness stays pending until the level ends: it is the least state of the level that counts.
             if HAS_WITNESSES and peek(notes_at, PENDING + 2):
                 found = witnesses(s, peek(notes_at, PENDING + 2))
                 if found:
@@ -239,7 +285,11 @@ def check(directory, first, step, seen, notes):
 
 @entry
 def predecessors(states, first, last, targets, best, rows, notes):
-    """For each target, the least state from which one step leads to it (to its orbit under symmetry)."""
+    """Note for each target the least state from which one step leads to it, or to its orbit if states are reduced.
+
+    Looks at the states from ``first`` to one before ``last``. A row of ``best`` is a flag, the canonical state, and
+    the state: see ``note_least``.
+    """
     states_at, targets_at, best_at = address(states), address(targets), address(best)
     rows_at, notes_at = address(rows), address(notes)
     width = 8 * best.shape[1]
@@ -257,16 +307,17 @@ def predecessors(states, first, last, targets, best, rows, notes):
 
 @entry
 def listed(s, rows, notes):
-    """Write the successors of one state into ``rows``; returns how many there are."""
+    """Write the successors of one state into ``rows``; returns their number."""
     return successors(s, address(rows), address(notes))
 
 
+# The first word of a row that was struck off a table: not empty, and equal to no state.
 GONE = -2
 
 
 @jit
 def place_of(s, table_at, size):
-    """Where a table that is not full holds a state, or else would."""
+    """The slot of a state in a table that is not full: the one that holds it, or else the empty one that would."""
     slot = slot_of(s, size)
     while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):
         slot += 1
@@ -277,7 +328,7 @@ def place_of(s, table_at, size):
 
 @entry
 def gather(rows_at, count, table_at, size):
-    """Put the rows at one address into the table at another, unless it holds them."""
+    """Add ``count`` rows to a table; a row that it already has changes nothing."""
     for i in range(min(LOOKAHEAD, count)):
         prefetch(table_at, slot_of(load(rows_at, i), size) * WORDS)
     for i in range(count):
@@ -289,7 +340,7 @@ def gather(rows_at, count, table_at, size):
 
 @entry
 def strike(rows_at, count, table_at, size):
-    """Strike the rows at one address off the table at another; no two of them are equal."""
+    """Remove ``count`` rows from a table, as far as it has them; no two of the rows are equal."""
     for i in range(min(LOOKAHEAD, count)):
         prefetch(table_at, slot_of(load(rows_at, i), size) * WORDS)
     for i in range(count):
@@ -298,15 +349,16 @@ def strike(rows_at, count, table_at, size):
         s = load(rows_at, i)
         slot = place_of(s, table_at, size)
         if peek(table_at, slot * WORDS) != -1:
-            # The slot stays taken, so that what lies behind it is still found.
+            # The slot stays taken: an empty one would end the probe for rows that lie behind it.
             poke(table_at, slot * WORDS, GONE)
 
 
 @entry
 def remaining(table_at, size, rows_at):
-    """Write what a table holds into rows; returns how many there are."""
+    """Write the states of a table into rows, in the order of their slots; returns their number."""
     n = 0
     for slot in range(size):
+        # Neither empty (-1) nor struck off (GONE).
         if peek(table_at, slot * WORDS) >= 0:
             put(rows_at, n, load(table_at, slot))
             n += 1

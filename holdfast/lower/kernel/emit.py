@@ -1,7 +1,8 @@
 """From the bodies of actions to Numba functions over packed states.
 
-The text is that of the interpreter's emitter but for what a state is: words in local variables ``s0``, ``s1``, …
-(``t0``, … for the copy that is written, ``o0``, … for the state before a step) instead of bytes.
+The text is that of the interpreter's emitter, except for states. There a state is bytes. Here it is words in local
+variables: ``s0``, ``s1``, … for the state, ``t0``, … for the copy that is written, ``o0``, … for the state before a
+step.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from holdfast.lower.python.names import code_name
 from holdfast.lower.python.terms import FALSE, TRUE, Term, add, literal, subtract, term, truth
 
 ALL_BITS = (1 << 63) - 1
+"""The bits of a word that may hold cells: all but the sign."""
 
 GREATEST = (1 << 63) - 1
-"""The greatest number that machine code computes with; the least is its negative."""
+"""The greatest distance from 0 of a number that machine code may compute."""
 
 
 class KernelEmitter(Emitter):
     """Writes the function of one action over packed states.
 
-    ``place`` is for a text that serves all mutants of a model: from a label to the place in the array ``removed``
-    that tells whether the rule is gone.
+    ``place`` is given for a text that serves all mutants of a model. It maps a label to the rule's place in the array
+    ``removed``.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class KernelEmitter(Emitter):
         self.place = place
 
     def words(self, state: str) -> str:
-        """The local variables that hold a state."""
+        """The local variables that hold the words of a state."""
         return ", ".join(f"{state}{word}" for word in range(self.packing.words))
 
     # Numbers --------------------------------------------------------------------------------------------------
@@ -51,7 +53,8 @@ class KernelEmitter(Emitter):
         return self.fits(super().expr(node))
 
     def fits(self, value: Term) -> Term:
-        """The same term; raises UsageError if computing it may take a number that 64 bits cannot hold."""
+        """Returns the term. Raises UsageError if its computation may need a number that 64 bits cannot hold."""
+        # Machine code computes modulo 2^64 and reports no overflow: the number would be wrong.
         if value.reach > GREATEST:
             raise UsageError(
                 f"{self.at}: a number in {self.what} may get as far from 0 as {value.reach} in scope "
@@ -69,13 +72,14 @@ class KernelEmitter(Emitter):
         state = self.old if node.old else self.state
         index = self.index(node.var, field.keys, node.keys)
         runs = list(self.runs(field.offset, index))
+        # A field may reach over several words: nested choices by the index, the last word without a test.
         *others, (_, last) = [(end, f"(({state}{slot.word} >> {shift}) & {slot.mask})") for slot, shift, end in runs]
         for end, text in reversed(others):
             last = f"({text} if {index.text} <= {end} else {last})"
         return add(term(last, 0, self.layout.codes(node.type) - 1), literal(origin(node.type)))
 
     def given(self, node: Read) -> Term:
-        """A constant of the scope: a number where the cell is known, else a piece of a number that holds them all."""
+        """A constant of the scope: a number if the cell is known, else a bit field of one number with all values."""
         var = self.layout.system.var(node.var)
         values = [code + origin(node.type) for code in self.layout.given[node.var]]
         index = self.index(node.var, var.keys, node.keys)
@@ -83,6 +87,7 @@ class KernelEmitter(Emitter):
             return literal(values[index.lo])
         least = min(values)
         width = max(1, (max(values) - least).bit_length())
+        # Too many bits for one word, so the values stand in a tuple.
         if width * len(values) >= 63:
             return term(f"({', '.join(map(str, values))},)[{index.text}]", least, max(values))
         table = sum((value - least) << (width * place) for place, value in enumerate(values))
@@ -90,8 +95,10 @@ class KernelEmitter(Emitter):
         return add(term(piece, 0, max(values) - least), literal(least))
 
     def runs(self, offset: int, index: Term) -> Iterator[tuple[Slot, str, int]]:
-        """Where the cell ``offset + index`` lies: for each word that may hold it a slot, the shift as text, and the
-        last index in that word. The cells of one field lie evenly within a word.
+        """The words that may hold the cell ``offset + index``: of each a slot, the shift as text, and its last index.
+
+        Only the slot's word, width and mask hold for all its cells. The cells of a field lie next to each other in a
+        word, the first one highest, so the shift is linear in the index.
         """
         slots = self.packing.slots
         if index.constant:
@@ -110,7 +117,7 @@ class KernelEmitter(Emitter):
         code = subtract(value, literal(origin(optional.of)))
         if code.lo >= 0:
             return super().wrap(value, optional)
-        # Numba knows no assignment within an expression, so a function takes the place of the interpreter's text.
+        # Numba does not compile ``:=``, which the interpreter's text uses, so a function takes its place.
         lo, hi = (end + (end >= 0) for end in (code.lo, code.hi))
         return term(f"wrapped({code.text})", lo, hi, code)
 
@@ -121,6 +128,7 @@ class KernelEmitter(Emitter):
         return add(term(f"unwrapped({optional.text})", lo, hi), literal(origin(of)))
 
     def standing(self, label: str) -> Term:
+        # The only test that a mutable text has more: 1 means that the mutant lacks the rule.
         return TRUE if self.place is None else truth(f"(peek(notes, REMOVED + {self.place(label)}) == 0)")
 
     def ruled(self, label: str, cond: Term) -> Term:
@@ -150,6 +158,7 @@ class KernelEmitter(Emitter):
 
     def store(self, offset: int, index: Term, code: Term) -> None:
         """Write a code into the cell ``offset + index`` of the copy."""
+        # A cell of width 0 has one code and takes no bits, so there is nothing to write.
         runs = [run for run in self.runs(offset, index) if run[0].width]
         for number, (slot, shift, last) in enumerate(runs):
             word = f"t{slot.word}"
@@ -157,6 +166,7 @@ class KernelEmitter(Emitter):
                 kept = f"({word} & {ALL_BITS ^ (slot.mask << slot.shift)})"
             else:
                 kept = f"({word} & ~({slot.mask} << {shift}))"
+            # A condition gives a bool, and a shift needs a number.
             value = str(code.lo) if code.constant else f"int({code.text})"
             text = f"{word} = {kept}" if code == FALSE else f"{word} = {kept} | ({value} << {shift})"
             if len(runs) == 1:
@@ -184,6 +194,7 @@ class KernelEmitter(Emitter):
             left = truth(f"((t{slot.word} >> {slot.shift}) & {slot.mask}) == 0") if slot.width else TRUE
             with self.when(left):
                 self.cut(BUDGET, None)
+            # A budget of 0: every instance is cut, and no step is ever complete.
             if not slot.width:
                 return
             self.line(f"t{slot.word} -= {1 << slot.shift}")
@@ -191,7 +202,10 @@ class KernelEmitter(Emitter):
             self.line(text)
 
     def fold(self, node: Fold) -> Term:
-        """As the interpreter's, but ``min`` and ``max`` without a collection: what is not chosen counts as neutral."""
+        """As the interpreter's text, but ``min`` and ``max`` take all elements: one that is not chosen is neutral.
+
+        The neutral value is the greatest possible one for ``min``, the least possible one for ``max``.
+        """
         if node.kind in ("count", "sum"):
             return super().fold(node)
         chosen: list[tuple[Term, Term]] = []
@@ -210,5 +224,6 @@ class KernelEmitter(Emitter):
         text = f"{node.kind}({', '.join(items)})" if len(items) > 1 else items[0]
         if any(where == TRUE for where, _ in chosen):
             return term(text, min(ends), max(ends))
+        # If no element is chosen, the result is the default and not the neutral value.
         some = " or ".join(where.text for where, _ in chosen)
         return term(f"({text} if ({some}) else {default.text})", min(ends), max(ends))

@@ -1,7 +1,7 @@
-"""What the kernel does to draw the state graph of any model: number states, list edges. A template, as ``driver.py``.
+"""The kernel's loops that draw the state graph of any model: number states, list edges. A template, as ``driver.py``.
 
-A state's number is its place in the order in which a breadth-first search finds it. The table holds numbers, -1 for
-none; edges stand in the order of the states that they leave.
+A state's number is its place in the order in which a breadth-first search finds it. The table holds numbers, -1 in an
+empty slot. It is at most half full, so every probe ends. Edges are stored in the order of the states that they leave.
 """
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
@@ -9,26 +9,27 @@ none; edges stand in the order of the states that they leave.
 
 @jit
 def bump(notes, place, by):
-    """Add to what is counted there."""
+    """Add ``by`` to the count at a place."""
     poke(notes, place, peek(notes, place) + by)
 
 
 @jit
 def noted(notes, place):
-    """Note that the rule of that place was decisive; True, so that it can stand in the midst of a condition."""
+    """Note that the rule at a place was decisive. Returns True, so that a condition can have the call as a conjunct."""
     poke(notes, place, 1)
     return True
 
 
 @jit
 def slot_of(s, size):
-    """Where the search for a state begins in a table of ``size`` numbers, a power of two."""
+    """The slot at which the search for a state begins, in a table of ``size`` numbers, a power of two."""
+    # Without its lowest bit the hash fits a signed word and is not negative.
     return np.int64(hashed(s) >> np.uint64(1)) & (size - 1)
 
 
 @jit
 def number_of(s, states_at, table, n):
-    """The number of a state; a new one is stored and becomes ``n``."""
+    """The number of a state. A state that is not known yet gets the number ``n``, and is stored."""
     slot = slot_of(s, table.shape[0])
     while table[slot] >= 0:
         if holds(states_at, table[slot], s):
@@ -43,7 +44,7 @@ def number_of(s, states_at, table, n):
 
 @entry
 def begin(starts, states, table):
-    """Number the initial states, which are all different."""
+    """Number the initial states, which are distinct."""
     starts_at, states_at = address(starts), address(states)
     for i in range(starts.shape[0]):
         number_of(load(starts_at, i), states_at, table, i)
@@ -51,7 +52,7 @@ def begin(starts, states, table):
 
 @entry
 def rehash(states, n, table):
-    """Put the numbers of ``n`` states into an empty table."""
+    """Put the numbers of the first ``n`` states, which are distinct, into an empty table."""
     states_at = address(states)
     for i in range(n):
         slot = slot_of(load(states_at, i), table.shape[0])
@@ -64,10 +65,11 @@ def rehash(states, n, table):
 
 @entry
 def explore(first, last, n, states, table, ends, targets, labels, possible, cut, rows, notes):
-    """Expand the states ``first`` to ``last``, of ``n`` known ones, as far as there is room.
+    """Expand the states from ``first`` to one before ``last``, as far as the arrays have room; ``n`` states are known.
 
-    Returns how far it came and how many states are known then. ``ends`` has for each state where its edges end;
-    ``possible`` and ``cut`` have the flags of the demands of which it has a step, or of which a bound cut one.
+    Returns the first state that was not expanded, and the number of states that are known then. ``ends`` has for each
+    state the index behind its last edge. ``possible`` and ``cut`` have a row of flags for each state: the demands that
+    one of its edges serves, and the demands of which a bound cut a step.
     """
     states_at, rows_at, notes_at = address(states), address(rows), address(notes)
     edges = ends[first - 1] if first else 0
@@ -75,6 +77,7 @@ def explore(first, last, n, states, table, ends, targets, labels, possible, cut,
     for i in range(first, last):
         if n + FAN > room or edges + FAN > targets.shape[0]:
             return i, n
+        # ``successors`` sets the flags of this state, and writes the labels of its steps behind LABELS.
         for word in range(FLAG_WORDS):
             poke(notes_at, CUT_FLAGS + word, 0)
         start = edges
@@ -82,10 +85,12 @@ def explore(first, last, n, states, table, ends, targets, labels, possible, cut,
         for j in range(k):
             label = peek(notes_at, LABELS + j)
             target = number_of(load(rows_at, j), states_at, table, n)
+            # Only a new state gets the number n.
             if target == n:
                 n += 1
             if label != FREE:
                 possible[i, label // FLAGS] |= 1 << (label % FLAGS)
+            # An edge counts once for a target and label. A state has few edges, so it is enough to compare them all.
             known = False
             for other in range(start, edges):
                 known |= targets[other] == target and labels[other] == label

@@ -1,7 +1,7 @@
-"""The Numba source of one model for its state graph: what ``graph_driver.py`` calls.
+"""The Numba source of one model for its state graph: the functions that ``graph_driver.py`` calls.
 
-A step of a graph is a state and a label, which tells the demand of fairness that it serves. Properties are pairs of a
-trigger and a goal, asked of every state.
+A step of a graph is the state it leads to, and a label: the number of the fairness demand that the step serves. The
+properties are leads-to properties: a trigger and a goal, evaluated in every state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holdfast.lower.statistics import Statistics
 
 
 class GraphSource(KernelSource):
-    """Writes the functions of a model. ``leads_to`` are the properties that are asked of states."""
+    """Writes the functions of a model. ``leads_to`` are the properties to be evaluated in the graph's states."""
 
     def __init__(
         self, packing: Packing, statistics: Statistics, demands: Demands, leads_to: Sequence[Property]
@@ -37,8 +37,10 @@ class GraphSource(KernelSource):
         return self._module(parts)
 
     def places(self) -> dict[str, int]:
-        """Where the notes have what: steps by action, cuts by bound, rules that decided something, the flags of what
-        a bound cut in the state at hand, and the labels of its steps.
+        """The places of the notes, and the other constants of the driver.
+
+        The notes are: steps by action, cuts by bound, decisive rules. And for the state that is expanded: the flags of
+        the demands of which a bound cut a step, and the labels of its steps.
         """
         sizes = {
             "TAKEN": len(self.system.actions),
@@ -58,7 +60,7 @@ class GraphSource(KernelSource):
         return "\n".join(["def successors(s, rows, notes):", "    k = 0", *calls, "    return k", ""])
 
     def _asked(self, number: int, prop: Property) -> str:
-        """For some states, whether the trigger (1) and the goal (2) hold."""
+        """A function that writes for each of ``n`` states: 1 if the trigger holds, plus 2 if the goal holds."""
         args = "".join(f", {code_name(param)}" for param in prop.params)
         asked = [f"def {numbered('judge', number)}(s{args}):", f"    {self.words('s')} = s", "    found = 0"]
         assert prop.goal is not None, prop.name
@@ -79,7 +81,7 @@ class GraphSource(KernelSource):
 
 
 class _Label(GatherRows):
-    """Each step that changes something: a row, and its label among the notes."""
+    """Writes each step that changes something as a row, with its label in the notes."""
 
     def __init__(self, source: GraphSource, action: Action, demands: Demands) -> None:
         super().__init__(source, action)
@@ -94,10 +96,11 @@ class _Label(GatherRows):
             yield f"place = CUT_FLAGS + ({self.label}) // FLAGS"
             yield f"poke(notes, place, peek(notes, place) | (1 << (({self.label}) % FLAGS)))"
 
-    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the label says what is needed of them
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the label has the part that is needed
         changed = " | ".join(
             f"((t{word} ^ s{word}) & {mask})" for word, mask in enumerate(self.source.lasting()) if mask
         )
+        # A step that changes only ghosts or budgets serves no demand: see ``fairness.py``.
         label = self.label if self.label == str(FREE) else f"({self.label}) if ({changed or '0'}) != 0 else FREE"
         return [
             f"bump(notes, TAKEN + {self.index}, 1)",

@@ -1,4 +1,4 @@
-"""State graphs in machine code: as ``lower.state_graph.draw`` draws them, and some hundred times as fast."""
+"""State graphs in machine code: the same graph as ``graph.state_graph.draw``, some hundred times as fast."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from holdfast.lower.python.names import numbered
 from holdfast.lower.statistics import Statistics
 
 CHUNK = 1 << 14
-"""How many states are expanded between two looks at the limits."""
+"""The number of states that are expanded between two checks of the limits."""
 
 MOST = (1 << 31) - 1
-"""How many states a graph may have: their numbers are signed and have 32 bits."""
+"""The number of states that a graph may have: a state's number is a signed number of 32 bits."""
 
 FIRST = 1 << 12
-"""How many states, and four times as many edges, there is room for at first."""
+"""The number of states that the arrays have room for at first. They have room for four times as many edges."""
 
 
 class KernelGraph(StateGraph):
-    """A graph that the kernel has drawn. Raises UsageError for a state that takes too many words."""
+    """A graph that the kernel draws. Raises UsageError for a state that takes too many words."""
 
     def __init__(self, machine: Interpreter, demands: Demands, leads_to: Sequence[Property]) -> None:
         self.machine = machine
@@ -50,7 +50,10 @@ class KernelGraph(StateGraph):
         return found
 
     def draw(self, starts: Sequence[bytes], pause: Pause) -> bool:
-        """Draw the graph from these initial states on; whether it is whole, and ``pause`` did not ask to stop."""
+        """Draw the graph from these initial states on. Returns False, without arrays, if ``pause`` asked to stop.
+
+        Raises UsageError for more than ``MOST`` states.
+        """
         module = self._module
         notes = np.zeros(module.NOTES, np.int64)
         rows = np.empty((module.FAN, module.WORDS), np.int64)
@@ -58,6 +61,7 @@ class KernelGraph(StateGraph):
         module.begin(np.array([self.packing.pack(state) for state in starts], np.int64), room.states, room.table)
         levels, known, first = [0, len(starts)], len(starts), 0
         while first < known:
+            # All states of the last level are expanded: the states found since are the next level.
             if first == levels[-1]:
                 levels.append(known)
             if pause(len(levels) - 2, known, room.edges(first), known - first):
@@ -83,7 +87,7 @@ class KernelGraph(StateGraph):
         return True
 
     def _note(self, notes: NDArray[np.int64]) -> None:
-        """Hand what the interpreter would have noted to its statistics."""
+        """Add the cuts and decisive rules to the interpreter's statistics, as if it had drawn the graph."""
         module = self._module
         hits, cuts = notes[module.HITS : module.CUT_FLAGS], notes[module.CUTS : module.HITS]
         self._statistics.note(hits.tolist(), cuts.tolist())
@@ -91,7 +95,7 @@ class KernelGraph(StateGraph):
 
 
 class _Room:
-    """The arrays while they grow."""
+    """The arrays of a graph while they grow: see ``graph_driver.explore``."""
 
     states: Words
 
@@ -106,13 +110,13 @@ class _Room:
         self.labels = np.empty(4 * count + module.FAN, np.uint16)
 
     def edges(self, first: int) -> int:
-        """How many edges the states before ``first`` have."""
+        """The number of edges of the states before ``first``."""
         return int(self.ends[first - 1]) if first else 0
 
     def grow(self, first: int, known: int) -> None:
-        """Have room for what one more state brings, of ``known`` states of which ``first`` are expanded.
+        """Make room for the successors of one more state. ``known`` states are known, the first ``first`` are expanded.
 
-        Raises UsageError where the states would have more numbers than there are.
+        Raises UsageError if there would be more than ``MOST`` states.
         """
         fan, count, edges = self.module.FAN, len(self.states), self.edges(first)
         if known + fan > MOST:
@@ -121,16 +125,17 @@ class _Room:
             larger = 2 * count + fan
             self.states, self.ends = _longer(self.states, known, larger), _longer(self.ends, first, larger)
             self.possible, self.cut = _longer(self.possible, first, larger), _longer(self.cut, first, larger)
+        # A table at most half full keeps probes short. ``explore`` stops at the same limit.
         if 2 * (known + fan) > len(self.table):
             self.table = np.full(_power(2 * len(self.states)), -1, np.int32)
             self.module.rehash(self.states, known, self.table)
         if edges + fan > len(self.targets):
-            # The edges so far tell how many there will be.
+            # Twice the edges so far, or four for each state that there is room for.
             larger = max(2 * edges + fan, 4 * len(self.states))
             self.targets, self.labels = _longer(self.targets, edges, larger), _longer(self.labels, edges, larger)
 
     def arrays(self, known: int, levels: tuple[int, ...], taken: Sequence[int]) -> Arrays:
-        """What there is now, without the room to grow."""
+        """The arrays of the ``known`` states, without the room to grow."""
         edges = self.edges(known)
         return Arrays(
             np.concatenate([np.zeros(1, np.int64), self.ends[:known]]),
@@ -144,12 +149,12 @@ class _Room:
 
 
 def _longer(old: NDArray[Any], used: int, size: int) -> NDArray[Any]:
-    """A longer array with the same beginning; what is never written takes no memory."""
+    """An array of ``size`` rows: the first ``used`` rows of ``old``, then zeros, which take no memory until written."""
     new = np.zeros((size, *old.shape[1:]), old.dtype)
     new[:used] = old[:used]
     return new
 
 
 def _power(least: int) -> int:
-    """The least power of two that is not below."""
+    """The least power of two that is at least ``least``."""
     return 1 << (least - 1).bit_length()

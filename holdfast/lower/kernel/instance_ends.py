@@ -1,4 +1,4 @@
-"""What the kernel's functions do at the ends of an instance: gather rows, repeat a step, or say what became of it."""
+"""The lines that end an instance in the kernel's functions: gather rows, judge a repetition, return an outcome."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from holdfast.lower.outcome import Cut, Refused
 from holdfast.lower.statistics import Statistics
 
 FINE, DIFFERS, CUT = 0, 1, 2
-"""What becomes of a step that is repeated at once."""
+"""The result of repeating a step at once: nothing changes; it is refused or changes the protocol; a bound cuts it."""
 
 TAKEN = -1
-"""What an outcome says of a step that is taken; other numbers say why it is not."""
+"""The number of the outcome "taken". Other numbers are places in ``KernelSource.outcomes``."""
 
 
 class Functions(Protocol):
-    """The functions of a model that the ends of an instance call, and what they note: ``Source`` is it."""
+    """The part of ``KernelSource`` that the ends of an instance use: names of functions and places of notes."""
 
     layout: Layout
     statistics: Statistics
@@ -37,7 +37,7 @@ class Functions(Protocol):
 
 
 class GatherRows:
-    """Each step of ``every_…``: a row, and the checks of step properties and of its repetition."""
+    """Writes each step as a row of ``rows``, and checks its step properties and its repetition: for ``every_…``."""
 
     def __init__(self, source: Functions, action: Action) -> None:
         self.source, self.action = source, action
@@ -60,6 +60,7 @@ class GatherRows:
             self.source.name(family, self.action) for family in ("steps", "step_triggers", "again")
         )
         lines = [f"t = ({state},)"]
+        # The properties of every step are checked later, for all rows at once: ``KernelSource._look_at_steps``.
         own = self.source.steps_of(self.action)
         if own:
             lines += [
@@ -67,6 +68,7 @@ class GatherRows:
                 "if bad: note_steps(notes, bad, t, s)",
                 f"if peek(notes, PENDING) & {own}: note_triggers(notes, {triggers}(t, s{comma}))",
             ]
+        # A step that changes nothing is its own repetition.
         if self.action in self.source.idempotent:
             lines.append(
                 f"if t != s: note_repeat(notes, {self.source.number(self.action)}, {again}(t{comma}, notes), t, s)"
@@ -75,7 +77,7 @@ class GatherRows:
 
 
 class _Silent:
-    """A function of one instance, which notes nothing on its way."""
+    """The ends of a function of one instance, which notes nothing."""
 
     def __init__(self, source: Functions) -> None:
         self.source = source
@@ -88,15 +90,16 @@ class _Silent:
 
 
 class JudgeRepetition(_Silent):
-    """A repetition: whether it is possible and changes nothing."""
+    """Returns FINE, DIFFERS or CUT for a repetition from ``s`` to ``t``."""
 
-    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
         return [f"return {DIFFERS}"]
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
         return [f"return {CUT}"]
 
     def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows them
+        # Ghosts and budgets may change: they are no part of the protocol.
         same = " and ".join(
             f"(t{word} ^ s{word}) & {mask} == 0" for word, mask in enumerate(self.source.lasting()) if mask
         )
@@ -104,9 +107,9 @@ class JudgeRepetition(_Silent):
 
 
 class ReturnCode(_Silent):
-    """The outcome: TAKEN and the new state, or a place in the source's ``outcomes`` and the state as it was."""
+    """Returns TAKEN and the new state, or a place in the source's ``outcomes`` and the old state."""
 
-    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
         return self._ended(Refused(stmt.label, stmt.error, stmt.at))
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above

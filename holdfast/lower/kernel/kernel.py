@@ -29,9 +29,10 @@ Words = NDArray[np.int64]
 class Kernel:
     """The compiled functions of an interpreter's system and scope.
 
-    States are ranked by their orbits under ``symmetry``; if ``reduced``, one state of each orbit is stored. A
-    ``mutable`` kernel serves all mutants of the system: see ``without``. Raises UsageError for a state that takes
-    too many words, and for more properties of one kind than a word has bits.
+    States are ranked by their orbits under ``symmetry``. If ``reduced``, one state of each orbit is stored. A
+    ``mutable`` kernel serves all mutants of the system: see ``without``.
+
+    Raises UsageError for a state that takes too many words, and for more than ``WORD_BITS`` properties of one kind.
     """
 
     def __init__(
@@ -73,16 +74,16 @@ class Kernel:
         self.outcomes = source.outcomes
         self.mutable = mutable
         self.removed = np.zeros(len(self.statistics.hits), np.int64)
-        """For each place of the statistics' rules, whether the rule is gone."""
+        """For each place of the statistics' rules, 1 if the rule is removed."""
         self.module: Any = build(self.source)
 
     @property
     def words(self) -> int:
-        """How many words a state takes."""
+        """The number of words of a state."""
         return self.packing.words
 
     def notes(self) -> Notes:
-        """Empty notes, everything pending."""
+        """Empty notes, in which every property and witness is pending."""
         notes = Notes(self._shapes)
         steps, checked, witnesses = len(self.steps), len(self.checked), len(self.witnesses)
         notes.pending[:] = ((1 << steps) - 1, (1 << checked) - 1, (1 << witnesses) - 1)
@@ -90,24 +91,26 @@ class Kernel:
         return notes
 
     def successors(self, state: bytes) -> list[bytes]:
-        """The states one step away, an entry for each step, in the order of the actions and of their arguments."""
+        """The new state of each step from ``state``, in the order of the actions and of their arguments."""
         rows = np.empty((self.fan, self.words), np.int64)
         found = self.module.listed(self.packing.pack(state), rows, self.notes().block)
         return [self.packing.unpack(row) for row in rows[:found]]
 
     def step(self, state: bytes, action: str, args: Args) -> Outcome:
-        """What becomes of one action with given arguments; the same as the interpreter's answer."""
+        """The outcome of one action with these arguments, the same as ``Interpreter.step`` gives."""
         number = [found.name for found in self.machine.system.actions].index(action)
         outcome = getattr(self.module, numbered("outcome", number))
         found, words = outcome(self.packing.pack(state), *args, self.notes().block)
         return Taken(self.packing.unpack(words)) if found == TAKEN else self.outcomes[found]
 
     def without(self, removed: Sequence[str]) -> Kernel:
-        """The kernel of the mutant that lacks these rules, ``LABEL`` or ``LABEL@action``; nothing is compiled.
+        """The kernel of the mutant without these rules, each ``LABEL`` or ``LABEL@action``. It compiles nothing.
 
-        It answers as a kernel of ``remove_rules(system, removed)`` does, but that the initial states are its caller's.
+        It answers as a kernel of ``remove_rules(system, removed)`` does. The mutant's initial states are left to the
+        caller: a kernel does not compute initial states.
         """
         assert self.mutable, "only a mutable kernel can do without rules"
+        # A shallow copy shares the machine code. Statistics and removed rules are the mutant's own.
         mutant = copy(self)
         mutant.statistics = self.statistics.blank()
         mutant.removed = self.removed.copy()

@@ -1,7 +1,8 @@
-"""Memory as the kernel sees it: words at an address, which a function can be handed in one register.
+"""Memory as the kernel sees it: words of 64 bits at an address, a number that fits one register.
 
-Numba hands an array on as seven values or more, and looks for negative indices at each use. What runs for each step of
-each state cannot afford that. An address is good for as long as somebody holds the array.
+Numba passes an array to a function as seven values or more, and checks each index for being negative. Code that runs
+for each step of each state cannot afford that. An address is an integer in bytes, an index counts words. An address is
+valid as long as some Python object holds the array; nothing checks that, or that an index lies within the array.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+# The arguments of LLVM's prefetch: for reading, to be kept in all levels of the cache, data and not instructions.
 READ, LOCALITY, DATA = 0, 3, 1
 
 
 def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Where the word at an address and an index lies."""
+    """A pointer to the word at an address and an index."""
+    # Callers pass integers of any width and sign, so both are cast to 64 bits.
     start, index = (context.cast(builder, args[at], signature.args[at], types.int64) for at in (0, 1))
     word = ir.IntType(64)
     return builder.gep(builder.inttoptr(start, word.as_pointer()), [index])
@@ -25,7 +28,7 @@ def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @intrinsic
 def address(typing_context: Any, array: Any) -> Any:  # noqa: ARG001 - the shape that Numba calls
-    """``address(array)``: where its first word lies; the words follow one another, row by row."""
+    """``address(array)``: the address of the array's first word. The array is contiguous, row by row."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -36,7 +39,7 @@ def address(typing_context: Any, array: Any) -> Any:  # noqa: ARG001 - the shape
 
 @intrinsic
 def peek(typing_context: Any, start: Any, index: Any) -> Any:  # noqa: ARG001 - as above
-    """``peek(start, index)``: the word so many words after an address."""
+    """``peek(start, index)``: the word that lies ``index`` words behind the address ``start``."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(_pointer(context, builder, signature, args))
@@ -46,7 +49,7 @@ def peek(typing_context: Any, start: Any, index: Any) -> Any:  # noqa: ARG001 - 
 
 @intrinsic
 def poke(typing_context: Any, start: Any, index: Any, value: Any) -> Any:  # noqa: ARG001 - as above
-    """``poke(start, index, value)``: put a word there."""
+    """``poke(start, index, value)``: write the word that lies ``index`` words behind the address ``start``."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = context.cast(builder, args[2], signature.args[2], types.int64)
@@ -58,7 +61,7 @@ def poke(typing_context: Any, start: Any, index: Any, value: Any) -> Any:  # noq
 
 @intrinsic
 def prefetch(typing_context: Any, start: Any, index: Any) -> Any:  # noqa: ARG001 - as above
-    """``prefetch(start, index)``: bring the cache line of that word; it changes nothing."""
+    """``prefetch(start, index)``: begin to load the cache line of that word. It changes no result."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = builder.bitcast(_pointer(context, builder, signature, args), ir.IntType(8).as_pointer())

@@ -1,4 +1,7 @@
-"""What the kernel notes while it works: one block of words for each core, added up afterwards."""
+"""The notes of the kernel: counts, and the least findings so far. Each core has a block of its own.
+
+The search adds the blocks up after each level.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 Shapes = Mapping[str, tuple[int, ...]]
-"""The parts of a block, in order, and their shapes."""
+"""The shapes of the parts of a block, by name, in the order in which the parts lie."""
 
 
 def shapes(*, words: int, actions: int, steps: int, checked: int, witnesses: int, rules: int, bounds: int) -> Shapes:
-    """The parts that a kernel's block has.
+    """The parts of a kernel's block, from the number of words of a state, of actions, and of properties of each kind.
 
-    ``taken`` and ``repeats`` count by action, ``cuts`` by bound; ``hits`` has a 1 for each rule that was decisive.
-    ``counts`` are the repetitions that a bound cut, and the ends that are no deadlock. ``pending`` are three sets of
-    properties as bits: step properties, invariants that have not said anything yet, and witnesses not yet reached.
-    ``steps``, ``repeated``, ``ends``, ``states`` and ``reached`` hold for each property (or action) a flag and the
-    rank of the least thing found: see ``driver.note_least``. ``removed`` is read: which rules are gone, where the
-    kernel is mutable.
+    - ``taken`` and ``repeats`` count steps and repeated steps by action, ``cuts`` counts by bound.
+    - ``pending``: three bit masks. Step properties, and then invariants and lemmas, whose trigger has never been true;
+      and witnesses not reached yet.
+    - ``counts``: the repetitions that a bound cut, and the states without a step that are no deadlock because a bound
+      cut one.
+    - ``hits`` has a 1 for each rule that was decisive.
+    - ``steps``, ``repeated``, ``ends``, ``states`` and ``reached`` have a row for each property (``repeated``: for each
+      action; ``ends``: one row). A row is a flag and the rank of the least finding: see ``driver.note_least``.
+    - ``removed`` is an input: 1 for each rule that a mutant lacks. Only a mutable kernel reads it.
     """
+    # A finding in a state is ranked by the state. A step is ranked by four states: both canonical ones, then both.
     state, step = 1 + words, 1 + 4 * words
     return {
         "taken": (actions,),
@@ -41,7 +48,7 @@ def shapes(*, words: int, actions: int, steps: int, checked: int, witnesses: int
 
 
 def places(parts: Shapes) -> dict[str, int]:
-    """Where each part begins."""
+    """The index of each part's first word in the block."""
     found, start = {}, 0
     for name, shape in parts.items():
         found[name] = start
@@ -50,7 +57,7 @@ def places(parts: Shapes) -> dict[str, int]:
 
 
 class Notes:
-    """A block, and its parts as arrays over the same memory."""
+    """A block of zeros, and its parts as arrays that share its memory."""
 
     taken: NDArray[np.int64]
     pending: NDArray[np.int64]
@@ -73,12 +80,16 @@ class Notes:
 
 
 LINE = 128
-"""Bytes that processors move at once, at most."""
+"""Bytes of a cache line, at most: what processors move at once."""
 
 
 def apart(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    """Zeros that share no cache line with anything else: what one core writes must not slow another down."""
+    """An array of zeros that shares no cache line with any other memory.
+
+    If two cores write to one line, the line travels between them, and both are slow.
+    """
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    # One line too many in front, to start at a multiple of LINE; one behind, so that nothing else begins in the last.
     memory = np.zeros(size + 2 * LINE, np.uint8)
     start = -memory.ctypes.data % LINE
     return memory[start : start + size].view(kind).reshape(shape)

@@ -1,8 +1,10 @@
 """How a state of one scope is packed into machine words.
 
-Each cell takes as many bits as its codes need. The first cell stands in the highest bits of the first word, so packed
-states compare as their bytes do, word by word. A word is a signed integer of which 63 bits are used: no word is
-negative, and the kernel's tables use -1 for "no state".
+Each cell takes as many bits as its codes need. The first cell stands in the highest bits of the first word, so the
+tuples of words compare as the bytes of the states do. No cell is split between two words.
+
+A word is a signed integer of 64 bits, and the sign bit is unused. So no word is negative, words compare as numbers, and
+the kernel's tables can use -1 for "no state".
 """
 
 from __future__ import annotations
@@ -17,12 +19,18 @@ from holdfast.ir.errors import UsageError
 from holdfast.lower.layout import Layout
 
 WORD_BITS = 63
+"""The number of bits of a word that hold cells."""
+
 MOST_WORDS = 3
+"""The number of words that a state may take, at most."""
 
 
 @attrs.frozen
 class Slot:
-    """Where a cell lies: ``width`` bits of a word, ``shift`` above its lowest. A cell with one code takes none."""
+    """The bits of a cell: ``width`` bits of word number ``word``, from bit ``shift`` on.
+
+    Bit 0 is the lowest. A cell with a single code has width 0.
+    """
 
     word: int
     shift: int
@@ -30,7 +38,7 @@ class Slot:
 
     @property
     def mask(self) -> int:
-        """As many ones as the cell has bits."""
+        """The cell's bits as ones, not shifted: ``code & mask`` is ``code``."""
         return (1 << self.width) - 1
 
 
@@ -53,20 +61,22 @@ class Packing:
         word, free = 0, WORD_BITS
         for field in self.layout.fields:
             width = (field.codes - 1).bit_length()
+            # From the highest bit down: earlier cells weigh more when words are compared.
             for _ in range(field.count):
                 if width > free:
+                    # The bits left over stay 0 in every state, so they do not disturb the order.
                     word, free = word + 1, WORD_BITS
                 free -= width
                 slots.append(Slot(word, free, width))
         return tuple(slots)
 
     def pack(self, state: bytes) -> tuple[int, ...]:
-        """The words of a state."""
+        """The words of a state, given as one byte a cell."""
         words = [0] * self.words
         for slot, code in zip(self.slots, state, strict=True):
             words[slot.word] |= code << slot.shift
         return tuple(words)
 
     def unpack(self, words: Sequence[int] | NDArray[np.int64]) -> bytes:
-        """The state of the words."""
+        """The state, as one byte a cell, that the words stand for."""
         return bytes((int(words[slot.word]) >> slot.shift) & slot.mask for slot in self.slots)

@@ -1,7 +1,8 @@
-"""The Numba source of one model in one scope: what the driver calls.
+"""The Numba source of one model in one scope: the functions that the kernel's drivers call.
 
-A state is a tuple of words. Every function is small and knows the model; what does not (tables, levels, walks) stands
-in ``driver.py`` and is compiled together with this text.
+A state is a tuple of words. Every function here is small and depends on the model. The loops over tables, levels and
+walks are the same for all models. They stand in the drivers (``driver.py``, …), and are compiled together with this
+text.
 """
 
 from __future__ import annotations
@@ -26,17 +27,19 @@ from holdfast.lower.statistics import Statistics
 from holdfast.lower.symmetry import Symmetry
 
 MOST_STEPS = 1 << 20
-"""How many steps a state may have: so many rows each core keeps for each partition, twice."""
+"""The number of steps that a state may have. Each core keeps twice that number of rows for each partition."""
 
 
 class KernelSource:
-    """Writes the functions of a model. ``checked`` are the invariants and lemmas, ``steps`` the step properties,
-    ``witnesses`` and ``finals`` the properties of these kinds, in the order in which a search asks them. States are
-    ranked by their orbits under ``symmetry``; if ``reduced``, one state of each orbit is stored.
+    """Writes the functions of a model.
 
-    A ``mutable`` text serves all mutants of the model: each labelled rule asks the array ``removed``, at the rule's
-    place in the statistics, whether it is there at all. Raises UsageError where a mutant alone would: a condition
-    that is never met in the scope may hide statements that do not fit it.
+    ``checked`` are the invariants and lemmas, ``steps`` the step properties, ``witnesses`` and ``finals`` the
+    properties of these kinds. A property's place in its sequence is its bit in masks. States are ranked by their orbits
+    under ``symmetry``. If ``reduced``, one state of each orbit is stored.
+
+    A ``mutable`` text serves all mutants of the model: at each labelled rule it looks up in the array ``removed``, at
+    the rule's place in the statistics, whether the mutant lacks the rule. Then ``text`` also raises UsageError for code
+    that only a mutant reaches: a condition that never holds in the scope may hide statements that do not fit the scope.
     """
 
     def __init__(
@@ -63,11 +66,13 @@ class KernelSource:
         self.idempotent = idempotent
         self.mutable = mutable
         self.outcomes: list[Refused | Cut] = []
-        """What the numbers mean that the functions ``outcome_…`` return."""
+        """The outcomes behind the numbers that the functions ``outcome_…`` return."""
         self.fan = 1
+        """At least the number of steps of any state: ``text`` adds up the combinations of arguments of all actions."""
 
     def text(self) -> str:
-        """All functions, each under ``@jit``."""
+        """All functions, each with its decorator, behind the constants that they need."""
+        # Writing a function gives its rules and bounds their places in the statistics, so ``_module`` comes last.
         parts = [*self._states(), self._canonical()]
         parts += [self._step_masks(None, part) for part in ("body", "trigger")]
         for action in self.system.actions:
@@ -85,7 +90,7 @@ class KernelSource:
         return self._module(parts)
 
     def shapes(self) -> Shapes:
-        """The parts of a block of notes; to be asked for when all functions are written."""
+        """The parts of a block of notes. Call it after all functions are written: only then are all rules counted."""
         return shapes(
             words=self.packing.words,
             actions=len(self.system.actions),
@@ -97,13 +102,13 @@ class KernelSource:
         )
 
     def places(self) -> dict[str, int]:
-        """Where what is noted lies, by the names that the driver has for the places."""
+        """The places of the notes in their block, by the names of the driver's constants."""
         return {name.upper(): place for name, place in places(self.shapes()).items()}
 
     def _module(self, parts: Iterable[str]) -> str:
-        """The functions after the constants that they and the driver need.
+        """The functions behind the constants that they and the driver need.
 
-        Raises UsageError where a state may have more steps than there is room for.
+        Raises UsageError if a state may have more than ``MOST_STEPS`` steps.
         """
         if self.fan > MOST_STEPS:
             raise UsageError(
@@ -133,7 +138,7 @@ class KernelSource:
         return self.system.actions.index(action)
 
     def name(self, family: str, action: Action | None) -> str:
-        """The name of the function of that family for an action, or for every step."""
+        """The name of a family's function for one action, or for the steps of all actions (None)."""
         return f"{family}_of_all" if action is None else numbered(family, self.number(action))
 
     def words(self, state: str) -> str:
@@ -150,6 +155,8 @@ class KernelSource:
         yield f"def put(rows, i, s):\n{puts}"
         same = " and ".join(f"peek(rows, i * {count} + {word}) == s[{word}]" for word in words)
         yield f"def holds(rows, i, s):\n    return {same}\n"
+        # Odd factors without a pattern in their bits, one for each word. Shift, multiplication and shift then spread
+        # the bits of a state over the hash: the highest choose the partition, the lowest a row of the cache.
         factors = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
         mixed = " ^ ".join(f"(np.uint64(s[{word}]) * np.uint64({factors[word]}))" for word in words)
         finish = (
@@ -160,9 +167,10 @@ class KernelSource:
         yield "def unwrapped(code):\n    return code - 1 if code > 0 else code\n"
 
     def _canonical(self) -> str:
-        """The least state of an orbit: each renaming is a few groups of cells that move the same way."""
+        """A function to the least state of an orbit. A renaming is a few shifts: see ``_moved``."""
         lines = ["def canonical(s):", f"    {self.words('s')} = s", "    best = s"]
         if self.symmetry is not None:
+            # The first renaming changes nothing.
             for moves in self.symmetry.moves()[1:]:
                 for word, text in enumerate(self._moved(moves)):
                     lines.append(f"    t{word} = {text}")
@@ -170,7 +178,11 @@ class KernelSource:
         return "\n".join([*lines, "    return best", ""])
 
     def _moved(self, moves: list[tuple[int, bytes | None]]) -> list[str]:
-        """The words of a renamed state. Cells that keep their code and move equally far go together."""
+        """The words of a renamed state, as expressions over the words of the state.
+
+        ``moves`` has for each cell of the renamed state the source cell, and the table that translates its code (None:
+        the code stays). Cells that keep their code and move equally far within the words share one mask and one shift.
+        """
         together: list[dict[tuple[int, int], int]] = [{} for _ in range(self.packing.words)]
         terms: list[list[str]] = [[] for _ in range(self.packing.words)]
         for cell, (source, table) in enumerate(moves):
@@ -181,6 +193,7 @@ class KernelSource:
                 group = (of.word, to.shift - of.shift)
                 together[to.word][group] = together[to.word].get(group, 0) | (of.mask << of.shift)
                 continue
+            # The table of codes as one number, the new code of ``code`` at bit ``width * code``: no memory is read.
             packed = sum(table[code] << (to.width * code) for code in range(self.layout.cells[cell].field.codes))
             code = f"((s{of.word} >> {of.shift}) & {of.mask})"
             if packed.bit_length() <= 63:
@@ -197,7 +210,7 @@ class KernelSource:
     # Actions --------------------------------------------------------------------------------------------------
 
     def _every(self, action: Action, family: str, sink: InstanceEnds) -> str:
-        """All steps of an action from ``s``: what becomes of each, the sink says."""
+        """A function of all steps of an action from ``s``. ``sink`` writes the lines for each end of an instance."""
         writer = self._writer(action.name, action.at, sink)
         head = f"{self.name(family, action)}(s, k, rows, notes)"
         fan = 1
@@ -206,6 +219,7 @@ class KernelSource:
         self.fan += fan
         with writer.function(head):
             writer.line(f"{self.words('s')} = s")
+            # A loop of one turn: before the first parameter's loop opens, a ``continue`` still ends the instance.
             writer.line("for once in range(1):")
             writer.depth += 1
             writer.leave = "continue"
@@ -224,18 +238,18 @@ class KernelSource:
         return "\n".join([*lines, *self._look_at_steps(), "    return k", ""])
 
     def _again(self, action: Action) -> str:
-        """What becomes of the step when it is repeated in the state ``s``, which it led to."""
+        """A function of the repetition of a step in the state ``s`` that it led to: FINE, DIFFERS or CUT."""
         return self._instance(action, "again", JudgeRepetition(self))
 
     def _outcome(self, action: Action) -> str:
-        """The same for whoever has the notes as an array."""
+        """A function of the outcome of one instance, which Python calls: the notes are an array, not an address."""
         inner = self._instance(action, "instance", ReturnCode(self))
         args = "".join(f", {code_name(param)}" for param in action.params)
         head = f"@entry\ndef {self.name('outcome', action)}(s{args}, notes):"
         return f"{inner}\n\n{head}\n    return {self.name('instance', action)}(s{args}, address(notes))\n"
 
     def _instance(self, action: Action, family: str, sink: InstanceEnds) -> str:
-        """What becomes of an action with given arguments in the state ``s``: what the sink returns."""
+        """A function of one instance of an action in the state ``s``. The lines of ``sink`` return its result."""
         writer = self._writer(action.name, action.at, sink)
         args = "".join(f", {code_name(param)}" for param in action.params)
         with writer.function(f"{self.name(family, action)}(s{args}, notes)"):
@@ -247,11 +261,11 @@ class KernelSource:
         return writer.source()
 
     def lasting(self) -> list[int]:
-        """For each word, the bits of cells that are part of the protocol: no ghosts, no budgets."""
+        """For each word, the bit mask of the cells of the protocol: no ghosts, no budgets."""
         return self._masks(field for field in self.layout.fields if not field.ghost and not field.hidden)
 
     def _masks(self, fields: Iterable[Field]) -> list[int]:
-        """For each word, the bits of some fields."""
+        """For each word, the bit mask of the cells of these fields."""
         masks = [0] * self.packing.words
         for field in fields:
             for slot in self.packing.slots[field.offset : field.offset + field.count]:
@@ -274,7 +288,7 @@ class KernelSource:
         return "\n".join([*lines, "    return -1", ""])
 
     def _mask(self, name: str, props: Sequence[Property], part: str, *, failing: bool) -> str:
-        """Those of the properties in ``wanted`` whose part holds (or fails), one bit each."""
+        """A function to a bit mask: the properties of the mask ``wanted`` whose part holds (if ``failing``, fails)."""
         lines = [f"def {name}(s, wanted):", f"    {self.words('s')} = s", "    found = 0"]
         for index, prop in enumerate(props):
             text = self._term(prop, prop.body if part == "body" else prop.trigger)
@@ -283,7 +297,10 @@ class KernelSource:
         return "\n".join([*lines, "    return found", ""])
 
     def _step_masks(self, action: Action | None, part: str) -> str:
-        """Which step properties a step violates (body) or triggers: those of every step (None), or of one action's."""
+        """A function to a bit mask: the step properties that a step violates (body), or whose trigger holds.
+
+        It asks the properties of one action's steps, or those of every step (None).
+        """
         args = "".join(f", {code_name(param)}" for param in action.params) if action else ""
         family = "steps" if part == "body" else "step_triggers"
         lines = [
@@ -301,14 +318,14 @@ class KernelSource:
 
     @property
     def general(self) -> list[Property]:
-        """The step properties that speak of every step."""
+        """The step properties of the steps of all actions."""
         return [prop for prop in self.steps if prop.of is None]
 
     def _look_at_steps(self) -> list[str]:
-        """Lines that look at the properties of every step, for each step from ``s`` that stands in ``rows``.
+        """Lines that check the properties of every step, for each step from ``s`` that is in ``rows``.
 
-        They see nothing of a step but cells: where it leaves all those that they read as they are, they say of it what
-        they say of a step that changes nothing at all, which is asked once a state. Most steps are of that kind.
+        These properties read only cells. If a step changes no cell that they read, they have the values they have for a
+        stuttering step. Those are computed once per state (``still``). Most steps are of that kind.
         """
         if not self.general:
             return []
@@ -326,7 +343,7 @@ class KernelSource:
         ]
 
     def steps_of(self, action: Action | None) -> int:
-        """The step properties that speak of one action's steps, or of every step, one bit each."""
+        """A bit mask: the step properties of one action's steps, or those of every step (None)."""
         name = action.name if action else None
         return sum(1 << index for index, prop in enumerate(self.steps) if prop.of == name)
 
@@ -335,5 +352,5 @@ ENTRIES = ("def hashed(", "def canonical(")
 
 
 def _kind(function: str) -> str:
-    """The decorator of a function: Python calls few of them, and what it does not call compiles faster."""
+    """The decorator of a function. ``entry`` lets Python call it; ``jit`` compiles faster."""
     return "entry" if function.startswith(ENTRIES) else "jit"

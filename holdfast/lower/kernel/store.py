@@ -1,13 +1,16 @@
-"""The visited states of a kernel's search: exact, whole, level by level, on one core or several.
+"""The visited states of a kernel's search, stored whole, level by level, on one core or several.
 
-States are split into partitions by the highest bits of a hash. Each partition has its states in the order in which
-they were found, and an open-addressing table of them, which grows by itself: little is ever copied at once, and a
-partition's table is small enough to stay in the processor's cache while a buffer of new states goes into it.
+The highest bits of a state's hash choose its partition. A partition has an array of its states, in the order in which
+they were found, and an open-addressing table of the same states. Each partition's table grows on its own. So a growth
+copies little, and a partition's table stays in the processor's cache while a buffer of new states goes into it.
 
-A round has two parts. Every core expands states of the level into buffers of its own, one for each partition, until
-one of them is full; then every core inserts, and checks, what all cores found for the partitions that are its own. So
-no two cores write the same memory, and which states a level holds does not depend on their number. Each part is one
-call of machine code, for what Python does between two calls, only one core at a time can do.
+A level is found in rounds of two parts:
+
+1. Every core expands states of the level into buffers of its own, one for each partition, until a buffer is full.
+2. Every core inserts and checks the new states of its own partitions, from the buffers of all cores.
+
+So no two cores write the same memory, and the states of a level do not depend on the number of cores. Each part is few
+calls of machine code, because Python code runs on one core at a time, and machine code runs on all.
 """
 
 from __future__ import annotations
@@ -24,24 +27,29 @@ from holdfast.lower.kernel.kernel import Kernel, Words
 from holdfast.lower.kernel.notes import Notes, apart
 
 PARTITIONS = 256
+"""Two to the power of ``driver.PARTITION_BITS``."""
 FULLEST = 0.75
-"""How full a table may get."""
+"""The fraction of a table's rows that may hold states. Probes get long beyond it, and would not end in a full table."""
 GROWTH = 1.33
+"""A table grows at least by this factor."""
 ROOM = 8192
-"""How many new states of one partition a core gathers before they are inserted: the more, the longer a partition's
-table stays in the cache while they go in. What is never filled takes no memory."""
+"""Rows of a buffer: the number of new states of one partition that a core gathers before they are inserted.
+
+The more rows, the longer a partition's table stays in the cache while they go in. Rows that are never written take no
+memory.
+"""
 CHUNK = 1024
-"""How many states of a level go to one core at a time."""
+"""The number of states in a chunk, the piece of a level that goes to one core."""
 
 R = TypeVar("R")
 
 Level = list[tuple[int, int]]
-"""For each partition, from which to which of its states a level reaches."""
+"""The states of a level: for each partition the index of the first one, and the index behind the last."""
 
 
 @attrs.define(eq=False)
 class _Worker:
-    """What one core works with."""
+    """The memory of one core: its notes, and the arguments of ``driver.expand``."""
 
     notes: Notes
     buffers: NDArray[np.int64]
@@ -50,8 +58,9 @@ class _Worker:
     cache: Words
     chunks: NDArray[np.int64] = attrs.field(factory=lambda: np.empty((0, 3), np.int64))
     row: int = 0
-    """The chunk with which to go on: see ``driver.expand``."""
+    """The index of the chunk with which to go on: see ``driver.expand``."""
     expanded: int = 0
+    """The number of states that this core has expanded."""
 
 
 class Store:
@@ -65,7 +74,8 @@ class Store:
         self._states = [self._rows(0)] * PARTITIONS
         self._tables = [self._rows(0)] * PARTITIONS
         self._directory = np.zeros((PARTITIONS, self.module.MORE_SIZE + 1), np.int64)
-        """Where each partition's states and table lie: see ``driver.py``."""
+        """For each partition, the addresses of ``_states`` and ``_tables``, and their sizes: see ``driver.py``."""
+        # ``expand`` stops when a buffer has fewer than ``fan`` rows left, so it needs more than that to get anywhere.
         room = max(ROOM, 2 * kernel.fan)
         self._workers = [
             _Worker(
@@ -84,23 +94,23 @@ class Store:
 
     @property
     def _counts(self) -> NDArray[np.int64]:
-        """How many states each partition has."""
+        """The number of states of each partition: a view of the directory, not a copy."""
         counts: NDArray[np.int64] = self._directory[:, self.module.COUNT]
         return counts
 
     @property
     def count(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return int(self._counts.sum())
 
     @property
     def expanded(self) -> int:
-        """How many of them have been expanded."""
+        """The number of states that have been expanded."""
         return sum(worker.expanded for worker in self._workers)
 
     @property
     def bytes_per_state(self) -> float:
-        """The memory of states and tables, for each state."""
+        """The bytes of all arrays of states and all tables, divided by the number of states."""
         held = sum(rows.nbytes for rows in (*self._states, *self._tables))
         return held / max(self.count, 1)
 
@@ -112,10 +122,11 @@ class Store:
     # Levels ---------------------------------------------------------------------------------------------------
 
     def begin(self, states: Sequence[bytes]) -> None:
-        """The first level."""
+        """Store the initial states as the first level."""
         worker = self._workers[0]
         for state in states:
             words = self.kernel.packing.pack(state)
+            # The hash as an unsigned number of 64 bits, whatever type of integer the call returns.
             part = (int(self.module.hashed(words)) & (1 << 64) - 1) >> 64 - self.module.PARTITION_BITS
             worker.buffers[part, worker.filled[part]] = words
             worker.filled[part] += 1
@@ -125,11 +136,14 @@ class Store:
         self.levels.append([(0, count) for count in self._counts.tolist()])
 
     def states(self, counts: Sequence[int]) -> Words:
-        """The first so many states of each partition, one partition after the other."""
+        """The first ``counts[part]`` states of each partition, one partition after the other."""
         return np.concatenate([states[:count] for states, count in zip(self._states, counts, strict=True)])
 
     def restore(self, levels: Sequence[Level], states: Words) -> None:
-        """Hold these levels and no other states; all but the last level have been expanded."""
+        """Store the levels and states of a checkpoint in this empty store. All levels but the last have been expanded.
+
+        ``states`` is as ``Store.states`` gives it.
+        """
         self.levels = [list(level) for level in levels]
         counts = np.array([count for _, count in self.levels[-1]], np.int64)
         self._make_room(0, 1, counts)
@@ -139,22 +153,25 @@ class Store:
             self._states[part][:count] = states[start : start + count]
             start += count
         self._counts[:] = counts
-        # The tables are empty yet; one of the same size is filled from the states.
+        # The tables are still empty. A move of each table to its own place fills it from the states.
         self._directory[:, self.module.MORE_TABLE_AT] = self._directory[:, self.module.TABLE_AT]
         self._directory[:, self.module.MORE_SIZE] = self._directory[:, self.module.SIZE]
         self.module.move(self._directory, 0, 1)
         self._workers[0].expanded = start - sum(last - first for first, last in self.levels[-1])
 
     def advance(self, pause: Callable[[], bool]) -> bool:
-        """Find and check the next level; whether it has states. ``pause`` is asked after every round whether to stop;
-        a level that was stopped holds what was found.
+        """Find and check the next level; returns whether it has states.
+
+        ``pause`` is called after every round. If it returns True, the level ends there, with the states found so far.
         """
         before: list[int] = self._counts.tolist()
         chunks = _chunks(self.levels[-1])
         for number, worker in enumerate(self._workers):
+            # A copy of its own: ``expand`` notes its progress in the chunks.
             worker.chunks = chunks[number :: self.cores].copy()
             worker.row = 0
         while True:
+            # ``_each`` returns a list, so ``any`` cannot leave out a worker.
             more = any(self._each(self._expand))
             self._insert_all()
             if pause() or not more:
@@ -163,7 +180,7 @@ class Store:
         return self.count > sum(before)
 
     def _expand(self, worker: _Worker) -> bool:
-        """Expand what is the worker's until a buffer is full; whether something is left."""
+        """Expand the worker's chunks until a buffer is full; returns whether states are left."""
         waiting = _waiting(worker.chunks)
         worker.row = self.module.expand(
             self._directory,
@@ -184,19 +201,23 @@ class Store:
             worker.filled[:] = 0
 
     def _insert(self, worker: _Worker) -> None:
-        """Insert and check what all cores found for this worker's partitions."""
+        """Insert and check the new states of this worker's partitions, from the buffers of all workers."""
         number, seen = self._workers.index(worker), self._counts.copy()
+        # An upper bound: the buffers also hold states that are known, or that several cores found.
         wanted = np.sum([seen, *(other.filled for other in self._workers)], axis=0)
         outgrown = self._make_room(number, self.cores, wanted)
         self.module.move(self._directory, number, self.cores)
+        # The old arrays must live until the move has copied them: the kernel knows only their addresses.
         del outgrown
         for other in self._workers:
             self.module.insert(self._directory, number, self.cores, other.buffers, other.filled)
         self.module.check(self._directory, number, self.cores, seen, worker.notes.block)
 
     def _make_room(self, first: int, step: int, wanted: NDArray[np.int64]) -> list[Words]:
-        """Have memory for as many states as are wanted, in each ``step``-th partition from ``first`` on. The kernel
-        moves there what there is; until then what is returned must be held.
+        """Allocate memory for ``wanted[part]`` states in each ``step``-th partition from ``first`` on, if it lacks it.
+
+        The directory then names the new memory, and ``driver.move`` fills it. Returns the old arrays: the caller must
+        hold them until that is done.
         """
         outgrown, directory, module = [], self._directory, self.module
         for part, count, size in zip(
@@ -218,7 +239,7 @@ class Store:
         return outgrown
 
     def _each(self, work: Callable[[_Worker], R]) -> list[R]:
-        """Let every worker do its part, each on a core."""
+        """Call ``work`` for every worker, each on a core; returns the results in the order of the workers."""
         mine, *others = self._workers
         if self._pool is None:
             return [work(mine)]
@@ -228,13 +249,18 @@ class Store:
     # Looking back ---------------------------------------------------------------------------------------------
 
     def least_predecessors(self, depth: int, targets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """For each target, a state of the next level, the least state at ``depth`` from which one step leads to it."""
+        """For each target, the least state of level ``depth`` from which one step leads to it.
+
+        The targets are states of the next level, so each has one.
+        """
         words = self.kernel.words
         rows = np.array(targets, np.int64).reshape(len(targets), words)
         chunks = _chunks(self.levels[depth]).tolist()
 
         def look(worker: _Worker) -> NDArray[np.int64]:
+            # A flag, the canonical state and the state: the rank of a predecessor.
             best = np.zeros((len(targets), 1 + 2 * words), np.int64)
+            # Notes to be thrown away: these states have been counted when they were expanded.
             notes = self.kernel.notes().block
             for part, first, last in chunks[self._workers.index(worker) :: self.cores]:
                 self.module.predecessors(self._states[part], first, last, rows, best, worker.rows, notes)
@@ -248,7 +274,7 @@ class Store:
 
 
 def _chunks(level: Level) -> NDArray[np.int64]:
-    """The states of a level, in pieces: the partition, and which of its states."""
+    """The states of a level in pieces. A row is a partition, the first index, and the index behind the last."""
     found = [
         (part, start, min(start + CHUNK, last))
         for part, (first, last) in enumerate(level)
@@ -258,5 +284,5 @@ def _chunks(level: Level) -> NDArray[np.int64]:
 
 
 def _waiting(chunks: NDArray[np.int64]) -> int:
-    """How many states of these chunks have not been expanded."""
+    """The number of states of these chunks that have not been expanded: ``expand`` moves their first index on."""
     return int((chunks[:, 2] - chunks[:, 1]).sum())

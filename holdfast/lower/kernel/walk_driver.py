@@ -1,14 +1,21 @@
 """Random runs of any model, in machine code. A template, as ``driver.py`` is.
 
-``random_runs/plan.py`` says what a run is, and ``check/walk/walker.py`` says the same over the interpreter; the two
-must draw in the same order. Names that are not defined here (``offers``, ``judge``, ``invariants``, …) are the
-model's. Three blocks of words are handed from function to function: ``work`` is what a run works with, ``seen`` has
-the steps that were listed last, which rules decided something and what was cut, ``counts`` all else that is counted;
-``walk_source.py`` has the places in them. What only a sample counts is asked for at compile time (``SAMPLED``).
+``random_runs/plan.py`` defines a run. ``check/walk/walker.py`` makes the same runs on the interpreter, so both must
+draw the same numbers in the same order. Names that are not defined here (``offers``, ``judge``, ``invariants``, …) are
+the model's.
+
+The functions share three blocks of words, by their addresses. ``walk_source.py`` defines the places in them:
+
+- ``work`` is the scratch memory of a run: its stream of random numbers, the schedule, the weights of the actions.
+- ``seen`` counts cuts, notes decisive rules, and holds the list of steps that ``offers`` wrote last.
+- ``counts`` holds all other counts, and the properties and witnesses that are still waited for.
+
+``SAMPLED`` is a constant, so the compiler drops the code that only a sample needs.
 """
 # ruff: noqa: F821 - the model's functions are defined by the text that this one follows
 # mypy: ignore-errors
 
+# ``forceinline`` is for the functions of every step: a call would cost as much as they do.
 inlined = numba.njit(
     nogil=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
 )
@@ -19,23 +26,23 @@ DEPTH, STILL, FINAL, CUT, STUCK, MASKED, VIOLATED = range(7)
 
 @inlined
 def bump(block, place, by):
-    """Add to what is counted there."""
+    """Add ``by`` to the count at a place."""
     poke(block, place, peek(block, place) + by)
 
 
 @inlined
 def noted(seen, place):
-    """Note that the rule of that place decided something; True, so that it can stand in the midst of a condition."""
+    """Note that the rule at a place was decisive. Returns True, so that a condition can have the call as a conjunct."""
     poke(seen, place, peek(seen, place) + 1 if SAMPLED else 1)
     return True
 
 
-# Chance: where the stream of a run is, and its stride ---------------------------------------------------------------
+# Chance: CHANCE is the place of the stream's state, CHANCE + 1 of its stride ----------------------------------------
 
 
 @inlined
 def mixed(z):
-    """As ``chance.mixed``."""
+    """The mixing function of SplitMix, as in ``chance.mixed``."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -43,7 +50,8 @@ def mixed(z):
 
 @jit
 def ones(z):
-    """How many bits are set."""
+    """The number of bits that are set."""
+    # Counts side by side in fields of 2, 4 and 8 bits. The product adds up all bytes in the highest one.
     z -= (z >> np.uint64(1)) & np.uint64(0x5555555555555555)
     z = (z & np.uint64(0x3333333333333333)) + ((z >> np.uint64(2)) & np.uint64(0x3333333333333333))
     z = (z + (z >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -52,10 +60,11 @@ def ones(z):
 
 @jit
 def begin(work, seed, run):
-    """The stream of a run."""
+    """Start the stream of a run, as ``Chance`` does."""
     base = mixed(seed)
     twice = np.uint64(run) + np.uint64(run)
     poke(work, CHANCE, mixed(base + (twice + np.uint64(1)) * GOLDEN))
+    # An odd stride visits every number. One with few changes between neighbouring bits gives similar numbers.
     stride = mixed(base + (twice + np.uint64(2)) * GOLDEN) | np.uint64(1)
     if ones(stride ^ (stride >> np.uint64(1))) < np.uint64(24):
         stride ^= np.uint64(0xAAAAAAAAAAAAAAAA)
@@ -64,17 +73,19 @@ def begin(work, seed, run):
 
 @inlined
 def below(work, choices):
-    """A number from 0 to one less than ``choices``."""
+    """Draw a number from 0 to ``choices`` - 1, at most 2^31 choices."""
+    # The addition wraps around at 2^64, as it should. The upper 32 bits of the mixed number are a fraction of 2^32;
+    # ``choices`` times that fraction is the number, without a remainder.
     bump(work, CHANCE, peek(work, CHANCE + 1))
     return np.int64(((mixed(np.uint64(peek(work, CHANCE))) >> np.uint64(32)) * np.uint64(choices)) >> np.uint64(32))
 
 
-# What a run draws at its beginning --------------------------------------------------------------------------------
+# The draws at the beginning of a run ------------------------------------------------------------------------------
 
 
 @jit
 def draw_swarm(work):
-    """Which actions stay, and their weights; 0 for those that are omitted. Without the swarm all are alike."""
+    """Draw the weights of the actions; an omitted action has weight 0. Without the swarm every weight is 1."""
     if peek(work, SWARM) == 0:
         for a in range(ACTIONS):
             poke(work, WEIGHTS + a, 1)
@@ -87,6 +98,7 @@ def draw_swarm(work):
         kept += stays
     if kept == 0 and ACTIONS > 0:
         poke(work, WEIGHTS + below(work, ACTIONS), 1)
+    # Each action draws a weight, also an omitted one, as on the interpreter.
     for a in range(ACTIONS):
         drawn = 1 + below(work, 100)
         poke(work, WEIGHTS + a, drawn * peek(work, WEIGHTS + a))
@@ -94,7 +106,7 @@ def draw_swarm(work):
 
 @jit
 def draw_priorities(work):
-    """Who comes first, and at which steps that changes."""
+    """Draw the order of the processes (Fisher and Yates), and behind it the steps that are change points."""
     processes = peek(work, PROCESSES)
     for place in range(processes):
         poke(work, ORDER + place, place)
@@ -109,7 +121,7 @@ def draw_priorities(work):
 
 @inlined
 def demote(work, place):
-    """Give the process at that place the lowest priority."""
+    """Move the process at a place of the order to its end."""
     process = peek(work, ORDER + place)
     last = peek(work, PROCESSES) - 1
     for before in range(place, last):
@@ -122,8 +134,9 @@ def demote(work, place):
 
 @jit
 def only(process, stride, count, work, seen):
-    """Keep the steps of one process among those listed; returns how many there are."""
+    """Reduce the list of steps to those of one process; returns their number. ``stride`` is that of the action."""
     kept = 0
+    # In place: ``kept`` never gets ahead of ``i``.
     for i in range(count):
         number = number_of(seen, i)
         if number // stride % (peek(work, PROCESSES) - 1) == process:
@@ -134,7 +147,12 @@ def only(process, stride, count, work, seen):
 
 @inlined
 def ranked(seen, count, rank):
-    """Which step of those listed comes after so many others; mostly they are in order, and it is the first look."""
+    """The place of the listed step that has exactly ``rank`` others before it in the order of the arguments.
+
+    The list is in the order of the generated loops, which open where a parameter is first needed. The interpreter
+    draws from sorted steps, so a drawn rank has to mean the same step here.
+    """
+    # Mostly the list is in order already, and the first look succeeds.
     for offset in range(count):
         place = rank + offset
         if place >= count:
@@ -149,15 +167,16 @@ def ranked(seen, count, rank):
 
 @inlined
 def reset_weights(process, work):
-    """Let every action be drawn again, of those that a process takes part in; process -1 is any."""
+    """Let all actions be drawn again that ``process`` takes part in; -1 is all processes."""
     for a in range(ACTIONS):
+        # An action without a stride belongs to the environment, the last process. All others are drawn for elements.
         mine = process < 0 or (peek(work, STRIDES + a) == 0) == (process == peek(work, PROCESSES) - 1)
         poke(work, LEFT + a, peek(work, WEIGHTS + a) if mine else 0)
 
 
 @inlined
 def draw_step(s, process, work, seen):
-    """An action by weight, among those that are left, and the place of one of its steps; action -1 if none has one."""
+    """Draw an action by weight among those left, and one of its steps: action and place, or -1 if none has a step."""
     total = 0
     for a in range(ACTIONS):
         total += peek(work, LEFT + a)
@@ -172,6 +191,7 @@ def draw_step(s, process, work, seen):
             count = only(process, peek(work, STRIDES + a), count, work, seen)
         if count > 0:
             return a, ranked(seen, count, below(work, count))
+        # The action has no step in this state: it is out of the draw until the state changes.
         total -= peek(work, LEFT + a)
         poke(work, LEFT + a, 0)
     return -1, 0
@@ -179,7 +199,7 @@ def draw_step(s, process, work, seen):
 
 @jit
 def draw_by_priority(s, step, work, seen):
-    """As ``draw_step``, among the steps of the first process that has one; with that process's place."""
+    """As ``draw_step``, but of the first process in the order that has a step; also returns its place in the order."""
     change = False
     processes = peek(work, PROCESSES)
     for point in range(peek(work, POINTS)):
@@ -192,7 +212,8 @@ def draw_by_priority(s, step, work, seen):
         if a < 0:
             place += 1
         elif change:
-            # Those before it have no step. If it is the last already, it is drawn once more.
+            # The search goes on at the same place, which has the next process now: all before it have no step. If the
+            # demoted process was the last already, it is drawn once more.
             demote(work, place)
             change = False
         else:
@@ -205,10 +226,11 @@ def draw_by_priority(s, step, work, seen):
 
 @jit
 def note_state(s, counts):
-    """Note the signature of a state: one bit of many, by a hash of the state without its numbers."""
+    """Note the signature of a state, a hash of ``STATE_BITS`` bits of the state without its numbers, in a bit set."""
     h = np.uint64(0)
     for word in outline(s):
         h = mixed(h + np.uint64(word) + GOLDEN)
+    # Bit ``place % 64`` of word ``place // 64``.
     place = np.int64(h >> np.uint64(64 - STATE_BITS))
     known = peek(counts, MET + (place >> 6))
     poke(counts, MET + (place >> 6), known | np.int64(np.uint64(1) << np.uint64(place & 63)))
@@ -216,7 +238,7 @@ def note_state(s, counts):
 
 @jit
 def note_violation(found, run, step, a, s, t, bad):
-    """What a run ends with that violates something: see ``Violating`` in ``walks.py``."""
+    """Write the row of ``found`` for a run that violates something: the fields of ``Violating`` in ``walks.py``."""
     poke(found, 0, run)
     poke(found, 1, step)
     poke(found, 2, a)
@@ -228,7 +250,7 @@ def note_violation(found, run, step, a, s, t, bad):
 
 @jit
 def look(s, run, step, counts, reached):
-    """Note which invariants say something in a state, and which witnesses it is."""
+    """Note which triggers of invariants and which witnesses hold in a state, of those still waited for."""
     if SAMPLED:
         note_state(s, counts)
     silent, unreached = peek(counts, SILENT), peek(counts, UNREACHED)
@@ -249,7 +271,7 @@ def look(s, run, step, counts, reached):
 
 @jit
 def moves(s, work, seen):
-    """Whether a step of an action that was not omitted leads to another state."""
+    """Whether some step of the run's actions (not the omitted ones) leads to another state."""
     for a in range(ACTIONS):
         if peek(work, WEIGHTS + a) > 0:
             for i in range(offers(a, s, seen)):
@@ -260,9 +282,11 @@ def moves(s, work, seen):
 
 @jit
 def why_no_step(s, work, seen):
-    """The reason why a run ends in a state in which none of its actions has a step. It counts no cuts again."""
+    """Why a run ends in a state in which none of its actions has a step: MASKED, FINAL, CUT, VIOLATED or STUCK."""
+    # ``offers`` counts each cut once more. The counts from before are kept, to see what is new, and put back.
     for bound in range(HITS):
         poke(work, CUTS + bound, peek(seen, bound))
+    # The omitted actions too: if one of them has a step, the state is no deadlock of the model.
     enabled = False
     for a in range(ACTIONS):
         enabled = enabled or offers(a, s, seen) > 0
@@ -277,17 +301,20 @@ def why_no_step(s, work, seen):
         return FINAL
     if cut:
         return CUT
+    # A deadlock is a violation only where @final properties say which ends are wanted.
     return VIOLATED if HAS_FINALS else STUCK
 
 
 @inlined
 def draw(s, step, stayed, work, seen):
-    """The action of the next step, its place among those listed, and that of its process. The action is -1 if none has
-    a step, and -2 if all that have one leave the state as it is.
+    """Draw the next step: its action, its place in the list, and the place of its process in the order.
+
+    The action is -1 if no action has a step, and -2 if no step changes the state.
     """
     if step < peek(work, PRIORITISED):
         return draw_by_priority(s, step, work, seen)
     a, j = draw_step(s, -1, work, seen)
+    # After a step that changed nothing, actions are out of the draw although they may have steps.
     if a < 0 and stayed:
         if not moves(s, work, seen):
             return -2, 0, 0
@@ -298,7 +325,7 @@ def draw(s, step, stayed, work, seen):
 
 @jit
 def follow(s, run, depth, work, counts, reached, seen, found):
-    """One run from a state: how many steps it took, and why it ended; ``found`` has what it violates, if anything."""
+    """Make one run from a state; returns its number of steps and why it ended. A violation is written to ``found``."""
     look(s, run, 0, counts, reached)
     if invariants(s) >= 0:
         note_violation(found, run, 0, -1, s, s, 0)
@@ -327,9 +354,11 @@ def follow(s, run, depth, work, counts, reached, seen, found):
                 demote(work, place)
         elif SAMPLED or peek(counts, SILENT) or peek(counts, UNREACHED):
             look(t, run, step + 1, counts, reached)
+        # The invariants were checked in ``s``, so a step that stays there needs no check.
         if bad != 0 or (not stayed and invariants(t) >= 0):
             note_violation(found, run, step + 1, a, s, t, bad)
             return step + 1, VIOLATED
+        # A prioritised step left the weights of one process there.
         if prioritised or not stayed:
             reset_weights(-1, work)
         s = t
@@ -338,8 +367,9 @@ def follow(s, run, depth, work, counts, reached, seen, found):
 
 @entry
 def walk(first, last, seed, depth, starts, work, counts, reached, stops, seen, found):
-    """The runs from ``first`` to one before ``last``, or up to where ``found`` has no room for one more that violates
-    something. Returns the number of the first run that was not made.
+    """Make the runs from ``first`` to one before ``last``; stop early when ``found`` has no row for another violation.
+
+    Returns the number of the first run that was not made. A row of ``stops`` has the fields of ``plan.Stops``.
     """
     starts_at, work_at, counts_at = address(starts), address(work), address(counts)
     reached_at, seen_at, found_at = address(reached), address(seen), address(found)
@@ -352,6 +382,7 @@ def walk(first, last, seed, depth, starts, work, counts, reached, stops, seen, f
         if peek(work_at, PRIORITISED) > 0:
             draw_priorities(work_at)
         s = load(starts_at, below(work_at, starts.shape[0]))
+        # The row of the next violation: 8 bytes a word. A run without one leaves it to the next run.
         row = found_at + violating * 8 * found.shape[1]
         steps, stop = follow(s, run, depth, work_at, counts_at, reached_at, seen_at, row)
         if stops[stop, 0] == 0 or steps < stops[stop, 2]:

@@ -1,7 +1,7 @@
-"""The Numba source of one model for random runs: what ``walk_driver.py`` calls.
+"""The Numba source of one model for random runs: the functions that ``walk_driver.py`` calls.
 
-A search looks at every step of a state; a run takes one. So the steps of an action are only listed, each with its
-number among the action's instances and the state it leads to, and the one that is taken is judged.
+A search checks every step of a state, a run takes only one. So the steps of an action are listed first, each with the
+number of its instance and the state it leads to. Only the step that is taken is checked.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from holdfast.lower.random_runs.plan import STATE_BITS, instances, strides
 class WalkSource(KernelSource):
     """Writes the functions of a model.
 
-    ``offers`` lists the steps of an action in the block ``seen``: first what was cut, by bound; from HITS on which
-    rules decided something; from LISTED on the steps. ``judge`` judges a step and counts in the block ``counts``: the
-    step properties, the invariants and lemmas that said nothing yet (SILENT), the witnesses not yet reached
-    (UNREACHED), repetitions that a bound cut (UNSHOWN), and by action repetitions (REPEATS) and steps (TAKEN).
+    ``offers`` lists the steps of an action in the block ``seen``. ``judge`` checks a step, and counts in the block
+    ``counts``. The places in these blocks are in ``places``.
 
-    A ``sampled`` text counts how often a rule decided something, and notes pairs of actions that were taken one right
-    after the other (PAIRS) and the signatures of states (MET), too.
+    A ``sampled`` text also counts how often a rule was decisive and which action followed which, and notes the
+    signatures of states.
     """
 
     def __init__(self, *args: Any, sampled: bool = False, **kwargs: Any) -> None:
@@ -44,6 +42,7 @@ class WalkSource(KernelSource):
                 parts.append(self._again(action))
             parts.append(self._every(action, "offer", _Offer(self, action)))
             parts.append(self._judge(action))
+        # The list of steps and the notes lie in one block, so ``seen`` is passed for both.
         parts.append(self._dispatch("offers(a, s, seen)", "offer", "(s, 0, seen, seen)", "0"))
         parts.append(self._dispatch("judge(a, t, s, number, counts)", "judge", "(t, s, number, counts)", "0"))
         parts.append(self._outline())
@@ -55,11 +54,21 @@ class WalkSource(KernelSource):
 
     @property
     def most_instances(self) -> int:
-        """How many steps an action may have in a state, at most."""
+        """At least the number of steps that one action has in any state."""
         return max((instances(self.layout, action) for action in self.system.actions), default=1)
 
     def places(self) -> dict[str, int]:
-        """Where the arrays have what."""
+        """The places in the three blocks, and the other constants of the driver.
+
+        - ``seen``: cuts by bound from 0 on; decisive rules from HITS on; from LISTED on the list of steps.
+        - ``work``: the stream's state and stride (CHANCE); the schedule (PROCESSES, POINTS, PRIORITISED, STRIDES);
+          whether there is a swarm (SWARM); the weights of the actions as drawn (WEIGHTS), and as left in the present
+          state (LEFT); room for a copy of the cuts (CUTS); the processes by priority, then the change points (ORDER).
+        - ``counts``: bit masks of the step properties (0), and of the invariants and lemmas (SILENT), whose trigger has
+          never been true; a bit mask of the witnesses not reached yet (UNREACHED); the repetitions that a bound cut
+          (UNSHOWN); repetitions and steps by action (REPEATS, TAKEN); in a sample the pairs of actions (PAIRS), and
+          the bit set of signatures (MET).
+        """
         hits, repeats, actions = len(self.statistics.cut_counts), 4, len(self.system.actions)
         return {
             "SAMPLED": self.sampled,
@@ -86,12 +95,15 @@ class WalkSource(KernelSource):
         }
 
     def _outline(self) -> str:
-        """A state without its numbers, and without what is kept by number: what its signature is a hash of."""
+        """A function to the words of a state without the fields that ``_counts`` names: the signature is their hash.
+
+        Two states that differ in numbers alone have the same signature.
+        """
         masks = self._masks(field for field in self.layout.fields if not _counts(field))
         return f"def outline(s):\n    return ({' '.join(f's[{word}] & {mask},' for word, mask in enumerate(masks))})\n"
 
     def _listing(self) -> Iterator[str]:
-        """The list of steps: for each its number, then the words of the state."""
+        """Functions of the list of steps. An entry is the number of the instance, then the words of the new state."""
         words = range(self.packing.words)
         size = self.packing.words + 1
         puts = "".join(f"    poke(seen, place + {word + 1}, t[{word}])\n" for word in words)
@@ -102,7 +114,10 @@ class WalkSource(KernelSource):
         yield f"def state_of(seen, k):\n{place}    return ({state})\n"
 
     def _judge(self, action: Action) -> str:
-        """The step properties that a step violates, one bit each; or, if none, -1 for the action's idempotence."""
+        """A function of a step: the bit mask of the step properties it violates.
+
+        If there are none, it returns -1 if the step violates the action's idempotence.
+        """
         lines = [f"def {self.name('judge', action)}(t, s, number, counts):", "    bad = 0"]
         lines += [f"    {line}" for line in self._judged(action)]
         return "\n".join([*lines, "    return bad", ""])
@@ -111,6 +126,7 @@ class WalkSource(KernelSource):
         relevant, idempotent = self.steps_of(None) | self.steps_of(action), action in self.idempotent
         if not relevant and not idempotent:
             return
+        # The arguments from the number of the instance, a number with one digit for each argument.
         for param, stride in zip(action.params, strides(self.layout, action), strict=True):
             yield f"{code_name(param)} = number // {stride} % {self.layout.codes(param.type)}"
         args = "".join(f", {code_name(param)}" for param in action.params)
@@ -121,19 +137,20 @@ class WalkSource(KernelSource):
         if idempotent:
             yield "if t != s:"
             yield f"    bump(counts, REPEATS + {self.number(action)}, 1)"
+            # The repetition notes nothing, so it gets no address of notes.
             yield f"    again = {self.name('again', action)}(t{args}, 0)"
             yield f"    if again == {CUT}: bump(counts, UNSHOWN, 1)"
             yield f"    if again == {DIFFERS} and bad == 0: bad = -1"
 
     def _dispatch(self, head: str, family: str, args: str, none: str) -> str:
-        """A function that calls that of the action with a given index."""
+        """A function that calls a family's function for action number ``a``; ``none`` is the result without actions."""
         lines = [f"def {head}:"]
         lines += [f"    if a == {self.number(a)}: return {self.name(family, a)}{args}" for a in self.system.actions]
         return "\n".join([*lines, f"    return {none}", ""])
 
 
 class _Offer(GatherRows):
-    """Each step of an action is listed with its number. All that is noted goes to one array, ``notes``."""
+    """Writes each step into the list, with the number of its instance. ``notes`` is the block ``seen``."""
 
     def decisive(self, label: str) -> list[str]:
         return [f"{self.note(label)}"]
@@ -141,13 +158,13 @@ class _Offer(GatherRows):
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
         return [f"bump(notes, {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]
 
-    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - they are in the number
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the number contains them
         factors = zip(self.action.params, strides(self.source.layout, self.action), strict=True)
         number = " + ".join(f"{code_name(param)} * {stride}" for param, stride in factors) or "0"
         return [f"list_step(notes, k, {number}, ({state},))", "k += 1"]
 
 
 def _counts(field: Field) -> bool:
-    """Whether a field holds numbers, or has a cell for each; budgets and ghosts are as good as numbers."""
+    """Whether a field holds numbers or has a number as a key. Ghosts and budgets count as numbers too."""
     value = field.type.of if isinstance(field.type, OptionalType) else field.type
     return field.ghost or any(isinstance(type_, NatType | IntType) for type_ in (value, *field.keys))

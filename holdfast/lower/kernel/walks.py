@@ -1,4 +1,4 @@
-"""Random runs in machine code: a campaign's runs from one number to another, and what was counted over them."""
+"""Random runs in machine code: makes the runs from one number to another, and returns the counts over them."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ from holdfast.lower.statistics import Statistics
 Numbers = NDArray[np.int64]
 
 MOST_BITS = 63
-"""How many properties of a kind one word of flags has room for."""
+"""The number of properties of a kind that a bit mask in one word has room for."""
 
 
 ROOM = 4096
-"""How many violating runs a sample gathers before they are looked at."""
+"""The number of violating runs that one call of machine code has room for."""
 
 
 @attrs.frozen
 class Violating:
-    """A run that violates something, after so many steps.
-
-    ``action`` is the last one's index, -1 if there was none; ``state`` the index of the first invariant or lemma that
-    fails, -1 if none does; ``steps_failing`` the step properties that do, one bit each, or -1 if it is the action's
-    idempotence. If all hold it is a deadlock. ``witness`` and ``premises`` are the witnesses that the state before the
-    last step is, and the invariants and lemmas that say something in it, one bit each.
-    """
+    """A run that violates something. If no property fails, the violation is a deadlock."""
 
     run: int
+    """The number of the run."""
     steps: int
+    """The number of steps up to the violation."""
     action: int
+    """The index of the last step's action; -1 if there was no step."""
     state: int
+    """The index of the first invariant or lemma that fails; -1 if none does."""
     steps_failing: int
+    """Bit mask of the step properties that fail; -1 if the idempotence of the last step's action fails."""
     witness: int
+    """Bit mask of the witnesses that hold in the state before the last step."""
     premises: int
+    """Bit mask of the invariants and lemmas whose trigger holds in the state before the last step."""
 
 
 @attrs.define
 class Sample:
-    """What was counted over runs of which none ended the others.
-
-    ``tally`` is as that of any runs. A row of ``violating`` has the fields of ``Violating``. ``decisive`` counts by
-    action and rule how often a rule decided something. ``pairs[a, b]`` is how often action b was taken right after
-    action a. ``met`` has a bit for each signature of a state that was met.
-    """
+    """The counts over a range of runs, which a violation does not end."""
 
     tally: WalkTally
     violating: Numbers
+    """A row for each run that violates something: the fields of ``Violating``."""
     decisive: dict[tuple[str, str], int]
+    """How often a rule was decisive, by action and label."""
     pairs: Numbers
+    """``pairs[a, b]`` counts how often action b was taken right after action a."""
     met: bytes
+    """A bit for each signature of a state, set if a run met such a state; little-endian words of 64 bits."""
 
 
 class Walks:
-    """The compiled runs of an interpreter's system and scope; ``sampled`` ones count more, and take longer.
+    """The compiled runs of an interpreter's system and scope. ``sampled`` runs count more, and take longer.
 
-    Raises UsageError for a state that takes too many words, and for more properties of one kind than a word has bits.
+    Raises UsageError for a state that takes too many words, and for more than ``MOST_BITS`` properties of one kind.
     """
 
     def __init__(
@@ -107,14 +107,15 @@ class Walks:
         self._starts = np.array([packing.pack(state) for state in plan.starts], np.int64)
 
     def compile(self) -> None:
-        """Have the machine code ready, so that the first runs are as fast as all others."""
+        """Compile now, so that the first runs are as fast as all others."""
+        # Numba compiles a function when it is first called.
         self.runs(0, 0)
 
     def runs(self, first: int, last: int, after: WalkTally | None = None) -> WalkTally:
-        """The runs from ``first`` to one before ``last``, or up to the first of them that violates something.
+        """Make the runs from ``first`` to one before ``last``, or up to the first that violates something; count them.
 
-        What earlier runs have shown, as ``after`` tells, is not looked for again: to look at the premises of properties
-        and at witnesses takes as long as all else together. May be called from several threads at once.
+        ``after`` is the tally of earlier runs: the triggers and witnesses that they met are not waited for again.
+        Looking for those takes as long as everything else together. May be called from several threads at once.
         """
         block = self._block(after, room=1)
         self._walk(block, first, last, self.plan.seed)
@@ -124,10 +125,11 @@ class Walks:
         return tally
 
     def sample(self, first: int, last: int, seed: int | None = None) -> Sample:
-        """All runs from ``first`` to one before ``last``, of the plan's seed or of another."""
+        """Make all runs from ``first`` to one before ``last``, with the plan's seed or another one; count them."""
         assert self.sampled, "these runs count less than a sample needs"
         seed = self.plan.seed if seed is None else seed
         block = self._block(None, room=min(ROOM, max(1, last - first)))
+        # An empty piece first, so that there is something to concatenate when no run violates anything.
         violating = [block.found[:0]]
         while first < last:
             before = int(block.stops[VIOLATED, 0])
@@ -145,7 +147,7 @@ class Walks:
         )
 
     def _walk(self, block: _Block, first: int, last: int, seed: int) -> int:
-        """Make runs until ``found`` is full of violating ones; the number of the first that was not made."""
+        """Make runs, at most until ``found`` is full of violating ones; returns the first run that was not made."""
         made: int = self._module.walk(
             first,
             last,
@@ -162,8 +164,9 @@ class Walks:
         return made
 
     def _block(self, after: WalkTally | None, room: int) -> _Block:
-        """Memory in which nothing has been counted yet, with room for so many violating runs."""
+        """Memory in which nothing has been counted yet, with room for ``room`` violating runs."""
         actions = len(self.machine.system.actions)
+        # A sample has the pairs of actions, and one bit for each of 2^STATE_BITS signatures, 64 = 2^6 bits a word.
         more = actions * actions + (1 << STATE_BITS - 6) if self.sampled else 0
         return _Block(
             work=self._work(),
@@ -176,8 +179,10 @@ class Walks:
 
     def _tally(self, block: _Block) -> WalkTally:
         actions, module = len(self.machine.system.actions), self._module
+        # In the order of ``WalkSource.places``. The mask of unreached witnesses is dropped: ``reached`` says more.
         silent_steps, silent_states, _, unshown, *by_action = block.counts[: module.PAIRS].tolist()
         statistics = self._statistics.blank()
+        # A sample counts decisive rules, the statistics only note them: at most 1.
         statistics.note(
             np.minimum(block.seen[module.HITS : module.LISTED], 1).tolist(), block.seen[: module.HITS].tolist()
         )
@@ -193,16 +198,14 @@ class Walks:
         )
 
     def _pending(self, after: WalkTally | None) -> tuple[int, ...]:
-        """The properties to look out for, as bits: see ``WalkSource``."""
+        """Bit masks of the step properties, the invariants and lemmas, and the witnesses that are still waited for."""
         if after is None:
             return tuple((1 << size) - 1 for size in self._sizes)
         unreached = sum(1 << index for index, reached in enumerate(after.reached) if reached is None)
         return after.silent_steps, after.silent_states, unreached
 
     def _work(self) -> Numbers:
-        """What a run works with: its stream, the schedule, weights as drawn and as left in a state, the cuts so far, to
-        be put back, priorities and change points.
-        """
+        """The scratch memory of a run, with the schedule filled in: see ``WalkSource.places``."""
         module, schedule = self._module, self.plan.schedule
         work = np.zeros(module.ORDER + schedule.processes + schedule.points, np.int64)
         work[module.PROCESSES], work[module.POINTS] = schedule.processes, schedule.points
@@ -214,7 +217,11 @@ class Walks:
 
 @attrs.define(eq=False)
 class _Block:
-    """The memory that runs work in; see ``WalkSource``. A row of ``found`` has the fields of ``Violating``."""
+    """The memory of a call of ``walk``: see ``walk_driver.py``.
+
+    ``reached`` has a row for each witness: the first run that reached it, and its number of steps then; -1 for none. A
+    row of ``stops`` has the fields of ``Stops``, a row of ``found`` those of ``Violating``.
+    """
 
     work: Numbers
     counts: Numbers

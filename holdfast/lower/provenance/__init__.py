@@ -1,1 +1,1 @@
-"""Which cells a value or a step read: the interpreter once more, slowly, for reasons."""
+"""The cells that decided a value or a step: a second, slow evaluator that keeps them."""

@@ -1,7 +1,7 @@
-"""What an action reads and writes: one instance of it, with the cells that decided what became of it.
+"""The reads and writes of one instance of an action: the cells that decided its outcome, and each cell's new value.
 
-A step is taken because of the cells that its rules read, and each cell of the new state has its value because of some
-of the old one. Whoever changes other cells of the old state changes neither (but a bound may then cut the step).
+The cells that the rules read decide whether a step is taken. Each cell of the new state has its value because of some
+cells of the old one. Changing other cells of the old state changes neither (but a bound may then cut the step).
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from holdfast.lower.python.prune import prune
 class Effect:
     """One instance of an action: its outcome, the cells that decided it, and those that decided each new cell.
 
-    ``guards`` say whether the step is taken, or which rule refuses it. ``sources`` has for each cell of the new state
-    the cells of the old one that its value comes from: itself alone, for a cell that nothing could have written.
+    ``guards`` are the cells that decided whether the step is taken, or which rule refuses it. ``sources`` has for each
+    cell of the new state the cells of the old state that decided its value: only the cell itself, if the action could
+    not have written it.
     """
 
     outcome: Outcome
@@ -35,7 +36,10 @@ class Effect:
 
 
 def effect(layout: Layout, state: bytes, action: Action, args: Sequence[int]) -> Effect:
-    """What becomes of an action, as ``Interpreter.step`` says it, and why."""
+    """The outcome of one instance, the same as ``Interpreter.step`` gives, and the cells that decided it.
+
+    ``args`` are the codes of the action's arguments.
+    """
     instance = _Instance(layout, state)
     for param, code in zip(action.params, args, strict=True):
         instance.argument(param, code)
@@ -45,22 +49,23 @@ def effect(layout: Layout, state: bytes, action: Action, args: Sequence[int]) ->
 
 
 class _Instance(Evaluation):
-    """One instance of an action: its body on a copy of the state."""
+    """Runs the body of one instance on a copy of the state: the cells, each a value and its reads."""
 
     def __init__(self, layout: Layout, state: bytes) -> None:
         super().__init__(layout, state)
         self.guards = NOTHING
 
     def state(self) -> bytes:
-        """The cells as they are now."""
+        """The present cells as a state."""
         kinds = (cell.field.type for cell in self.layout.cells)
         return bytes(coded(kind, seen.value) for kind, seen in zip(kinds, self.cells, strict=True))
 
     def charge(self, action: Action) -> Cut | None:
-        """The end of a body: use up the budget."""
+        """Take 1 off the action's budget after its body; a Cut if the budget is used up."""
         cell = self.layout.budget(action.name)
         if cell is None:
             return None
+        # No guard: a budget belongs to the scope, not to the protocol.
         left = whole(self.cells[cell])
         if left == 0:
             return Cut(BUDGET)
@@ -68,14 +73,15 @@ class _Instance(Evaluation):
         return None
 
     def block(self, body: Iterable[Stmt]) -> Refused | Cut | None:
-        """Statements in order, up to one that ends the instance."""
+        """Run statements in order, up to one that ends the instance; returns how it ended, or None."""
         return next((stopped for stmt in body if (stopped := self.statement(stmt)) is not None), None)
 
     def statement(self, stmt: Stmt) -> Refused | Cut | None:
-        """One statement."""
+        """Run one statement; returns how it ended the instance, or None."""
         match stmt:
             case Require(cond, label, error, at):
                 seen = self.expr(cond)
+                # A rule that holds is a reason too: if it failed, the step would not be taken.
                 self.guards |= seen.reads
                 return None if seen.value else Refused(label, error, at)
             case Assign(var, keys, value, at):
@@ -99,14 +105,17 @@ class _Instance(Evaluation):
                 return None
 
     def assign(self, var: str, keys: Sequence[Expr], value: ValueReads, at: Place) -> Cut | None:
-        """Write one cell. What decides which cell it is decides also that the others are not written."""
+        """Write one cell.
+
+        The reads of the keys decide which cell is written. So they also decide that the variable's other cells are not.
+        """
         field = self.layout.field(var)
         index, reads = self.index(field.sizes, keys)
         self.depend(range(field.offset, field.offset + field.count), reads)
         return self.store(field, (index,), ValueReads(value.value, value.reads | reads), at)
 
     def store(self, field: Field, indices: Iterable[int], seen: ValueReads, at: Place) -> Cut | None:
-        """Write cells of a variable, unless the value lies beyond a bound."""
+        """Write a value into cells of a variable; a Cut if the value lies beyond a bound."""
         plain = field.type.of if isinstance(field.type, OptionalType) else field.type
         if seen.value is not None and not 0 <= coded(plain, seen.value) < self.layout.codes(plain):
             return Cut(str(plain), at)
@@ -115,22 +124,27 @@ class _Instance(Evaluation):
         return None
 
     def branch(self, stmt: If) -> Refused | Cut | None:
-        """Run one of two bodies. The test decides whatever either of them may write, and the rules in them."""
+        """Run one of two bodies.
+
+        The test decides every cell that either body may write. If a rule stands in one of them, it also decides whether
+        the step is taken.
+        """
         cells = self.writable((*stmt.then, *stmt.orelse))
         test = self.expr(stmt.test)
         if any(isinstance(part, Require) for part in statements((stmt,))):
             self.guards |= test.reads
         stopped = self.block(stmt.then if test.value else stmt.orelse)
+        # After the body, because an assignment replaces the reads of its cell.
         self.depend(cells, test.reads)
         return stopped
 
     def depend(self, cells: Iterable[int], reads: Reads) -> None:
-        """Let the cells be decided by these reads too."""
+        """Add these reads to those of the cells."""
         for cell in cells if reads else ():
             self.cells[cell] = ValueReads(self.cells[cell].value, self.cells[cell].reads | reads)
 
     def writable(self, body: Iterable[Stmt]) -> set[int]:
-        """The cells that the body may write; every cell of a variable where the keys cannot be told yet."""
+        """The cells that the body may write; every cell of a variable if the keys are not known before it runs."""
         found: set[int] = set()
         for stmt in body:
             match stmt:
@@ -153,7 +167,7 @@ class _Instance(Evaluation):
         return found
 
     def indices(self, field: Field, keys: Sequence[Expr]) -> Iterable[int]:
-        """The cells of a variable that keys may mean: one, if they are constants, parameters and loop variables."""
+        """The indices of the cells that keys may mean: one, if they are constants, parameters and loop variables."""
         known = all(isinstance(key, Lit) or (isinstance(key, Name) and key.name in self.names) for key in keys)
         try:
             index, reads = self.index(field.sizes, keys) if known else (0, NOTHING)

@@ -1,8 +1,8 @@
-"""What a property reads: a slow evaluator that keeps, with each value, the cells that decided it.
+"""The reads of a property: a slow evaluator that keeps, with each value, the cells that decided it.
 
-Only reads that mattered count. A conjunction is false because of one part, so the others are no reason; a quantifier
-fails at its first element that fails. Changing cells that are no reason for a value leaves the value as it is. Cells
-stand by their number in the state. Bounds and budgets of a scope are no reasons: they belong to no protocol.
+Only reads that mattered count. A false conjunction has one part as its reason, and a failing quantifier its first
+failing element. Changing cells that are not among the reads of a value does not change the value. A cell is given by
+its index in the state. Bounds and budgets of a scope are no reads: they belong to no protocol.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ Reads = frozenset[int]
 NOTHING: Reads = frozenset()
 
 Number = bool | int | None
-"""A value as it is computed with: an element or member by its place, a Nat or an Int as it is, and None."""
+"""A value in computations: a bool, the place of an element or member, a Nat or an Int as a number, or None."""
 
 
 class Undefined(Exception):
-    """A part that makes no sense here: the value of None, a key that the scope lacks."""
+    """Raised by an expression without a value in this state: the value of None, or a key that the scope lacks."""
 
 
 @attrs.frozen
 class ValueReads:
-    """A value, and the cells that decided it. Those of the state before a step count on from the state's width."""
+    """A value, and the cells that decided it. Cell ``c`` of the state before a step is ``c`` plus the state's width."""
 
     value: Number
     reads: Reads = NOTHING
@@ -59,7 +59,7 @@ class ValueReads:
 
 @attrs.frozen
 class PropertyReads:
-    """What a property says: whether it holds, and the cells of the state and of the one before that decided it."""
+    """Whether a property holds, and the cells that decided it: ``reads`` in the state, ``before`` in the one before."""
 
     holds: bool
     reads: Reads
@@ -67,7 +67,7 @@ class PropertyReads:
 
 
 def ask(layout: Layout, prop: Property, state: bytes, old: bytes, args: Sequence[int] = ()) -> PropertyReads:
-    """A property in a state, or of the step from ``old`` to it; ``args`` are those of the step's action."""
+    """Evaluate a property in a state, or for the step from ``old`` to it. ``args`` are those of the step's action."""
     of = None if prop.of is None else layout.system.action(prop.of)
     evaluation = Evaluation(layout, state, old)
     for param, position in parameters(prop, of):
@@ -78,12 +78,13 @@ def ask(layout: Layout, prop: Property, state: bytes, old: bytes, args: Sequence
 
 
 class Evaluation:
-    """Expressions over a state and, where there is one, the state before it."""
+    """Evaluates expressions over a state and, if given, the state before it."""
 
     def __init__(self, layout: Layout, state: bytes, old: bytes = b"") -> None:
         self.layout = layout
         self.names: Mapping[str, ValueReads] = {}
         kinds = [cell.field.type for cell in layout.cells]
+        # The cells of both states in one list, the old state's behind: ``read`` adds the width for them.
         coded = [*zip(kinds, state, strict=True), *zip(kinds[: len(old)], old, strict=True)]
         self.cells = [ValueReads(number(kind, code), frozenset((index,))) for index, (kind, code) in enumerate(coded)]
 
@@ -138,7 +139,7 @@ class Evaluation:
                 return ValueReads(_calculate(op, [whole(part) for part in parts]), _all(part.reads for part in parts))
 
     def read(self, node: Read) -> ValueReads:
-        """A cell, or a constant that the scope gives, which is no cell."""
+        """The value of a cell, or of a constant that the scope gives. A constant is no cell, so it adds no reads."""
         if node.var in self.layout.given:
             keys = self.layout.system.var(node.var).keys
             index, reads = self.index([self.layout.scope.size(key) for key in keys], node.keys)
@@ -149,7 +150,7 @@ class Evaluation:
         return ValueReads(cell.value, cell.reads | reads)
 
     def index(self, sizes: Sequence[int], keys: Sequence[Expr]) -> tuple[int, Reads]:
-        """The number of a cell within its variable, and what its keys are decided by."""
+        """The number of a cell within its variable, in row-major order, and the reads of its keys."""
         index, reads = 0, NOTHING
         for size, key in zip(sizes, keys, strict=True):
             seen = self.expr(key)
@@ -160,9 +161,10 @@ class Evaluation:
         return index, reads
 
     def decided(self, args: Sequence[Expr], *, by: bool) -> ValueReads:
-        """A conjunction (decided ``by`` False) or disjunction: of the parts that decide it, that with fewest reads.
+        """A conjunction (``by`` is False) or a disjunction (``by`` is True). A part with the value ``by`` decides it.
 
-        Parts behind one that decides are looked at too, though they may make no sense there.
+        Of the parts that decide it, the one with the fewest reads is the reason. So parts behind a deciding part are
+        evaluated too. They may be undefined, as the short circuit would have left them out.
         """
         best: ValueReads | None = None
         reads = NOTHING
@@ -179,14 +181,14 @@ class Evaluation:
         return ValueReads(not by, reads) if best is None else best
 
     def compare(self, op: str, left: ValueReads, right: ValueReads) -> ValueReads:
-        """A comparison; only equality may meet None."""
+        """A comparison. Only equality compares None; for others None is undefined."""
         reads = left.reads | right.reads
         if op in ("==", "!="):
             return ValueReads((left.value == right.value) is (op == "=="), reads)
         return ValueReads(COMPARISONS[op](whole(left), whole(right)), reads)
 
     def quantified(self, node: Quantified) -> ValueReads:
-        """``all`` or ``any``: the first element that decides, else every element."""
+        """``all`` or ``any``. The reads are those of the first element that decides, or else of every element."""
         decisive = node.kind == "any"
         reads = NOTHING
         for code in range(self.layout.scope.size(node.domain)):
@@ -204,6 +206,7 @@ class Evaluation:
         for code in range(self.layout.scope.size(node.domain)):
             self.bind(node.var, ValueReads(code))
             where = self.expr(node.where)
+            # An element that is left out is a reason too: with it the result might differ.
             reads |= where.reads
             if where.value:
                 value = self.expr(node.value)
@@ -221,7 +224,7 @@ class Evaluation:
 
 
 def number(kind: Scalar, code: int | bool | str | None) -> Number:
-    """The number that a cell's code, or a given constant's, stands for."""
+    """The number that a code stands for, of a cell or of a given constant."""
     assert isinstance(code, int), (kind, code)
     if isinstance(kind, OptionalType):
         return None if code == 0 else number(kind.of, code - 1)
@@ -229,7 +232,7 @@ def number(kind: Scalar, code: int | bool | str | None) -> Number:
 
 
 def coded(kind: Scalar, value: Number) -> int:
-    """The code to store; one that the scope has no room for lies below 0 or beyond the type's codes."""
+    """The code of a value. If the value lies beyond a bound, the code is below 0 or not below the type's codes."""
     if isinstance(kind, OptionalType):
         return 0 if value is None else 1 + coded(kind.of, value)
     assert value is not None, kind
@@ -244,7 +247,7 @@ def _constant(node: Lit) -> Number:
 
 
 def whole(seen: ValueReads) -> int:
-    """The number; a None that no test excluded makes no sense."""
+    """The value as a number. Raises Undefined for None: no test excluded it."""
     if seen.value is None:
         raise Undefined
     return seen.value

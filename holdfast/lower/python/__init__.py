@@ -1,1 +1,1 @@
-"""The interpreter: Python functions of actions and properties, as text; CPython as the other executor."""
+"""The interpreter (generated Python functions of actions and properties), and CPython as a second executor."""

@@ -1,7 +1,8 @@
-"""CPython as an executor: the model's class runs as it is written, on the same states as the interpreter.
+"""CPython as an executor: runs the methods of the model's class, on the same states as the interpreter.
 
-This is the oracle that the lowerings are compared with. It shares the layout of states with them, and the lists of
-actions, parameters and properties; what an action does and what a property says comes from the class alone.
+Tests compare the other executors with this one. It shares with them the layout of states, and the lists of actions,
+parameters and properties. The meaning of an action or property comes from the class alone, not from the compiled
+system.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from holdfast.lower.python.interpreter import Args
 
 
 class CPython:
-    """Answers the interpreter's questions by running the model; all ghosts are kept."""
+    """Answers the same questions as ``Interpreter``, by running the model's methods. All ghosts are kept."""
 
     def __init__(self, system: System, scope: Scope) -> None:
         self.system = system
@@ -67,7 +68,7 @@ class CPython:
         return sorted(found)
 
     def successors(self, state: bytes) -> list[list[tuple[bytes, Args]]]:
-        """For each action, in order, every step that is taken."""
+        """For each action, in order, every step that is taken: its new state and arguments."""
         return [
             [
                 (outcome.state, args)
@@ -78,7 +79,7 @@ class CPython:
         ]
 
     def step(self, state: bytes, action: str, args: Args) -> Outcome:
-        """What becomes of one action with given arguments."""
+        """The outcome of one action with these arguments."""
         found = self.system.action(action)
         try:
             after = self._instance(state).take(action, **self._named(found.params, args))
@@ -90,6 +91,7 @@ class CPython:
         return self._charged(self._state(after, state), action)
 
     def _charged(self, state: bytes, action: str) -> Outcome:
+        # The model's class knows no budgets, so they are charged here.
         cell = self.layout.budget(action)
         if cell is None:
             return Taken(state)
@@ -100,7 +102,7 @@ class CPython:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether a property of states holds; of a leads_to, whether its trigger does."""
+        """Whether a property of states holds; for a leads_to, whether its trigger holds."""
         found = self._instance(state).holds(prop.name, **self._named(prop.params, args))
         return bool(found[0] if prop.kind == "leads_to" else found)
 
@@ -109,7 +111,10 @@ class CPython:
         return bool(self._instance(state).holds(prop.name, **self._named(prop.params, args))[1])
 
     def holds_step(self, prop: Property, old: bytes, new: bytes, args: Args = ()) -> bool:
-        """Whether a step property holds of the step; ``args`` are those of the action that it is a property of."""
+        """Whether a step property holds for the step from ``old`` to ``new``.
+
+        ``args`` are the arguments of the action that the property is about; a property of every step takes none.
+        """
         params = self.system.action(prop.of).params if prop.of is not None else ()
         named = self._named(params, args) if prop.of is not None else {}
         chosen = {param.name: named[param.name] for param in prop.params}
@@ -131,6 +136,7 @@ class CPython:
                 continue
             values = [self._value(field.type, code) for code in state[field.offset : field.offset + field.count]]
             cells = made.__dict__.get(field.name)
+            # The dictionary of a Map or Rel has its keys in the order of the field's cells.
             if isinstance(cells, Map | Rel):
                 cells._cells = dict(zip(cells._cells, values, strict=True))
             else:
@@ -138,7 +144,7 @@ class CPython:
         return made
 
     def _state(self, instance: Model, before: bytes) -> bytes:
-        """An instance as a state; the budgets, which it does not have, as they were before."""
+        """An instance of the model as a state. It has no budgets: they are those of the state ``before``."""
         codes = bytearray(before)
         for field in self.layout.fields:
             if not field.hidden:
@@ -182,6 +188,7 @@ def _classes_of(model: type) -> dict[str, Any]:
     methods = [value for value in values if isinstance(value, FunctionType) and hasattr(value, MARK)]
     hints = [hint for owner in (model, *methods) for hint in get_type_hints(owner, include_extras=True).values()]
     found: dict[str, Any] = {}
+    # Hints nest, as in ``Map[Stream, Node | None]``: each one's arguments are looked at too.
     while hints:
         hint = hints.pop()
         hints += get_args(hint)

@@ -1,8 +1,8 @@
 """From the bodies of actions to Python functions, for one scope.
 
-A body reads the state from ``s``. Before its first write the state is copied to ``c``, and from there on both reads
-and writes go to ``c``: later statements see earlier writes, and ``s`` stays as it was. Loops are written out, so a
-refusal or a cut deep inside one leaves the whole instance with one jump.
+A body reads the state from ``s``. Before its first write it copies the state to ``c``, and from there on it reads and
+writes ``c``: later statements see earlier writes, and ``s`` does not change. Loops over elements are written out, so
+one jump (``leave``) ends the instance from anywhere in the body.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from holdfast.lower.python.terms import FALSE, TRUE, Term, literal, subtract, te
 
 
 class Emitter(PythonExpressions):
-    """Writes the function of one action. A subclass may replace any method, so that a test can plant a fault."""
+    """Writes the function of one action. Subclasses may replace any method, as the kernel's emitter and tests do."""
 
     def __init__(self, layout: Layout, what: str, sink: InstanceEnds) -> None:
         super().__init__(layout, what)
@@ -32,12 +32,12 @@ class Emitter(PythonExpressions):
         self.lines: list[str] = []
         self.depth = 0
         self.leave = "return out"
-        """The statement that ends the instance at hand without a result."""
+        """The statement that ends the present instance without a result: ``continue`` inside a parameter's loop."""
 
     # Functions ------------------------------------------------------------------------------------------------
 
     def every_instance(self, name: str, action: Action) -> str:
-        """A function from a state to all results of the action."""
+        """A function from a state to the list of all results of the action's instances."""
         with self.function(f"{name}(s)"):
             self.line("out = []")
             self.all_steps(action)
@@ -46,17 +46,19 @@ class Emitter(PythonExpressions):
         return self.source()
 
     def all_steps(self, action: Action) -> None:
-        """The action's body in loops over its parameters, each step to the sink.
+        """Write the action's body in loops over its parameters. The sink writes the end of each instance.
 
-        A parameter's loop opens just before the first statement that needs it, so a rule over few parameters
-        spares all combinations of the others. All loops are open before the first write.
+        A parameter's loop opens just before the first statement that needs it. So a rule over few parameters can
+        refuse all combinations of the others at once. All loops are open before the first write.
         """
+        # All of them before a write, because each instance must write to a copy of its own.
         waiting = list(action.params)
         for stmt in prune(action.body, self.layout.dropped):
             needed = waiting if writes(stmt) else [param for param in waiting if mentions(stmt, param)]
             for param in list(needed):
                 self.choice(param)
                 waiting.remove(param)
+            # The rest of the body is never reached, so no instance completes.
             if not self.statement(stmt):
                 return
         for param in waiting:
@@ -64,7 +66,7 @@ class Emitter(PythonExpressions):
         self.complete(action)
 
     def one_instance(self, name: str, action: Action) -> str:
-        """A function from a state and arguments to the one result of the action."""
+        """A function from a state and arguments to the result of that instance."""
         with self.function(f"{name}(s, args)"):
             for position, param in enumerate(action.params):
                 self.line(f"{code_name(param)} = args[{position}]")
@@ -79,7 +81,7 @@ class Emitter(PythonExpressions):
 
     @contextmanager
     def function(self, head: str) -> Iterator[None]:
-        """The frame of a function."""
+        """Write the head of a function; what is written inside the ``with`` is its body."""
         self.line(f"def {head}:")
         self.depth += 1
         yield
@@ -90,14 +92,14 @@ class Emitter(PythonExpressions):
         self.lines.append("    " * self.depth + text)
 
     def choice(self, param: Param) -> None:
-        """Open a loop over the values of a parameter; what follows stands inside it."""
+        """Open a loop over the values of a parameter. All lines that follow stand in its body."""
         self.line(f"for {code_name(param)} in {tuple(range(self.layout.codes(param.type)))}:")
         self.depth += 1
         self.leave = "continue"
         self.parameter(param, code_name(param))
 
     def complete(self, action: Action) -> None:
-        """The end of a body that no rule refused: charge the budget and give the result."""
+        """Write the end of a body that no rule refused: charge the budget, and give the result."""
         cell = self.layout.budget(action.name)
         if cell is not None:
             if self.state == "s":
@@ -109,14 +111,14 @@ class Emitter(PythonExpressions):
         for text in self.sink.taken("bytes(c)" if self.state == "c" else "s", f"({args})"):
             self.line(text)
 
-    # Statements: each answers whether the instance may go on after it -----------------------------------------
+    # Statements: each method returns whether the instance can go on after it ----------------------------------
 
     def block(self, body: tuple[Stmt, ...]) -> bool:
-        """Statements in order; those after a sure end are never reached, and may make no sense."""
+        """Write statements in order, up to a sure end. Later ones are never reached, and may not fit the scope."""
         return all(self.statement(stmt) for stmt in body)
 
     def statement(self, stmt: Stmt) -> bool:
-        """One statement."""
+        """Write one statement."""
         self.count()
         self.at = stmt.at
         if self.state == "s" and writes(stmt):
@@ -136,7 +138,7 @@ class Emitter(PythonExpressions):
                 return self.loop(stmt)
 
     def copy(self) -> None:
-        """From here on, read and write a copy of the state."""
+        """Copy the state; from here on, the text reads and writes the copy."""
         self.line("c = bytearray(s)")
         self.state = "c"
 
@@ -166,7 +168,7 @@ class Emitter(PythonExpressions):
         return code is not None
 
     def admitted(self, value: Term, kind: Scalar, at: Place) -> Term | None:
-        """The code to store for a value, after a check where it may be out of bounds; None if it surely is."""
+        """The code to store for a value. Writes a check if it may exceed a bound; returns None if it surely does."""
         code = self.fits(subtract(value, literal(origin(kind))))
         last = self.layout.codes(kind) - 1
         if code.lo >= 0 and code.hi <= last:
@@ -175,6 +177,7 @@ class Emitter(PythonExpressions):
         if code.hi < 0 or code.lo > last:
             self.cut(str(plain), at)
             return None
+        # Under a name, because the check and the store both use it.
         code = self.kept(self.scratch("v"), code)
         beyond = f"{code.text} > {last}" if code.lo >= 0 else f"not 0 <= {code.text} <= {last}"
         with self.when(truth(beyond)):
@@ -182,18 +185,18 @@ class Emitter(PythonExpressions):
         return term(code.text, max(code.lo, 0), min(code.hi, last))
 
     def cut(self, bound: str, at: Place | None) -> None:
-        """End the instance, for it goes beyond a bound."""
+        """Write the end of an instance that exceeds a bound."""
         for text in self.sink.cut(bound, at, self.leave):
             self.line(text)
 
     def let(self, stmt: Let) -> bool:
-        """Name a value; in a loop that is written out, each turn has a name of its own."""
+        """Give a value a name. Each turn of a loop that is written out has a name of its own."""
         value = self.expr(stmt.value)
         self.names[stmt.name] = value if value.constant else self.kept(local_name(stmt.name, self.fresh()), value)
         return True
 
     def kept(self, name: str, value: Term) -> Term:
-        """A value kept under a Python name."""
+        """Assign a value to a Python name; returns the name as a term."""
         self.line(f"{name} = {value.text}")
         return Term(name, value.lo, value.hi)
 
@@ -205,6 +208,7 @@ class Emitter(PythonExpressions):
         else:
             marks, test = [], self.expr(stmt.test)
         if test.constant:
+            # Only the body that runs is written: the other one may not fit the scope.
             if not test.lo:
                 return self.block(stmt.orelse)
             for text in marks:
@@ -221,12 +225,12 @@ class Emitter(PythonExpressions):
                 orelse_goes_on = self.block(stmt.orelse)
         return then_goes_on or orelse_goes_on
 
-    def standing(self, label: str) -> Term:  # noqa: ARG002 - it is for those whose text serves systems with fewer rules
-        """Whether a rule is there: it is, or the body would not have it."""
+    def standing(self, label: str) -> Term:  # noqa: ARG002 - the kernel's emitter needs the label
+        """Whether the system has a rule. True here: a mutant's system does not contain the rules it lacks."""
         return TRUE
 
     def ruled(self, label: str, cond: Term) -> Term:
-        """A labelled condition inside an expression: where it holds, a second conjunct notes it."""
+        """A labelled condition inside an expression. If it holds, a second conjunct notes that, and is always true."""
         note = self.sink.note(label)
         return cond if cond == FALSE or note is None else truth(f"({cond.text} and {note})")
 
@@ -236,7 +240,7 @@ class Emitter(PythonExpressions):
 
     @contextmanager
     def when(self, test: Term) -> Iterator[None]:
-        """An ``if``, unless the test surely holds."""
+        """Write an ``if`` around the lines inside the ``with``, unless the test surely holds."""
         if test == TRUE:
             yield
             return
@@ -246,7 +250,7 @@ class Emitter(PythonExpressions):
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """A block, which Python wants not to be empty."""
+        """Indent the lines inside the ``with``; writes ``pass`` if there are none."""
         start = len(self.lines)
         self.depth += 1
         yield
@@ -261,5 +265,5 @@ def writes(stmt: Stmt) -> bool:
 
 
 def mentions(stmt: Stmt, param: Param) -> bool:
-    """Whether a statement names a parameter. (A local that was computed from it opened its loop then.)"""
+    """Whether a statement names a parameter. A use through a local needs no loop: its ``Let`` has opened it."""
     return any(isinstance(part, Name) and part.name == param.name for part in expressions((stmt,)))

@@ -1,7 +1,7 @@
 """From expressions of the transition system to Python expressions, for one scope.
 
-The sizes are known, so quantifiers and folds are written out over their elements, keys become numbers of cells, and
-what constants decide is decided here. One method serves one kind of node; a subclass may replace any of them.
+The scope gives the sizes, so quantifiers and folds are written out over their elements, and keys become indices of
+cells. Constant parts are computed here. One method serves one kind of node, and a subclass may replace any of them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from holdfast.lower.python.terms import (
 )
 
 MOST_NODES = 200_000
-"""How many nodes one action or property may become. More take Python many seconds to compile."""
+"""The number of nodes that one action or property may become. Python takes many seconds to compile more."""
 
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
@@ -69,8 +69,8 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 class PythonExpressions:
     """Writes the expressions of one action or property; ``what`` names it in messages.
 
-    ``state`` is the Python name of the bytes that a Read reads, ``old`` of those before the step. ``at`` is the place
-    of the statement or property at hand.
+    ``state`` is the Python name of the state that a Read reads, ``old`` that of the state before the step. ``at`` is
+    the place of the statement or property that is being written. ``names`` has the term of each name in scope.
     """
 
     def __init__(self, layout: Layout, what: str) -> None:
@@ -121,7 +121,7 @@ class PythonExpressions:
                 return self.arithmetic(node)
 
     def count(self) -> None:
-        """Note one more node; raises UsageError when they are too many to compile."""
+        """Count one more node; raises UsageError for more than ``MOST_NODES``."""
         self._nodes += 1
         if self._nodes > MOST_NODES:
             raise UsageError(
@@ -130,7 +130,7 @@ class PythonExpressions:
             )
 
     def fits(self, value: Term) -> Term:
-        """The same term, where numbers of its size can be computed with: Python computes with all."""
+        """Returns the term. A subclass raises UsageError for numbers that it cannot compute; Python has no limit."""
         return value
 
     def fresh(self) -> int:
@@ -143,7 +143,7 @@ class PythonExpressions:
         return numbered(family, self.fresh())
 
     def parameter(self, param: Param, text: str) -> None:
-        """Let a parameter's name stand for the code that ``text`` gives."""
+        """Bind a parameter's name to the value whose code is ``text``."""
         value = term(text, 0, self.layout.codes(param.type) - 1)
         self.names[param.name] = add(value, literal(origin(param.type)))
 
@@ -175,14 +175,14 @@ class PythonExpressions:
         return term(f"{tuple(values)}[{index.text}]", min(values), max(values))
 
     def cell(self, var: str, keys: tuple[Expr, ...]) -> Term:
-        """The number of a cell in the state."""
+        """The index of a cell in the state; raises UsageError if the variable is a dropped ghost."""
         if var in self.layout.dropped:
             raise UsageError(f"{self.what} reads or writes the ghost {var}, which is dropped here; keep it")
         field = self.layout.field(var)
         return add(literal(field.offset), self.index(var, field.keys, keys))
 
     def index(self, var: str, kinds: tuple[Key, ...], keys: tuple[Expr, ...]) -> Term:
-        """The number of a cell within its variable, in row-major order."""
+        """The index of a cell within its variable, in row-major order; raises UsageError for a key beyond the scope."""
         found = literal(0)
         for kind, key in zip(kinds, keys, strict=True):
             size, value = self.layout.scope.size(kind), self.expr(key)
@@ -201,7 +201,8 @@ class PythonExpressions:
         return literal(1 - arg.lo) if arg.constant else truth(f"(not {arg.text})")
 
     def conjunction(self, args: Iterator[Term]) -> Term:
-        """Whether all hold. Nothing after a part that is surely false is looked at: it may make no sense."""
+        """Whether all hold. Parts behind one that is surely false are never computed: they may not fit the scope."""
+        # ``args`` is an iterator, so a part that is not reached here is not even written.
         open_parts: list[Term] = []
         for arg in args:
             if arg.constant and not arg.lo:
@@ -211,7 +212,7 @@ class PythonExpressions:
         return self.connected(" and ", open_parts, empty=TRUE)
 
     def disjunction(self, args: Iterator[Term]) -> Term:
-        """Whether one holds. Nothing after a part that is surely true is looked at: it may make no sense."""
+        """Whether one holds. Parts behind one that is surely true are never computed: they may not fit the scope."""
         open_parts: list[Term] = []
         for arg in args:
             if arg.constant and arg.lo:
@@ -221,7 +222,7 @@ class PythonExpressions:
         return self.connected(" or ", open_parts, empty=FALSE)
 
     def connected(self, connective: str, parts: list[Term], empty: Term) -> Term:
-        """The parts that are left, joined."""
+        """The parts that are not constant, joined by the connective; ``empty`` if there are none."""
         if len(parts) <= 1:
             return parts[0] if parts else empty
         return truth(f"({connective.join(part.text for part in parts)})")
@@ -232,17 +233,18 @@ class PythonExpressions:
             return literal(COMPARISONS[op](left.lo, right.lo))
         return truth(f"({left.text} {op} {right.text})")
 
-    def ruled(self, label: str, cond: Term) -> Term:  # noqa: ARG002 - who notes what rules decide wants the label
-        """A condition that carries a label, as the test of a choice between values."""
+    def ruled(self, label: str, cond: Term) -> Term:  # noqa: ARG002 - a subclass needs the label
+        """A labelled condition, the test of a choice between values. A subclass may note that it holds."""
         return cond
 
     def quantified(self, node: Quantified) -> Term:
-        """``all`` or ``any``, written out."""
+        """``all`` or ``any``, written out over the elements."""
+        # A generator: each body is written while its element is bound.
         bodies = (self.expr(node.body) for _ in self.elements(node.var, node.domain))
         return self.conjunction(bodies) if node.kind == "all" else self.disjunction(bodies)
 
     def elements(self, var: str, domain: Key) -> Iterator[int]:
-        """Bind the variable to each element in turn."""
+        """Bind the variable to each element in turn; yields the element's code."""
         for code in range(self.layout.scope.size(domain)):
             self.names[var] = literal(code)
             yield code
@@ -301,6 +303,7 @@ class PythonExpressions:
         if all(where == TRUE for where, _ in chosen):
             return combine(values) if values else self.expr(node.default)
         default = self.expr(node.default)
+        # An element that is not chosen adds nothing to the tuple: ``*()``.
         items = [
             value.text if where == TRUE else f"*(({value.text},) if {where.text} else ())" for where, value in chosen
         ]
@@ -308,14 +311,15 @@ class PythonExpressions:
         return term(text, min(t.lo for t in (*values, default)), max(t.hi for t in (*values, default)))
 
     def counted(self, where: Term, value: Term) -> Term:
-        """What an element adds to a sum."""
+        """The term that an element adds to a sum: its value, or 0 if it is not chosen."""
         if where == TRUE:
             return value
+        # A condition is 0 or 1 already.
         if value == literal(1):
             return where
         return term(f"({value.text} if {where.text} else 0)", min(0, value.lo), max(0, value.hi))
 
 
 def origin(kind: Scalar) -> int:
-    """The value whose code is 0, where codes and numbers differ: the least value of an Int."""
+    """The number whose code is 0: the least value of an Int, and 0 for other types."""
     return kind.lo if isinstance(kind, IntType) else 0

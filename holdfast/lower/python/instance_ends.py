@@ -1,4 +1,4 @@
-"""What the generated function of an action does at the ends of an instance: two ways, for one text of the body."""
+"""The lines that end an instance in the generated function of an action: two ways, for one text of the body."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from holdfast.lower.statistics import Statistics
 
 
 class InstanceEnds(Protocol):
-    """The ends of an instance; each method gives lines of source."""
+    """The sink of an emitter. Its methods return the source lines that end an instance, or note a rule."""
 
     def decisive(self, label: str) -> list[str]:
         """A labelled condition held, or a labelled effect takes place; the instance goes on."""
 
     def note(self, label: str) -> str | None:
-        """The same as a condition that always holds, for the midst of an expression; None if nothing is noted."""
+        """``decisive`` as a conjunct of an expression, one that is always true; None if nothing is noted."""
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:
         """A rule failed. ``leave`` is the statement that ends the instance without a result."""
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:
-        """The instance goes beyond a bound."""
+        """The instance exceeds a bound; ``at`` is the assignment, None for a budget."""
 
     def taken(self, state: str, args: str) -> list[str]:
         """The instance is complete; ``state`` and ``args`` are expressions for the new state and the arguments."""
 
 
 class GatherTaken:
-    """Collects every instance that is taken in ``out``, and notes what was decisive and what was cut."""
+    """Adds every instance that is taken to ``out``, and notes decisive rules and cuts."""
 
     def __init__(self, action: str, statistics: Statistics) -> None:
         self.action = action
@@ -40,6 +40,7 @@ class GatherTaken:
         return [f"HIT[{self.statistics.rule(self.action, label)}] = 1"]
 
     def note(self, label: str) -> str | None:
+        # An assignment cannot stand in an expression; ``__setitem__`` returns None, and ``not None`` is true.
         return f"not HIT.__setitem__({self.statistics.rule(self.action, label)}, 1)"
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:
@@ -53,7 +54,7 @@ class GatherTaken:
 
 
 class ReturnOutcome:
-    """Returns what became of one instance; ``outcomes`` is the list that the generated code returns from."""
+    """Returns the outcome of one instance. ``outcomes`` is the list behind the name OUTCOME of the generated code."""
 
     def __init__(self, outcomes: list[Refused | Cut]) -> None:
         self.outcomes = outcomes
@@ -64,7 +65,7 @@ class ReturnOutcome:
     def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
         return None
 
-    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return is the leaving
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
         return self._answer(Refused(stmt.label, stmt.error, stmt.at))
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above

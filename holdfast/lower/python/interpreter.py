@@ -26,15 +26,15 @@ Successors = Callable[[bytes], list[tuple[bytes, Args]]]
 
 
 class Interpreter:
-    """Answers what a system can do, and what holds, in the states of one scope.
+    """Computes the steps of a system, and evaluates its properties, in the states of one scope.
 
-    ``ghosts`` are the ghost fields to keep (all by default); ``properties`` those that ``invariants`` and ``steps``
-    cover (by default every one that reads kept fields only). Raises UsageError where the scope does not fit: too many
+    ``ghosts`` are the ghost fields to keep (all by default). ``properties`` are those that ``invariants`` and ``steps``
+    cover (by default every one that reads only kept fields). Raises UsageError if the scope does not fit: too many
     values for a byte, a literal key beyond a bound, or an action or property too large when its loops are written out.
     """
 
     successors: tuple[Successors, ...]
-    """For each action, in order: from a state to every step (new state, arguments), self-loops included."""
+    """For each action, in order, a function from a state to all steps (new state, arguments), with self-loops."""
 
     def __init__(
         self,
@@ -50,11 +50,13 @@ class Interpreter:
         self.layout = Layout(system, scope, ghosts)
         self.statistics = Statistics()
         self.sources: dict[str, str] = {}
-        """The generated functions' texts, by name, for whoever wants to look."""
+        """The texts of the generated functions, by name, for debugging and tests."""
         self._emitter = emitter
         self._instances: dict[str, Callable[[bytes, Args], Outcome]] = {}
         self._predicates: dict[tuple[str, int], tuple[Property, Callable[..., bool]]] = {}
-        """By part and identity of a property, which the entry keeps from being another's; two may share a name."""
+        """By part and ``id`` of a property, because two properties may share a name. The entry also holds the property:
+        as long as it lives, no other object gets its ``id``.
+        """
         self._outcomes: list[Refused | Cut] = []
         self._globals: dict[str, Any] = {
             "HIT": self.statistics.hits,
@@ -69,17 +71,19 @@ class Interpreter:
 
         wanted = [prop for prop in system.properties if self._readable(prop)] if properties is None else properties
         self.checked = tuple(prop for prop in wanted if prop.kind in ("invariant", "lemma"))
-        """What ``invariants`` looks at, in that order."""
+        """The invariants and lemmas that ``invariants`` evaluates, in that order."""
         self.checked_steps = tuple(prop for prop in wanted if prop.kind == "step")
-        """What ``steps`` looks at, in that order."""
+        """The step properties that ``steps`` evaluates, in that order."""
         self.invariants: Callable[[bytes], int] = self._define(
             "invariants", "invariants", first_failing("invariants", [self._condition(prop) for prop in self.checked])
         )
-        """From a state to the index in ``checked`` of the first that fails, or -1 if all hold."""
+        """A function from a state to the index in ``checked`` of the first property that fails, or -1."""
         self.steps: tuple[Callable[[bytes, bytes, Args], int], ...] = tuple(
             self._steps_of(numbered("steps", number), action) for number, action in enumerate(system.actions)
         )
-        """For each action: from *new* state, *old* state and its arguments to the index in ``checked_steps``, or -1."""
+        """For each action, a function from the *new* state, the *old* state and the action's arguments to the index in
+        ``checked_steps`` of the first property that fails, or -1.
+        """
 
     # States and steps -----------------------------------------------------------------------------------------
 
@@ -111,6 +115,7 @@ class Interpreter:
         return self._every("every_start", self.system.init)
 
     def _refuse_start(self) -> None:
+        # The statistics only count cuts. One instance after the other tells which assignment is the cause.
         init = self.system.init
         for args in itertools.product(*(range(self.layout.codes(param.type)) for param in init.params)):
             outcome = self.step(self.layout.blank(), init.name, args)
@@ -123,7 +128,10 @@ class Interpreter:
                 )
 
     def step(self, state: bytes, action: str, args: Args) -> Outcome:
-        """What becomes of one action with given arguments."""
+        """The outcome of one action with these arguments. Raises UsageError for an unknown action.
+
+        Nothing is noted in the statistics. The function is generated at the first call.
+        """
         found = self._actions.get(action)
         if found is None:
             raise UsageError(f"{self.system.name} has no action {action}; it has {', '.join(list(self._actions)[1:])}")
@@ -143,7 +151,7 @@ class Interpreter:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether a property of states holds; of a leads_to, whether its trigger does. ``args`` are its own."""
+        """Whether a property of states holds; for a leads_to, whether its trigger holds. ``args`` are its own."""
         return self._property(prop, "body")(state, state, args)
 
     def goal(self, prop: Property, state: bytes, args: Args = ()) -> bool:
@@ -151,14 +159,14 @@ class Interpreter:
         return self._property(prop, "goal")(state, state, args)
 
     def holds_step(self, prop: Property, old: bytes, new: bytes, args: Args = ()) -> bool:
-        """Whether a step property holds of the step; ``args`` are those of the action that it is a property of."""
+        """Whether a step property holds for a step. ``args`` are the arguments of the action that it is about."""
         return self._property(prop, "body")(new, old, args)
 
     def triggered(self, prop: Property, state: bytes, args: Args = (), old: bytes | None = None) -> bool:
-        """Whether a property says anything here: the antecedent of an implication, a filter that lets something pass.
+        """Whether a property's trigger holds: the antecedent of an implication, or a filter that lets something pass.
 
-        ``args`` are as for ``holds`` or ``holds_step``; a step property wants the state before the step as ``old``.
-        A property whose trigger is true nowhere is vacuous.
+        ``args`` are as for ``holds`` or ``holds_step``. A step property needs the state before the step as ``old``. A
+        property whose trigger is true nowhere is vacuous.
         """
         return self._property(prop, "trigger")(state, state if old is None else old, args)
 
@@ -176,7 +184,7 @@ class Interpreter:
         return condition(self._writer(f"property {prop.title}"), prop.body, parameters(prop, self._action_of(prop)))
 
     def _steps_of(self, name: str, action: Action) -> Callable[[bytes, bytes, Args], int]:
-        """A property of another action's steps says nothing about this one's."""
+        """The function ``steps`` of one action. Properties of another action's steps are left out: they always hold."""
         conditions = [self._condition(prop) if prop.of in (None, action.name) else None for prop in self.checked_steps]
         what = f"the step properties of {action.name}"
         found: Callable[[bytes, bytes, Args], int] = self._define(name, what, first_failing(name, conditions))
@@ -194,13 +202,13 @@ class Interpreter:
         return self._emitter(self.layout, what, sink or ReturnOutcome(self._outcomes))
 
     def _define(self, name: str, what: str, source: str) -> Any:
-        """The function of that name in the source; ``what`` it is of stands in messages."""
+        """Compile the source and return its function ``name``. ``what`` names the action or property in messages."""
         assert name not in self._globals, name
         self.sources[name] = source
         try:
             code = compile(source, f"<{self.system.name}: {what} at {self.scope.name}>", "exec")
         except (SyntaxError, RecursionError, MemoryError) as error:
-            # The source is well formed, so it can only be that Python's own limits on nesting are passed.
+            # The source is well formed, so only Python's own limits on nesting can be the cause.
             raise UsageError(
                 f"{self.system.name}: {what} nests too deeply in scope {self.scope.name} ({error}); "
                 "use a smaller scope, or fewer branches within one another"

@@ -1,8 +1,8 @@
-"""The names in generated Python text: no name of a model can be taken for a generated one, or for another of the model.
+"""The names in generated Python text. A model's name never clashes with a generated one, or with another of the model.
 
-A model may call its parameters, locals, actions and properties whatever Python allows, so its names stand in two forms
-only, ``p_NAME`` and ``l_NAME_7``. A function of one action or property is named by a number: ``every_3``. No other name
-in generated text, and none in a driver, begins with ``p_`` or ``l_``; ``refuse_clashes`` holds a whole module to that.
+A model may use any Python name for its parameters, locals, actions and properties. In generated text, a parameter is
+``p_NAME`` and a local ``l_NAME_7``. A function of one action or property has a number: ``every_3``. No other name in
+generated text or in a driver begins with ``p_`` or ``l_``. ``refuse_clashes`` checks that for a whole module.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from holdfast.ir.system import Param
 
 AUTHORS = ("p_", "l_")
-"""How the names begin that contain a name of the model."""
+"""The prefixes of names that contain a name of the model."""
 
 _DEFINED = re.compile(r"^(?:def (\w+)|(\w[\w, ]*?) = )", re.MULTILINE)
 _IMPORTED = re.compile(r"^(?:from \S+ )?import ([\w, ]+)$", re.MULTILINE)
@@ -30,19 +30,19 @@ def local_name(name: str, number: int) -> str:
 
 
 def numbered(family: str, number: int) -> str:
-    """The Python name of a function, or of a value that a function keeps: a fixed word and a number."""
+    """The Python name of a generated function or of a scratch value: a fixed word and a number."""
     return f"{family}_{number}"
 
 
 def defined(text: str) -> list[str]:
-    """The names that a module defines or imports at its top level, in the order of the kinds, repeated ones too."""
+    """The names that a module imports and defines at its top level, with repetitions. Imports come first."""
     groups = [names for pair in _DEFINED.findall(text) for names in pair if names]
     imported = [name.split(" as ")[-1] for names in _IMPORTED.findall(text) for name in names.split(",")]
     return [name.strip() for name in (*imported, *(part for names in groups for part in names.split(",")))]
 
 
 def refuse_clashes(text: str) -> str:
-    """The same text. Raises RuntimeError if it defines a name twice, or one that the model's names could be."""
+    """Returns the text. Raises RuntimeError if it defines a name twice, or one with a prefix of the model's names."""
     for name, times in Counter(defined(text)).items():
         if times > 1 or name.startswith(AUTHORS):
             raise RuntimeError(f"generated text defines the name {name} {times} times, or it could be one of the model")

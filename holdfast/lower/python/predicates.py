@@ -1,4 +1,4 @@
-"""From properties to Python functions of a state ``s``, the state ``o`` before the step, and arguments ``args``."""
+"""From properties to Python functions of a state ``s``, the state ``o`` before the step, and the arguments ``args``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from holdfast.lower.python.terms import Term
 def parameters(prop: Property, of: Action | None) -> list[tuple[Param, int]]:
     """The parameters of a property, each with its position among the arguments.
 
-    A step property of an action is given the arguments of that action, and picks its parameters by name.
+    A step property of an action gets the arguments of that action, and picks its parameters by name. For other
+    properties, ``of`` is None.
     """
     if of is None:
         return [(param, position) for position, param in enumerate(prop.params)]
@@ -22,14 +23,14 @@ def parameters(prop: Property, of: Action | None) -> list[tuple[Param, int]]:
 
 
 def predicate(writer: PythonExpressions, name: str, body: Expr, params: Sequence[tuple[Param, int]]) -> str:
-    """A function that answers whether ``body`` holds, as True or False."""
+    """The text of a function that returns whether ``body`` holds, as True or False."""
     cond = condition(writer, body, params)
     value = str(bool(cond.lo)) if cond.constant else f"True if {cond.text} else False"
     return f"def {name}(s, o, args):\n    return {value}\n"
 
 
 def first_failing(name: str, conditions: Sequence[Term | None]) -> str:
-    """A function that answers the index of the first condition that fails, or -1; None is for one that says nothing."""
+    """The text of a function that returns the index of the first condition that fails, or -1. None always holds."""
     lines = [f"def {name}(s, o=None, args=()):"]
     for index, cond in enumerate(conditions):
         if cond is not None and not (cond.constant and cond.lo):

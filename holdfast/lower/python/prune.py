@@ -1,7 +1,7 @@
-"""An action's body without the ghosts that a run drops.
+"""Removes dropped ghosts from an action's body.
 
-Rules and ordinary variables never depend on a ghost (the compiler checks that), so a statement that reads a dropped
-ghost can only serve dropped ghosts, and goes with them.
+Rules and ordinary variables never depend on a ghost: the compiler checks that. So a statement that reads a dropped
+ghost can only serve dropped ghosts, and is removed with them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from holdfast.ir.stmt import Assign, Fill, For, If, Let, Stmt, direct_expression
 
 
 def prune(body: tuple[Stmt, ...], dropped: frozenset[str]) -> tuple[Stmt, ...]:
-    """The body without the variables ``dropped``."""
+    """The body without the ghosts ``dropped``, and without statements that only serve them."""
     return _prune(body, dropped, set()) if dropped else body
 
 
 def _prune(body: tuple[Stmt, ...], dropped: frozenset[str], lost: set[str]) -> tuple[Stmt, ...]:
-    """``lost`` are the locals whose values came from dropped variables; it grows along the body."""
+    """``lost`` are the locals whose values came from dropped ghosts. The function adds to it as it goes along."""
     kept: list[Stmt] = []
     for stmt in body:
         reads = any(_reads(expr, dropped, lost) for expr in direct_expressions(stmt))
@@ -32,7 +32,7 @@ def _prune(body: tuple[Stmt, ...], dropped: frozenset[str], lost: set[str]) -> t
                 then, orelse = _prune(then, dropped, lost), _prune(orelse, dropped, lost)
                 if reads and not _writes((*then, *orelse)):
                     continue
-                # A rule whose effect is gone was still decisive or not.
+                # A labelled ``if`` stays even without its effect: it still notes whether its rule is decisive.
                 if then or orelse or isinstance(test, Ruled):
                     kept.append(attrs.evolve(stmt, then=then, orelse=orelse))
             case For(body=inner):

@@ -1,12 +1,12 @@
-"""Pieces of generated Python expressions, with the range of numbers they can give.
+"""Terms: pieces of generated Python expressions, each with the range of its values.
 
-Every expression gives an int (a condition may give a bool, which is one). A plain value stands as its code, except
-that an Int stands as the number itself. An Optional stands as its cell's code: 0 for None, else one more than the
-code of the value. A computed number may lie below every code, as in ``self.last[s] = e - 1``; such a value is not
-raised by one, so that it stays apart from None and negative: see ``wrapped``.
+Every term gives an int (a condition may give a bool, which Python counts as an int). A value is represented by its
+code, except that an Int is represented by the number itself. An Optional is represented by its cell's code: 0 for None,
+else the code of the value plus 1. A computed number may lie below every code, as in ``self.last[s] = e - 1``. An
+Optional of such a negative number is the number itself, not plus 1, so that it differs from None: see ``wrapped``.
 
-Python's numbers have no end, and those of machine code have 64 bits. So a term also knows how far from 0 any number
-gets while it is computed: a sum's parts may lie beyond what the sum itself can be.
+Numbers in Python have no limit, numbers in machine code have 64 bits. So a term also has its ``reach``: the greatest
+distance from 0 of any number during its computation. The parts of a sum may lie beyond the range of the sum itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import attrs
 
 @attrs.frozen
 class Term:
-    """Source text that stands for one number between ``lo`` and ``hi``, safe to embed as it is.
+    """Source text of an expression with a value from ``lo`` to ``hi``. It needs no brackets inside another expression.
 
     ``reach`` is the greatest distance from 0 of a number in the computation: results, partial results and constants.
     """
@@ -30,7 +30,7 @@ class Term:
 
     @property
     def constant(self) -> bool:
-        """Whether only one number is possible; its text need not say which, ``lo`` does."""
+        """Whether only one value is possible. Use ``lo`` for it: the text may be an expression."""
         return self.lo == self.hi
 
 
@@ -40,7 +40,7 @@ def literal(value: int) -> Term:
 
 
 def term(text: str, lo: int, hi: int, *parts: Term) -> Term:
-    """A term that is computed from ``parts``, as a literal if only one number is possible."""
+    """A term that is computed from ``parts``. It is a literal if only one value is possible."""
     return literal(lo) if lo == hi else Term(text, lo, hi, max(-lo, hi, *(part.reach for part in parts)))
 
 
@@ -62,11 +62,12 @@ def add(one: Term, two: Term) -> Term:
 
 
 def total(parts: list[Term]) -> Term:
-    """The sum of many; its text does not nest, because Python reads only so many brackets within one another."""
+    """The sum of many terms. Its text does not nest brackets: Python's parser has a limit on their depth."""
     parts = [part for part in parts if part != ZERO]
     if len(parts) <= 1:
         return parts[0] if parts else ZERO
     text = f"({' + '.join(part.text for part in parts)})"
+    # Each partial sum counts for the reach, in the order in which the text adds.
     lows, highs = (list(accumulate(ends)) for ends in ([part.lo for part in parts], [part.hi for part in parts]))
     sums = [Term("", lo, hi) for lo, hi in zip(lows, highs, strict=True)]
     return term(text, lows[-1], highs[-1], *sums, *parts)
@@ -83,6 +84,7 @@ def multiply(one: Term, two: Term) -> Term:
     """The product."""
     if ONE in (one, two):
         return one if two == ONE else two
+    # A product over two ranges is least and greatest at their ends.
     ends = [a * b for a in (one.lo, one.hi) for b in (two.lo, two.hi)]
     return term(f"({one.text} * {two.text})", min(ends), max(ends), one, two)
 
@@ -107,15 +109,16 @@ def magnitude(one: Term) -> Term:
 
 
 def wrapped(value: Term, scratch: str) -> Term:
-    """The Optional of a value that counts from 0; ``scratch`` is a free name for values that may lie below 0."""
+    """The Optional of a code. If the code may be negative, the text assigns it to the free name ``scratch``."""
     if value.lo >= 0:
         return add(value, ONE)
+    # A negative number stays itself; any other is raised by 1.
     lo, hi = (end + (end >= 0) for end in (value.lo, value.hi))
     return term(f"(({scratch} := {value.text}) + ({scratch} >= 0))", lo, hi, value)
 
 
 def unwrapped(optional: Term, scratch: str) -> Term:
-    """The value of an Optional, counting from 0: the opposite of ``wrapped``. None stands for nothing here."""
+    """The code of an Optional's value, the opposite of ``wrapped``. The result for None has no meaning."""
     if optional.lo >= 0:
         return term(f"({optional.text} - 1)", max(0, optional.lo - 1), max(0, optional.hi - 1), optional)
     lo, hi = (end - (end > 0) for end in (optional.lo, optional.hi))

@@ -1,4 +1,4 @@
-"""The value of one expression in a state: what is asked by hand, beside the properties of the model."""
+"""The value of one expression in a state: for questions that a user types in, beside the model's properties."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from holdfast.lower.layout import Layout, Value
 from holdfast.lower.python.expression_text import PythonExpressions
 
 LANGUAGE: Mapping[str, object] = {"count": count}
-"""What an expression may call beside Python's own words, whether the model's file imports it or not."""
+"""The functions that an expression may call besides Python's own, even if the model's file does not import them."""
 
 
 def value_function(layout: Layout, what: str, body: Expr) -> Callable[[bytes], Value]:
-    """A function from a state to the decoded value of ``body``, which has no free names; ``what`` names it.
+    """A function from a state to the decoded value of ``body``, which has no free names.
 
-    Raises UsageError where the scope has no room for what it reads, or where it is too large or nests too deeply.
+    ``what`` names the expression in messages. Raises UsageError if the expression reads a cell that the scope lacks, or
+    if it is too large or nests too deeply.
     """
     text = PythonExpressions(layout, what).expr(body).text
     names: dict[str, Any] = {}
@@ -36,11 +37,11 @@ def value_function(layout: Layout, what: str, body: Expr) -> Callable[[bytes], V
 
 
 def _decoder(layout: Layout, body: Expr) -> Callable[[int], Value]:
-    """From the number that generated code computes to the value it stands for."""
+    """A function from the number that generated code computes to the value it represents."""
     kind = body.type
     if isinstance(kind, BoolType):
         return bool
     if isinstance(kind, EnumType | SortType | OptionalType):
         return lambda code: layout.decode_value(kind, code)
-    # Numbers of every kind are computed as themselves.
+    # A Nat or an Int is computed as the number itself.
     return int

@@ -1,1 +1,1 @@
-"""What random runs are: chance, and the plan that the kernel and the interpreter both follow."""
+"""The definition of random runs: the random numbers, and the plan that both the kernel and the interpreter follow."""

@@ -1,22 +1,23 @@
-"""What a campaign of random runs is, and what is counted on the way; the same for the kernel and the interpreter.
+"""The definition of random runs and of their counts, the same for the kernel and the interpreter.
 
 A run is drawn in this order, all from its own stream:
 
-1. a share, 0 to 99 percent; each action is omitted with that probability (swarm testing: what is left goes deeper);
-   if none is left, one drawn action stays;
-2. a weight, 1 to 100, for each action; without the swarm nothing is drawn so far, and all actions weigh the same;
-3. with priorities (PCT): a permutation of the processes, from the highest priority to the lowest, then the change
-   points, each one step of the prioritised part;
-4. the initial state;
-5. for each step an action by weight, then one of its steps, in the order of their arguments, all equally likely.
+1. With the swarm: a share, 0 to 99 percent. Each action is omitted with that probability (swarm testing: a run with
+   fewer actions goes deeper into them). If none is left, one action is drawn, and stays.
+2. With the swarm: a weight, 1 to 100, for each action. Without the swarm, all actions stay and weigh the same.
+3. With priorities (PCT): a permutation of the processes, from the highest priority to the lowest. Then the change
+   points, each one of the prioritised steps.
+4. The initial state.
+5. For each step an action by weight, then one of its steps, all equally likely, in the order of their arguments.
 
-An action that has no step, or whose step changed nothing, is not drawn again before the state changes; for most
-requests that arrive change nothing, and a run that repeats them goes nowhere. When all have been drawn, and any still
-has a step that leads elsewhere, all may be drawn again; if none has, the run stays where it is, and ends.
+An action that has no step, or whose step changed nothing, is not drawn again before the state changes: most requests
+that arrive change nothing, and a run that repeats them goes nowhere. When no action is left to draw, there are two
+cases. If some action has a step that changes the state, all may be drawn again. If none has, the run ends (STILL).
 
-With priorities a step is drawn among those of the process with the highest priority that has one. At a change point
-that process first falls to the lowest priority; so does one whose step changed nothing, or it would keep all others
-from running. The last quarter of a run ignores priorities: they alone would starve whoever is low.
+With priorities, a step is drawn from the steps of one process: the one with the highest priority that has a step. At a
+change point that process first falls to the lowest priority. A process whose step changed nothing also falls, because
+it would keep all others from running. The last quarter of a run ignores priorities: with them to the end, a process of
+low priority might never run.
 """
 
 from __future__ import annotations
@@ -32,22 +33,31 @@ from holdfast.lower.layout import Layout
 from holdfast.lower.statistics import Statistics
 
 DEPTH, STILL, FINAL, CUT, STUCK, MASKED, VIOLATED = range(7)
-"""Why a run ended: it took all its steps; no step of its actions changes anything; no action has a step, in a state
-that a @final names, or because a bound of the scope cut one, or for no such reason; only omitted actions have a step;
-something is violated."""
+"""Why a run ended:
+
+- DEPTH: it took all its steps;
+- STILL: no step of its actions changes the state;
+- FINAL: no action has a step, and a @final holds in the state;
+- CUT: no action has a step, and a bound of the scope cut one;
+- STUCK: no action has a step, for no such reason;
+- MASKED: only omitted actions have a step;
+- VIOLATED: it violates a property or is in a deadlock.
+"""
 
 STATE_BITS = 16
-"""How many bits the signature of a state has: a sample tells so many states apart, whose numbers do not count."""
+"""The bits of a state's signature, a hash of the state without its numbers: a sample tells 2^16 signatures apart."""
 
 STOPS = ("depth", "still", "final", "cut", "stuck", "masked", "violated")
+"""The names of the reasons, in the order of their numbers."""
 
 
 @attrs.frozen
 class Schedule:
-    """Which process runs: ``points`` change points among the first ``prioritised`` steps; none without priorities.
+    """Which process runs when. ``points`` change points are drawn from the first ``prioritised`` steps.
 
-    ``processes`` are the elements of a sort, and the environment, which comes last. ``strides`` tell for each action
-    which process an instance belongs to: that of element ``(number // stride) % elements``, or for 0 the environment.
+    ``processes`` counts the elements of a sort, and the environment, which comes last. ``strides`` has a number for
+    each action: its instance ``number`` belongs to process ``(number // stride) % elements``, or to the environment if
+    the stride is 0. Without priorities, all numbers are 0.
     """
 
     strides: tuple[int, ...]
@@ -57,18 +67,18 @@ class Schedule:
 
     @property
     def elements(self) -> int:
-        """How many processes are elements of the sort."""
+        """The number of processes that are elements of the sort."""
         return self.processes - 1
 
     def process(self, action: int, number: int) -> int:
-        """Whose instance of the action that is."""
+        """The process of instance ``number`` of an action."""
         stride = self.strides[action]
         return number // stride % self.elements if stride else self.elements
 
 
 @attrs.frozen
 class WalkPlan:
-    """A campaign: ``seed`` and ``depth``, the initial states to draw from, in order, and who runs when.
+    """The plan of random runs: the seed, the most steps of a run, the initial states to draw from, the schedule.
 
     Without ``swarm`` no action is omitted, and all weigh the same.
     """
@@ -81,26 +91,27 @@ class WalkPlan:
 
 
 def instances(layout: Layout, action: Action) -> int:
-    """How many combinations of arguments an action has."""
+    """The number of instances of an action: of combinations of arguments."""
     return prod(layout.codes(param.type) for param in action.params)
 
 
 def strides(layout: Layout, action: Action) -> tuple[int, ...]:
-    """By what each argument's code counts in the number of an instance; numbers are in the order of arguments."""
+    """The factor of each argument's code in the number of an instance. Numbers are in the order of the arguments."""
     codes = [layout.codes(param.type) for param in action.params]
     return tuple(prod(codes[place + 1 :]) for place in range(len(codes)))
 
 
 def no_schedule(system: System) -> Schedule:
-    """Every step is drawn from all."""
+    """The schedule without priorities: every step is drawn from all processes."""
     return Schedule((0,) * len(system.actions))
 
 
 def by_priority(layout: Layout, sort: str | None, changes: int, depth: int) -> Schedule:
-    """Priorities for bugs that need ``changes`` ordered steps of different processes (PCT's depth).
+    """PCT scheduling (Burckhardt et al. 2010), for bugs that need ``changes`` ordered steps of different processes.
 
-    A process is an element of the sort; otherwise of that which most actions have a parameter of. An action belongs
-    to its first such parameter. Raises UsageError for a sort that no action has a parameter of.
+    A process is an element of ``sort``, by default of the sort that most actions have a parameter of. An instance
+    belongs to the process of the action's first parameter of that sort. ``depth`` is the number of steps of a run.
+    Raises UsageError for a sort that no action has a parameter of.
     """
     system = layout.system
     chosen = _sort_of_processes(system, sort)
@@ -108,6 +119,7 @@ def by_priority(layout: Layout, sort: str | None, changes: int, depth: int) -> S
     for action in system.actions:
         places = [place for place, param in enumerate(action.params) if param.type == chosen]
         found.append(strides(layout, action)[places[0]] if places else 0)
+    # One process for the environment. PCT draws one change point less than the bug's depth.
     return Schedule(tuple(found), layout.codes(chosen) + 1, changes - 1, max(1, depth * 3 // 4))
 
 
@@ -124,13 +136,13 @@ def _sort_of_processes(system: System, name: str | None) -> SortType:
             f"no action of {system.name} has a parameter {wanted}, so there are no processes to give priorities; "
             f"sorts of parameters: {known}"
         )
-    # Of sorts that serve equally often the first of the model counts.
+    # ``max`` returns the first of equals: the first sort of the model.
     return max(usable, key=lambda sort: uses[sort])
 
 
 @attrs.define
 class Stops:
-    """The runs that ended for one reason: how many, their steps together, the shortest and the longest of them."""
+    """The runs that ended for one reason: their number, all their steps, and the steps of the shortest and longest."""
 
     runs: int = 0
     steps: int = 0
@@ -138,7 +150,8 @@ class Stops:
     longest: int = 0
 
     def add(self, other: Stops) -> None:
-        """Count more runs."""
+        """Add other runs that ended for the same reason."""
+        # ``shortest`` is 0 as long as there are no runs, which is no shortest run.
         if other.runs:
             self.shortest = min(self.shortest, other.shortest) if self.runs else other.shortest
             self.longest = max(self.longest, other.longest)
@@ -148,12 +161,15 @@ class Stops:
 
 @attrs.define
 class WalkTally:
-    """What was counted over consecutive runs; nothing in it depends on how the runs were divided.
+    """The counts over consecutive runs. They do not depend on how the runs were divided among workers.
 
-    ``taken`` and ``repeats`` are by action, ``unshown_repeats`` the repetitions that a bound cut. ``silent_steps`` and
-    ``silent_states`` are the step properties, and the invariants and lemmas, that said nothing yet, as bits.
-    ``reached`` has for each witness the run and the number of steps that first reached it. ``violation`` is the run
-    that ended all, if one did.
+    - ``taken`` and ``repeats`` count steps and repetitions by action; ``unshown_repeats`` counts repetitions that a
+      bound cut.
+    - ``silent_steps`` and ``silent_states`` are bit masks: the step properties, and the invariants and lemmas, whose
+      trigger was never true.
+    - ``reached`` has for each witness the first run that reached it, and its number of steps then.
+    - ``stops`` has the runs by the reason for their end, in the order of ``STOPS``.
+    - ``violation`` is the number of the run that violated something; no run follows it.
     """
 
     taken: list[int]
@@ -168,26 +184,27 @@ class WalkTally:
 
     @classmethod
     def empty(cls, actions: int, steps: int, states: int, witnesses: int) -> WalkTally:
-        """Nothing counted, of so many actions, step properties, invariants and lemmas, and witnesses."""
+        """A tally of no runs, from the numbers of actions, step properties, invariants with lemmas, and witnesses."""
         return cls([0] * actions, [0] * actions, (1 << steps) - 1, (1 << states) - 1, [None] * witnesses)
 
     @property
     def runs(self) -> int:
-        """How many runs there were."""
+        """The number of runs."""
         return sum(stop.runs for stop in self.stops)
 
     @property
     def steps(self) -> int:
-        """How many steps they took."""
+        """The number of steps of all runs."""
         return sum(stop.steps for stop in self.stops)
 
     def add(self, later: WalkTally) -> None:
-        """Add the runs that follow."""
+        """Add the tally of the runs that follow these."""
         assert self.violation is None, "nothing follows a violation"
         self.taken = [one + two for one, two in zip(self.taken, later.taken, strict=True)]
         self.repeats = [one + two for one, two in zip(self.repeats, later.repeats, strict=True)]
         self.silent_steps &= later.silent_steps
         self.silent_states &= later.silent_states
+        # A pair is never false, so the earlier run stays.
         self.reached = [one or two for one, two in zip(self.reached, later.reached, strict=True)]
         self.statistics.add(later.statistics)
         for stop, more in zip(self.stops, later.stops, strict=True):

@@ -1,7 +1,7 @@
-"""From the body of an action to a guard and the state after it.
+"""Translates the body of an action into a guard and the state after the action.
 
-A body runs on states of formulas: statement by statement, both branches of an ``if``, and what a loop does to a cell
-is what the one iteration does that may touch it.
+A body is executed symbolically, one statement after another. Both branches of an ``if`` are executed and joined. All
+iterations of a loop are executed at once: only one iteration may write a given cell.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from holdfast.lower.smt.values import Maybe, Value, implication, is_false, is_tr
 
 @attrs.define
 class Execution:
-    """How far a body has come: ``guards`` are the conditions under which the step is taken at all."""
+    """The execution of a body so far: the local names, the current state and the guards of the step.
+
+    The step is taken if all ``guards`` hold. They are in the order of the statements.
+    """
 
     scope: Bindings
     guards: list[PathGuard]
 
     @property
     def state(self) -> State:
-        """The state now."""
+        """The current state."""
         return self.scope.state
 
     @state.setter
@@ -38,7 +41,7 @@ class Execution:
         self.scope.state = state
 
     def branch(self) -> Execution:
-        """A run that goes on from here on its own."""
+        """A copy that continues from the current state; it starts without guards."""
         return Execution(Bindings(dict(self.scope.names), self.scope.state, self.scope.old), [])
 
 
@@ -50,16 +53,16 @@ class BodyFormulas:
         self.expressions = expressions
 
     def run(self, body: Sequence[Stmt], run: Execution) -> None:
-        """Statements in order."""
+        """Execute statements in order. Raises NotFirstOrder, with the place of the innermost statement."""
         for stmt in body:
             try:
                 self.statement(stmt, run)
             except NotFirstOrder as error:
-                # The innermost statement says where.
+                # An error that has a place comes from a statement within this one, and that place is more exact.
                 raise error if error.at is not None else NotFirstOrder(error.problem, stmt.at) from None
 
     def statement(self, stmt: Stmt, run: Execution) -> None:
-        """One statement."""
+        """Execute one statement."""
         match stmt:
             case Require(cond=cond):
                 run.guards.append(rule(self.expressions.formula(cond, run.scope)))
@@ -86,13 +89,17 @@ class BodyFormulas:
         run.state = run.state.with_reading(stmt.var, lambda _keys: value)
 
     def admitted(self, var: str, expr: Expr, run: Execution) -> Value:
-        """The value that a cell takes. One beyond the cell's type cuts the step."""
+        """The value of an expression as the type of a variable's cells; adds the guard that it is within that type.
+
+        A value outside the type cuts the step.
+        """
         kind = self.universe.system.var(var).value
         value = self.expressions.expr(expr, run.scope)
         if isinstance(value, Maybe):
             assert isinstance(kind, OptionalType)
             if value.value is None:
                 return value
+            # The bound concerns only a value that is not None.
             plain = self.universe.settled(value.value, kind.of)
             run.guards.append(bound(implication(value.some, self.universe.within(plain, kind.of))))
             return Maybe(value.some, plain)
@@ -103,8 +110,9 @@ class BodyFormulas:
         return plain
 
     def branch(self, stmt: If, run: Execution) -> None:
-        """Both branches, joined."""
+        """Execute both branches and join their states and guards."""
         test = self.expressions.formula(stmt.test, run.scope)
+        # The test is a constant: the other branch is not translated, because its expressions may make no sense.
         if is_true(test) or is_false(test):
             self.run(stmt.then if is_true(test) else stmt.orelse, run)
             return
@@ -115,7 +123,11 @@ class BodyFormulas:
         run.state = then.state.merged(self.universe, test, orelse.state)
 
     def loop(self, stmt: For, run: Execution) -> None:
-        """Every iteration at once: a cell is what the iteration makes of it whose element its key contains."""
+        """Execute all iterations at once.
+
+        The key of each cell that the loop writes contains the loop's element. So a cell has, after the loop, the value
+        that the iteration for that element gives it.
+        """
         before = run.branch()
 
         def iteration(element: z3.ExprRef) -> Execution:
@@ -127,8 +139,9 @@ class BodyFormulas:
         def guard(element: z3.ExprRef) -> z3.BoolRef:
             return all_hold(iteration(element).guards, self.universe.ctx)
 
-        # The language has no rules within a loop.
+        # The language allows no ``require`` in a loop, so all guards of an iteration are bounds.
         run.guards.append(bound(self.universe.quantified(stmt.domain, stmt.var, guard, every=True)))
+        # One execution for each element. The element is stored too: Z3 reuses the id of a term that is freed.
         known: dict[int, tuple[z3.ExprRef, State]] = {}
 
         def after(element: z3.ExprRef) -> State:
@@ -141,12 +154,15 @@ class BodyFormulas:
 
 
 def _fits(expr: Expr, kind: Scalar) -> bool:
-    """Whether an expression has a value of its type for sure: it stands in a cell, or is no number."""
+    """Whether the value is certain to be within the type: the expression reads a cell, or the type is no number."""
     return not isinstance(kind, NatType | IntType) or isinstance(expr, Read)
 
 
 def written_places(loop: For) -> dict[str, int]:
-    """For each variable that a loop writes, the place of the key at which the loop's element stands in all of them."""
+    """For each variable that a loop writes, a place in its keys that holds the loop's element in every assignment.
+
+    The compiler refuses a loop without such a place (``holdfast.ir.compile.checks``), so each set below has a member.
+    """
     places: dict[str, set[int]] = {}
     for stmt in statements(loop.body):
         if isinstance(stmt, Assign):

@@ -1,4 +1,4 @@
-"""Between formulas of one size and states of a scope: the cells that terms stand for, and their codes."""
+"""Translates between the formulas of a sized universe and the states of a scope: terms of cells, and their codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.lower.smt.universe import field, some_of
 from holdfast.lower.smt.values import Maybe, Value
 
 Pins = list[tuple[z3.ExprRef, z3.ExprRef]]
-"""Constants, and what each is to be."""
+"""Pairs of a Z3 constant and the value that it must have."""
 
 
 @attrs.frozen(eq=False)
@@ -43,7 +43,10 @@ def cells_of(universe: Sized, variables: Sequence[Var], state: State) -> list[Ce
 
 
 def pins(universe: Sized, var: Var, mark: str, index: tuple[int, ...], code: int) -> Pins:
-    """What makes the free symbol of a cell hold a code."""
+    """The Z3 constants of a cell of a free state, each with its value when the cell holds ``code``.
+
+    Code 0 of an Optional is None; code c + 1 is the value with code c. The value behind None is pinned to code 0.
+    """
     kind, here = var.value, field(var, mark)
     if not isinstance(kind, OptionalType):
         return [_pin(universe.cell(here, index, kind), code)]
@@ -56,7 +59,7 @@ def _pin(cell: z3.ExprRef, code: int) -> tuple[z3.ExprRef, z3.ExprRef]:
 
 
 def is_code(universe: Sized, kind: Scalar, value: Value, code: int) -> z3.BoolRef:
-    """That a value has a code."""
+    """The formula that ``value``, of type ``kind``, has ``code``."""
     if isinstance(kind, OptionalType):
         assert isinstance(value, Maybe)
         if code == 0:
@@ -71,12 +74,12 @@ def is_code(universe: Sized, kind: Scalar, value: Value, code: int) -> z3.BoolRe
 
 
 def codes_of(universe: Sized, kind: Scalar) -> int:
-    """How many codes a cell of a type has."""
+    """The number of codes of a type; an Optional has one more, for None."""
     return 1 + universe.codes(kind.of) if isinstance(kind, OptionalType) else universe.codes(kind)
 
 
 def code_in(model: z3.ModelRef, kind: Scalar, value: Value) -> int:
-    """The code that a value has in a model."""
+    """The code that a value has in a model of Z3."""
     if isinstance(kind, OptionalType):
         assert isinstance(value, Maybe)
         if not z3.is_true(model.eval(value.some, model_completion=True)):
@@ -86,12 +89,13 @@ def code_in(model: z3.ModelRef, kind: Scalar, value: Value) -> int:
     assert not isinstance(value, Maybe)
     if isinstance(value, int):
         return value - origin(kind)
+    # ``model_completion``: a constant that the formulas leave open gets some value instead of none.
     found = model.eval(value, model_completion=True)
     return int(z3.is_true(found)) if isinstance(kind, BoolType) else found.as_signed_long() - origin(kind)
 
 
 def given_value(kind: Scalar, code: int) -> bool | int | str | None:
-    """The value that a scope gives a constant for a code: elements by number."""
+    """The value of a code in the form that a scope gives constants in: an element of a sort is its number."""
     match kind:
         case OptionalType(of):
             return None if code == 0 else given_value(of, code - 1)

@@ -1,4 +1,4 @@
-"""Values for the constants that a scope gives: some that satisfy what the author assumes of them."""
+"""Draws values for the constants that a scope gives, such that the author's assumptions hold."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from holdfast.lower.smt.theory import Theory
 
 
 def some_scopes(theory: Theory, number: int, seconds: float) -> list[Scope]:
-    """Up to ``number`` different scopes of a theory's size; fewer if there are not more, or Z3 does not find them.
+    """Up to ``number`` different scopes of the theory's size; fewer if no more exist or Z3 finds no more.
 
-    The values are drawn, cell by cell, from those with which the assumptions can still be true.
+    ``seconds`` limits each query to Z3. Cells are drawn one after another, each from the values with which the
+    assumptions can still hold.
     """
     universe = theory.encoding.universe
     assert isinstance(universe, Sized)
@@ -26,6 +27,7 @@ def some_scopes(theory: Theory, number: int, seconds: float) -> list[Scope]:
     solver.set(timeout=max(1, int(seconds * 1000)))
     solver.add(*theory.background)
     found: dict[tuple[int, ...], None] = {}
+    # Without constants all scopes of this size are equal, so one draw suffices.
     for run in range(number if constants else 1):
         codes = _drawn(universe, solver, constants, Chance(1, run))
         if codes is not None:
@@ -43,6 +45,7 @@ def _drawn(universe: Sized, solver: z3.Solver, constants: list[CellTerm], chance
             kind = cell.var.value
             size = codes_of(universe, kind)
             first = chance.below(size)
+            # All codes in cyclic order from a random one; the first code that is still possible is taken.
             for code in ((first + more) % size for more in range(size)):
                 wanted = is_code(universe, kind, cell.value, code)
                 if checked(solver, wanted) == z3.sat:
@@ -50,6 +53,7 @@ def _drawn(universe: Sized, solver: z3.Solver, constants: list[CellTerm], chance
                     codes.append(code)
                     break
             else:
+                # The formulas are satisfiable, so some code is possible: Z3 ran out of time.
                 return None
         return tuple(codes)
     finally:

@@ -23,7 +23,10 @@ from holdfast.lower.smt.values import Value, conjunction, implication, negation
 
 @attrs.frozen(eq=False)
 class Transition:
-    """An action from a state: the conditions under which it is taken with its arguments, and the state after it."""
+    """A symbolic step: an action with symbolic arguments, from ``before`` to ``after``.
+
+    ``guards`` are the conditions of the step in the order in which they are met; ``guard`` is their conjunction.
+    """
 
     action: Action
     arguments: Mapping[str, z3.ExprRef]
@@ -34,7 +37,7 @@ class Transition:
 
 
 class Encoding:
-    """Formulas of one system; ``ghosts`` are those to keep. Budgets and bounds are no part of a formula."""
+    """The formulas of one system. ``ghosts`` names the ghosts to keep. Budgets and bounds are no part of a formula."""
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class Encoding:
 
     @cached_property
     def background(self) -> list[z3.BoolRef]:
-        """What is true of the sorts, and what the author assumes of constants."""
+        """The axioms of the sorts, the types of the constants, and the author's assumptions about constants."""
         assumed = [self.holds(prop, self.free("")) for prop in self.system.of_kind("assume")]
         constants = [fact for var in self.variables if var.constant for fact in self.universe.typed(var, "")]
         return [*self.universe.axioms(), *constants, *assumed]
@@ -61,16 +64,20 @@ class Encoding:
     # States ---------------------------------------------------------------------------------------------------
 
     def free(self, mark: str) -> State:
-        """Any state; ``mark`` tells its symbols from those of other states. Constants are the same in all."""
+        """A state with free symbols, which can be any state.
+
+        ``mark`` distinguishes its symbols from those of other free states. Constants have the same symbols in all.
+        """
         return State({var.name: self.universe.variable(var, "" if var.constant else mark) for var in self.variables})
 
     def typed(self, mark: str) -> list[z3.BoolRef]:
-        """That the symbols of a state have values of their types."""
+        """The facts that the symbols of a free state have values of their types."""
         changing = [var for var in self.variables if not var.constant]
         return [fact for var in changing for fact in self.universe.typed(var, mark)]
 
     def equal(self, one: State, other: State, names: Sequence[str] | None = None) -> z3.BoolRef:
-        """That two states agree, in the variables named or in all."""
+        """The formula that two states agree in the variables ``names`` (None: in all)."""
+        # A variable that no step has written is the same function object in both states, so it needs no formula.
         parts = [
             self._agree(var.name, one, other, var.keys, ())
             for var in self.variables
@@ -92,19 +99,20 @@ class Encoding:
     # Steps ----------------------------------------------------------------------------------------------------
 
     def start(self) -> Transition:
-        """The initial condition: its state after is the initial state."""
+        """``@init`` as a transition; its ``after`` is any initial state."""
         return self._run(self.system.init, self.free("start"), start_argument)
 
     def step(self, action: Action, before: State, mark: str = "") -> Transition:
-        """One action from a state; ``mark`` tells its arguments from those of other steps."""
+        """One action from a state; ``mark`` distinguishes its arguments from those of other steps."""
         return self._run(action, before, lambda name: argument(action, name, mark))
 
     def repeated(self, taken: Transition) -> Transition:
-        """The same action once more, with equal arguments."""
+        """The same action, taken again right after ``taken`` with equal arguments."""
         return self._taken(taken.action, taken.after, taken.arguments)
 
     def _run(self, action: Action, before: State, symbol: Callable[[str], Symbol]) -> Transition:
         arguments = {param.name: self.universe.constant(symbol(param.name), param.type) for param in action.params}
+        # A symbolic argument may be any term of its Z3 sort, so its type is a condition of the step.
         proper = [bound(self.universe.within(arguments[param.name], param.type)) for param in action.params]
         return self._taken(action, before, arguments, proper)
 
@@ -118,19 +126,19 @@ class Encoding:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: State) -> z3.BoolRef:
-        """A property of states."""
+        """The formula that a property of states holds in a state."""
         return self._formula(prop, prop.body, Bindings({}, state))
 
     def premise(self, prop: Property, state: State) -> z3.BoolRef:
-        """Whether a property of states says something of the state."""
+        """The formula that the premise of a property of states is true: otherwise it holds without saying anything."""
         return self._formula(prop, prop.trigger, Bindings({}, state))
 
     def holds_of(self, prop: Property, step: Transition) -> z3.BoolRef:
-        """A step property of a step."""
+        """The formula that a step property holds of a step."""
         return self._formula(prop, prop.body, self._at(prop, step))
 
     def premise_of(self, prop: Property, step: Transition) -> z3.BoolRef:
-        """Whether a step property says something of the step."""
+        """The formula that the premise of a step property is true of a step."""
         return self._formula(prop, prop.trigger, self._at(prop, step))
 
     def _at(self, prop: Property, step: Transition) -> Bindings:
@@ -144,8 +152,9 @@ class Encoding:
             raise error if error.at is not None else NotFirstOrder(error.problem, prop.at) from None
 
     def idempotent(self, step: Transition) -> z3.BoolRef:
-        """That no rule refuses the same step once more, and that it then changes nothing but ghosts, if no bound cuts
-        it.
+        """The formula that no rule refuses a repetition of the step, and that the repetition changes only ghosts.
+
+        A repetition that a bound cuts may change anything.
         """
         again, ctx = self.repeated(step), self.universe.ctx
         names = [var.name for var in self.variables if not var.ghost]
@@ -154,10 +163,10 @@ class Encoding:
 
 
 def argument(action: Action, name: str, mark: str = "") -> Symbol:
-    """A parameter of an action; ``mark`` tells the steps apart."""
+    """The symbol of an action's parameter; ``mark`` distinguishes the steps."""
     return Symbol("argument", (action.name, name), mark)
 
 
 def start_argument(name: str) -> Symbol:
-    """A parameter of ``@init``."""
+    """The symbol of a parameter of ``@init``."""
     return Symbol("start", (name,))

@@ -1,4 +1,4 @@
-"""How large a sized universe is: the numbers that its words must hold, and its formulas once they are written out."""
+"""Computes how large a sized universe is: the bits of its words, and the number of parts of its formulas."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from holdfast.ir.types import EnumType, IntType, Key, NatType, NumberType, Optio
 from holdfast.lower.layout import MOST_CODES
 
 NARROWEST, WIDEST = 32, 1024
-"""Bits of a word: at least, and at most."""
+"""The least and the greatest number of bits of a word."""
 
 MOST_NODES = 200_000
-"""How many parts an action or a property may have once its loops and quantifiers are written out."""
+"""The greatest number of parts of an action or a property after its loops and quantifiers are written out."""
 
 
 def too_large(system: System, sizes: Mapping[str, int]) -> str | None:
-    """Why the universe of these sizes is not written out, or no scope can have them; None if nothing speaks against it.
+    """The reason why no universe of these sizes is built; None if it can be built.
 
-    ``sizes`` are those of a scope: for a Sort its elements, for a Nat its greatest value.
+    Either no scope can have these sizes, or the formulas would be too large. ``sizes`` has the number of elements for a
+    Sort, and the greatest value for a Nat.
     """
     for var in system.variables:
         if (values := _values(var.value, sizes)) > MOST_CODES:
@@ -57,7 +58,7 @@ def _values(kind: Type, sizes: Mapping[str, int]) -> int:
 
 
 def width(system: System, sizes: Mapping[str, int]) -> int:
-    """How many bits a word has in which no number that the system computes wraps around."""
+    """The bits of a word in which no number that the system computes overflows."""
     magnitudes = _Magnitudes(sizes)
     for action in (system.init, *system.actions):
         for param in action.params:
@@ -70,12 +71,12 @@ def width(system: System, sizes: Mapping[str, int]) -> int:
         for part in (prop.body, prop.trigger, prop.goal):
             if part is not None:
                 magnitudes.of(part)
-    # A bit for the sign, and one because sums and ends of ranges may go one further.
+    # One bit for the sign, and one because a sum or the end of a range may be one larger.
     return max(NARROWEST, magnitudes.largest.bit_length() + 2)
 
 
 class _Magnitudes:
-    """The largest absolute value that expressions can have; of everything seen it is ``largest``."""
+    """Bounds the absolute values of expressions; ``largest`` is the largest bound of all expressions so far."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
@@ -83,7 +84,7 @@ class _Magnitudes:
         self._locals: dict[str, int] = {}
 
     def body(self, body: Sequence[Stmt]) -> None:
-        """See the statements of a body, in order."""
+        """Bound the statements of a body, in order: a ``let`` comes before the expressions that read its local."""
         for stmt in body:
             found = [self.of(expr) for expr in direct_expressions(stmt)]
             match stmt:
@@ -99,13 +100,13 @@ class _Magnitudes:
                     pass
 
     def note(self, kind: Type) -> int:
-        """See a type; its own largest value."""
+        """The largest absolute value of a type; also counts for ``largest``."""
         found = self._of_type(kind)
         self.largest = max(self.largest, found)
         return found
 
     def of(self, expr: Expr) -> int:
-        """See an expression; its own largest value."""
+        """A bound for the absolute value of an expression; also counts for ``largest``."""
         parts = [self.of(part) for part in children(expr)]
         found = self._of(expr, parts)
         self.largest = max(self.largest, found)
@@ -123,8 +124,10 @@ class _Magnitudes:
                 return sum(parts) if op in ("+", "-") else max(parts)
             case Fold(kind=kind, domain=domain):
                 _, value, default = parts
+                # A sum adds at most one value for each element of the domain; a count adds at most 1.
                 return max(value, default) if kind in ("min", "max") else _values(domain, self.sizes) * max(value, 1)
             case IfElse():
+                # The first part is the test, which is no value.
                 return max(parts[1:])
             case Wrap() | Unwrap():
                 return parts[0]
@@ -149,7 +152,7 @@ class _Magnitudes:
 
 
 def _written(system: System, sizes: Mapping[str, int]) -> list[tuple[str, int]]:
-    """How many parts each action and property has once it is written out."""
+    """Each action and property, with the number of its parts after loops and quantifiers are written out."""
 
     def elements(domain: Key) -> int:
         return _values(domain, sizes)

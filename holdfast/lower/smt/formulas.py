@@ -1,6 +1,6 @@
-"""From expressions of the transition system to terms and formulas, in a universe and a state.
+"""Translates expressions of the transition system into Z3 terms and formulas, in a universe and a state.
 
-One method serves one kind of node, so that a test can replace any of them by a wrong one.
+Each kind of node has a method of its own, so that a test can replace any of them by a faulty one.
 """
 
 from __future__ import annotations
@@ -62,12 +62,15 @@ COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 MOST_COUNTED = 4
-"""Up to how many elements a formula counts where a sort has no size: "at least n" names n different ones."""
+"""The largest number with which a count over a sort without a size may be compared.
+
+"At least n" becomes a formula with n quantifiers, for n different elements.
+"""
 
 
 @attrs.define
 class Bindings:
-    """What names stand for, and which states are read."""
+    """The values of the names in sight, and the states that expressions read: ``old`` is the state before a step."""
 
     names: dict[str, Value]
     state: State
@@ -75,19 +78,19 @@ class Bindings:
 
 
 class FormulaWriter:
-    """Writes expressions in one universe."""
+    """Translates expressions in one universe."""
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
 
     def formula(self, node: Expr, at: Bindings) -> z3.BoolRef:
-        """A condition."""
+        """The formula of a condition."""
         found = self.expr(node, at)
         assert isinstance(found, z3.BoolRef), node
         return found
 
     def plain(self, node: Expr, at: Bindings) -> Plain:
-        """A value that is no Optional."""
+        """The value of an expression that is no Optional."""
         found = self.expr(node, at)
         assert not isinstance(found, Maybe), node
         return found
@@ -162,7 +165,7 @@ class FormulaWriter:
         assert isinstance(optional, Maybe)
         if optional.value is not None:
             return optional.value
-        # A surely empty Optional stands behind a test that fails, so any value will do.
+        # This Optional is always None. The language demands a test for None, so no one uses the value: any will do.
         return self.universe.constant(Symbol("nothing", (str(node.type),)), node.type)
 
     def wrap(self, node: Wrap, at: Bindings) -> Value:
@@ -172,6 +175,7 @@ class FormulaWriter:
     def if_else(self, node: IfElse, at: Bindings) -> Value:
         """One of two values."""
         test = self.formula(node.test, at)
+        # The test is a constant: the other value is not translated, because it may make no sense.
         if is_true(test) or is_false(test):
             return self.expr(node.then if is_true(test) else node.orelse, at)
         then, orelse = self.expr(node.then, at), self.expr(node.orelse, at)
@@ -183,7 +187,10 @@ class FormulaWriter:
     # Conditions -----------------------------------------------------------------------------------------------
 
     def connected(self, args: Sequence[Expr], at: Bindings, *, every: bool) -> z3.BoolRef:
-        """All of the parts, or some. Nothing after a part that decides is looked at: it may make no sense."""
+        """The conjunction (``every``) or disjunction of the parts.
+
+        Translation stops at the first part that decides the result: the parts after it may make no sense.
+        """
         parts: list[z3.BoolRef] = []
         for arg in args:
             parts.append(self.formula(arg, at))
@@ -214,6 +221,7 @@ class FormulaWriter:
                 return self.universe.less(one, two)
             case ">":
                 return self.universe.less(two, one)
+            # The order is total, so a <= b is the negation of b < a.
             case "<=":
                 return negation(self.universe.less(two, one))
             case _:
@@ -245,7 +253,10 @@ class FormulaWriter:
         return self._chosen(self.order("<=" if op == "min" else ">=", one, two), one, two, kind)
 
     def fold(self, node: Fold, at: Bindings) -> Plain:
-        """``count``, ``sum``, ``min`` or ``max``: written out over a type with a size."""
+        """``count``, ``sum``, ``min`` or ``max``: written out element by element over a type with a size.
+
+        Raises NotFirstOrder for ``count`` and ``sum`` over a type without a size.
+        """
         listed = self.universe.elements(node.domain)
         if listed is None and node.kind in ("min", "max"):
             return self._best_of_any(node, at)
@@ -262,10 +273,10 @@ class FormulaWriter:
         return self._best(node, parts, self.plain(node.default, at))
 
     def _best_of_any(self, node: Fold, at: Bindings) -> Plain:
-        """``min`` or ``max`` over a type without a size: the value of an element that no other one beats.
+        """``min`` or ``max`` over a type without a size: the value of an element that beats every other element.
 
-        Each scope has one: a type has finitely many elements there, and all but one are beaten. Where none satisfies
-        the condition any element will do, for then the default is the value.
+        Every scope has such an element, because its types are finite. If no element satisfies the condition, the result
+        is the default, so any element will do.
         """
 
         def where(element: z3.ExprRef) -> z3.BoolRef:
@@ -290,14 +301,15 @@ class FormulaWriter:
     def _best(self, node: Fold, parts: Sequence[tuple[z3.BoolRef, Plain]], default: Plain) -> Plain:
         best, some = default, self.universe.false
         for where, value in parts:
-            # Among the elements seen so far, if there are any; the default is no value of an element.
+            # ``some``: an earlier element satisfies the condition. Otherwise ``best`` is the default, and an element's
+            # value must not be compared with it.
             better = value if is_false(some) else self._extremum(node.kind, best, value, node.type)
             best = self._chosen(where, self._chosen(some, better, value, node.type), best, node.type)
             some = disjunction([some, where], self.universe.ctx)
         return best
 
     def _chosen(self, test: z3.BoolRef, then: Plain, orelse: Plain, kind: NatType | IntType | NumberType) -> Plain:
-        """One of two values; of two numbers known now, ``kind`` decides the sort."""
+        """One of two values. If both are Python integers, ``kind`` decides the sort of the term."""
         if isinstance(then, int) and isinstance(orelse, int) and then != orelse and not is_true(test):
             then = self.universe.settled(then, kind) if not is_false(test) else then
         chosen = self.universe.chosen(test, then, orelse)
@@ -305,7 +317,10 @@ class FormulaWriter:
         return chosen
 
     def _counted(self, node: Compare, at: Bindings) -> z3.BoolRef | None:
-        """A count compared with a small number, where the type has no size; None for anything else."""
+        """A count over a type without a size, compared with a small number; None for any other comparison.
+
+        Raises NotFirstOrder if such a count is compared with anything but a number up to MOST_COUNTED.
+        """
         for fold, number, op in ((node.left, node.right, node.op), (node.right, node.left, MIRRORED[node.op])):
             if not isinstance(fold, Fold) or fold.kind != "count" or self.universe.elements(fold.domain) is not None:
                 continue
@@ -326,7 +341,7 @@ class FormulaWriter:
         return None
 
     def _at_least(self, fold: Fold, number: int, at: Bindings, others: tuple[z3.ExprRef, ...] = ()) -> z3.BoolRef:
-        """Whether so many elements, other than those named, satisfy the condition of a count."""
+        """The formula that at least ``number`` elements besides ``others`` satisfy the condition of a count."""
         if number <= 0:
             return self.universe.true
 

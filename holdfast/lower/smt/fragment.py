@@ -1,9 +1,9 @@
-"""Whether formulas stay in the decidable fragment: where quantifiers and functions lead from sort to sort in a circle.
+"""Checks whether formulas stay in the decidable fragment: whether the graph of sorts has no cycle.
 
-A function leads from the sorts of its keys to the sort of its values; a "for all x there is a y" from the sort of x to
-that of y, for it stands for a function too. While no way leads back to where it began, only finitely many terms can be
-made of those that a question begins with, and Z3 decides it (EPR with stratified functions; Padon et al., PLDI 2016).
-Around a circle there is no end to terms: Z3 may still answer, but need not.
+A function is an edge from each sort of its keys to the sort of its values. "For all x there is a y" is an edge from the
+sort of x to the sort of y, because its Skolem function maps x to y. Without a cycle only finitely many terms can be
+built from the terms of a question, and Z3 decides the question (EPR with stratified functions; Padon et al., PLDI
+2016). With a cycle there are infinitely many terms: Z3 may still answer, but need not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from holdfast.lower.smt.values import negation
 
 @attrs.frozen(order=True)
 class Edge:
-    """A way from one sort to another, and what makes it."""
+    """An edge between two sorts; ``why`` names the variable, property or rules that it comes from."""
 
     source: str
     target: str
@@ -33,9 +33,9 @@ class Edge:
 
 @attrs.frozen
 class Fragment:
-    """All ways, and those of them that lie on a circle; ``arithmetic`` are the types that are integers.
+    """All edges, and the ``circular`` ones that lie on a cycle; ``arithmetic`` are the types encoded as integers.
 
-    ``outside`` says what no formula can say at all, and where it stands.
+    ``outside`` describes each expression that no first-order formula expresses, with its place.
     """
 
     edges: tuple[Edge, ...]
@@ -45,12 +45,12 @@ class Fragment:
 
     @property
     def is_decidable(self) -> bool:
-        """Whether Z3 must come to an answer, given time."""
+        """Whether Z3 answers every question, given enough time."""
         return not self.circular and not self.arithmetic and not self.outside
 
 
 def fragment(logic: Logic) -> Fragment:
-    """Where the formulas of a system lead."""
+    """The graph of sorts of a system's formulas, and whatever lies outside the decidable fragment."""
     outside: dict[str, None] = {}
     edges = sorted(set(_edges(logic, outside)))
     reach = _reach(edges)
@@ -60,9 +60,10 @@ def fragment(logic: Logic) -> Fragment:
 
 
 def _reach(edges: Sequence[Edge]) -> Mapping[str, set[str]]:
-    """For each sort the sorts that can be come to from it, itself included."""
+    """For each sort, the sorts that are reachable from it, itself included."""
     sorts = {sort for edge in edges for sort in (edge.source, edge.target)}
     reach = {sort: {sort} for sort in sorts}
+    # A path without repetition has fewer edges than there are sorts, so this number of rounds suffices.
     for _ in sorts:
         for edge in edges:
             reach[edge.source] |= reach[edge.target]
@@ -70,7 +71,7 @@ def _reach(edges: Sequence[Edge]) -> Mapping[str, set[str]]:
 
 
 def _edges(logic: Logic, outside: dict[str, None]) -> Iterator[Edge]:
-    """All ways; what no formula can say is noted in ``outside``."""
+    """All edges; adds to ``outside`` whatever no formula expresses."""
     for var in logic.theory.encoding.variables:
         kind = var.value.of if isinstance(var.value, OptionalType) else var.value
         if not isinstance(kind, BoolType | EnumType | IntType):
@@ -85,7 +86,7 @@ def _edges(logic: Logic, outside: dict[str, None]) -> Iterator[Edge]:
         else:
             yield from _alternations(formula, why)
     for name, definition in logic.universe.definitions.items():
-        # Its last variable is any element of the domain, and the others are what the symbol depends on.
+        # The last variable of a definition ranges over the domain; the others are the arguments of the symbol.
         *keys, domain = (_sort_name(definition.var_sort(place)) for place in range(definition.num_vars()))
         stem = logic.universe.symbols.meaning(name).parts[0]
         yield from (Edge(key, domain, stem) for key in keys)
@@ -93,7 +94,7 @@ def _edges(logic: Logic, outside: dict[str, None]) -> Iterator[Edge]:
 
 
 def _formulas(logic: Logic) -> Iterator[tuple[Callable[[], z3.BoolRef], str]]:
-    """What questions are made of, each to be written, and what it is."""
+    """The formulas that questions consist of: a function that writes each, and its description."""
     system, theory = logic.system, logic.theory
     for prop in logic.assumed:
         yield partial(theory.invariant, prop), prop.name
@@ -114,12 +115,16 @@ def _violated_after(theory: Theory, action: Action, prop: Property) -> z3.BoolRe
 
 
 def _alternations(formula: z3.ExprRef, why: str) -> Iterator[Edge]:
-    """The ways that quantifiers in a formula make."""
+    """The edges from the quantifier alternations of a formula."""
     return _under(formula, True, (), why)
 
 
 def _under(formula: z3.ExprRef, positive: bool, every: tuple[str, ...], why: str) -> Iterator[Edge]:
-    """``every`` are the sorts of the variables around that stand for all elements."""
+    """The edges of a part of a formula.
+
+    ``positive``: whether an even number of negations encloses the part; under an odd number, "for all" acts as "there
+    is". ``every``: the sorts of the enclosing variables that act as "for all".
+    """
     if z3.is_quantifier(formula):
         sorts = [_sort_name(formula.var_sort(place)) for place in range(formula.num_vars())]
         if formula.is_forall() == positive:
@@ -136,7 +141,7 @@ def _under(formula: z3.ExprRef, positive: bool, every: tuple[str, ...], why: str
         for part in formula.children():
             yield from _under(part, positive, every, why)
     elif z3.is_app(formula):
-        # Under an equivalence, or as a test, a formula stands both ways.
+        # A formula under an equivalence, or as a test, counts both positively and negatively.
         for part in formula.children():
             if z3.is_bool(part):
                 yield from _under(part, True, every, why)

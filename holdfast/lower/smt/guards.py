@@ -1,7 +1,7 @@
-"""Under which conditions a step is taken, and what is in its way otherwise: a rule, or a bound.
+"""The guards of a step: the conditions under which it is taken.
 
-A step meets its conditions in an order. A rule that is the first to fail refuses it; a bound that is the first to fail
-cuts it, which says nothing of the protocol.
+A step evaluates its conditions in order. If the first condition that fails is a rule, the rule refuses the step. If it
+is a bound, the bound cuts the step, which says nothing about the protocol.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from holdfast.lower.smt.values import conjunction, disjunction, implication, neg
 
 @attrs.frozen(eq=False)
 class PathGuard:
-    """A condition, or the conditions of a whole ``if`` or loop: ``holds`` says that nothing is in the way.
+    """One condition, or all conditions of an ``if`` or a loop.
 
-    ``refused`` makes the formula that a rule in it refuses the step; None: there is no rule in it. ``cuts`` tells
-    whether there is a bound in it.
+    ``holds``: the formula that all of them hold. ``refused``: makes the formula that one of their rules refuses the
+    step; None if there is no rule among them. ``cuts``: whether there is a bound among them.
     """
 
     holds: z3.BoolRef
@@ -28,17 +28,17 @@ class PathGuard:
 
 
 def rule(holds: z3.BoolRef) -> PathGuard:
-    """What a ``require`` demands."""
+    """The guard of a ``require``."""
     return PathGuard(holds, lambda: negation(holds), cuts=False)
 
 
 def bound(holds: z3.BoolRef) -> PathGuard:
-    """That a value has its type."""
+    """The guard that a value is within its type."""
     return PathGuard(holds, None, cuts=True)
 
 
 def either(test: z3.BoolRef, then: Sequence[PathGuard], orelse: Sequence[PathGuard], ctx: z3.Context) -> PathGuard:
-    """The conditions of the branch that is run."""
+    """The guard of an ``if``: the conditions of the branch that ``test`` selects."""
     no = negation(test)
     holds = [implication(test, all_hold(then, ctx)), implication(no, all_hold(orelse, ctx))]
 
@@ -52,13 +52,14 @@ def either(test: z3.BoolRef, then: Sequence[PathGuard], orelse: Sequence[PathGua
 
 
 def all_hold(guards: Sequence[PathGuard], ctx: z3.Context) -> z3.BoolRef:
-    """That the step is taken."""
+    """The formula that all guards hold, so that the step is taken."""
     return conjunction([guard.holds for guard in guards], ctx)
 
 
 def is_refused(guards: Sequence[PathGuard], ctx: z3.Context) -> z3.BoolRef:
-    """That a rule is the first to fail, of conditions that are met in this order."""
+    """The formula that the first guard to fail, in this order, is a rule."""
     if not has_bound(guards):
+        # All guards are rules, so whichever fails first refuses the step.
         return negation(all_hold(guards, ctx))
     return disjunction(
         [
@@ -71,5 +72,5 @@ def is_refused(guards: Sequence[PathGuard], ctx: z3.Context) -> z3.BoolRef:
 
 
 def has_bound(guards: Sequence[PathGuard]) -> bool:
-    """Whether a bound is among them."""
+    """Whether a bound is among the guards."""
     return any(guard.cuts for guard in guards)

@@ -1,11 +1,12 @@
-"""Which of many clauses are enough for an obligation, and which are kept by every step: asked of one size.
+"""Selects, in a universe of one size, the clauses that suffice for an obligation, and the clauses that are inductive.
 
-A clause is a set of literals that never hold together, whatever elements the names stand for. What Z3 finds against
-one clause is held against all others at once: a state is a picture of which literals hold, for each choice of elements.
+A clause is a set of literals that never hold together, whatever elements the names stand for. A state that refutes one
+clause is tested against all others at once. For this test the state is reduced to a *picture* for each choice of
+elements: the list of the atoms that hold.
 
-Houdini: all clauses are assumed at first. Whichever some step breaks is dropped, and with less to assume the others
-are tried again, until nothing breaks. What is left is the largest inductive set of them. Flanagan, Leino: Houdini, an
-Annotation Assistant for ESC/Java (FME 2001).
+Houdini: at first all clauses are assumed. A clause that some step breaks is dropped. The others are then tried again
+with fewer assumptions, until no step breaks any. The remaining clauses are the largest inductive set. Flanagan, Leino:
+Houdini, an Annotation Assistant for ESC/Java (FME 2001).
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from holdfast.lower.smt.theory import Formulas, Obligation, Theory
 from holdfast.lower.smt.values import Value, conjunction, negation
 
 Clause = frozenset[int]
-"""The numbers of its literals: twice the number of an atom, and one more for its opposite."""
+"""The numbers of the clause's literals: 2 i for atom i, and 2 i + 1 for its negation."""
 
 Table = list[list[z3.BoolRef]]
-"""For each choice of elements, the atoms as formulas."""
+"""One row for each choice of elements for the names; a row has the formula of each atom."""
 
 
 class Clauses:
-    """Clauses over some atoms, in the theory of one size; ``used`` are the literals that they are made of.
+    """Decides about clauses over ``atoms`` in the theory of one size.
 
-    ``seconds`` says, each time anew, how long Z3 may take for a question.
+    ``names``: the variables of the atoms. ``used``: the literals that occur in any clause. ``seconds``: called before
+    each query; returns the seconds that Z3 may take for it.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Clauses:
         self.before = self._table(theory.before, used)
 
     def enough(self, due: Obligation, assumed: Sequence[str], clauses: Sequence[Clause]) -> list[Clause]:
-        """The clauses each of which, assumed alone, meets the obligation."""
+        """The clauses that suffice alone: with any one of them assumed, the obligation is met."""
         solver = self._solver(self.theory.violated(due, assumed))
         found: list[Clause] = []
         left = list(clauses)
@@ -64,12 +66,13 @@ class Clauses:
             if self._check(solver, self._formula(clause, self.before)) == z3.unsat:
                 found.append(clause)
             elif self._has_model(solver):
+                # In this state the obligation is violated. A clause that holds there does not suffice either.
                 pictures = self._pictures(solver.model(), self.before)
                 left = [other for other in left if _is_broken(other, pictures)]
         return found
 
     def kept(self, assumed: Sequence[str], clauses: Sequence[Clause]) -> list[Clause]:
-        """The largest set of the clauses that holds at the start and that every step keeps."""
+        """The largest subset of the clauses that holds initially and that every step preserves."""
         used = frozenset().union(*clauses)
         start = self._table(self.theory.start.after, used)
         left = self._unbroken(self._solver(self.theory.starts()), start, list(clauses))
@@ -79,7 +82,7 @@ class Clauses:
         ]
         formulas = {clause: self._formula(clause, self.before) for clause in left}
         before: list[Clause] = []
-        # With less to assume, what was kept may be broken in the next round.
+        # Each dropped clause weakens the assumptions, so a step may now break a clause that it preserved before.
         while len(before) != len(left):
             before = left
             for solver, after in rounds:
@@ -89,10 +92,15 @@ class Clauses:
     def _unbroken(
         self, solver: z3.Solver, after: Table, clauses: list[Clause], assumed: dict[Clause, z3.BoolRef] | None = None
     ) -> list[Clause]:
-        """The clauses that hold after the step, if all of them that are left are assumed before it."""
+        """The clauses that hold after the step, if all of them are assumed before it (``assumed`` None: none is).
+
+        Clauses are dropped one after another, and only the remaining ones are assumed. A clause that Z3 does not decide
+        in time is dropped, which is sound: it merely is not suggested.
+        """
         left, checked = clauses, set[Clause]()
         while waiting := [clause for clause in left if clause not in checked]:
             checked.add(waiting[0])
+            # A clause that was checked stays checked although others are dropped later: the caller repeats the round.
             on = [] if assumed is None else [assumed[clause] for clause in left]
             if self._check(solver, negation(self._formula(waiting[0], after)), *on) == z3.unsat:
                 continue
@@ -112,6 +120,7 @@ class Clauses:
         return checked(solver, *assumptions)
 
     def _has_model(self, solver: z3.Solver) -> bool:
+        """Whether the last check found a model; to be asked after an answer other than ``unsat``."""
         return not solver.reason_unknown() or solver.reason_unknown() == "unknown"
 
     def _choices(self) -> Iterator[dict[str, Value]]:
@@ -122,7 +131,7 @@ class Clauses:
             yield dict(zip((param.name for param in self.names), chosen, strict=True))
 
     def _table(self, state: State, used: Clause) -> Table:
-        """The atoms in a state; those that no clause needs are not worth their formulas."""
+        """The formulas of the atoms in a state. An atom that no clause uses is False, to save its formula."""
         expressions, false = self.theory.encoding.expressions, self.universe.false
         needed = {index // 2 for index in used}
         return [
@@ -134,8 +143,9 @@ class Clauses:
         ]
 
     def _formula(self, clause: Clause, table: Table) -> z3.BoolRef:
-        """That the literals never hold together."""
+        """The formula that the clause's literals hold together for no choice of elements."""
         ctx = self.universe.ctx
+        # By term id, because different choices often give the same formula.
         parts = {
             part.get_id(): part
             for row in table
@@ -144,7 +154,7 @@ class Clauses:
         return conjunction(list(parts.values()), ctx)
 
     def _pictures(self, model: z3.ModelRef, table: Table) -> list[list[bool]]:
-        """Which atoms hold in a model, for each choice of elements."""
+        """For each choice of elements, whether each atom holds in the model."""
         return [[z3.is_true(model.eval(atom, model_completion=True)) for atom in row] for row in table]
 
 
@@ -153,5 +163,5 @@ def _literal(row: Sequence[z3.BoolRef], index: int) -> z3.BoolRef:
 
 
 def _is_broken(clause: Clause, pictures: Sequence[Sequence[bool]]) -> bool:
-    """Whether the literals hold together for some choice."""
+    """Whether the clause's literals hold together for some choice of elements, so that the clause is false."""
     return any(all(row[index // 2] != bool(index % 2) for index in clause) for row in pictures)

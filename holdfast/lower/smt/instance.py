@@ -1,7 +1,8 @@
-"""The smallest state, or step, of which formulas are true: as codes of a scope, as the other engines know them.
+"""Finds the smallest state or step that satisfies formulas, as codes of a scope, which the other engines share.
 
-What is found does not depend on what Z3 happens to look at first. Sizes go up together until there is something to
-find, and then down again one by one, as far as it stays. Of that size it is the state whose codes come first.
+The result does not depend on the order in which Z3 searches. All sizes grow together until the formulas are
+satisfiable. Then one size after another shrinks as long as they stay satisfiable. Among the solutions of the final
+sizes, the one with the least codes is taken.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from holdfast.lower.smt.unbounded import largest_key, largest_literals
 from holdfast.lower.smt.values import Value
 
 LARGEST = 4
-"""How many elements each sort has in the largest size that is tried, and how far each Nat goes."""
+"""The largest size that is tried: the number of elements of each sort, and the greatest value of each Nat."""
 
 Sizes = Mapping[str, int]
 
 
 @attrs.frozen
 class SmallestModel:
-    """A state of a scope, and the step from it: ``after`` is None where a state alone was looked for.
+    """A state of a scope and a step from it. ``after`` is None if the formulas describe a state and no step.
 
-    ``before`` is None for an initial state, whose action is ``init``.
+    For an initial state ``before`` is None and the action is ``init``. States are codes of the scope's layout.
     """
 
     scope: Scope
@@ -45,7 +46,7 @@ class SmallestModel:
 
 @attrs.frozen
 class StateSequence:
-    """States of a scope, one after the other."""
+    """The states of a run in a scope, the earliest first."""
 
     scope: Scope
     states: tuple[bytes, ...]
@@ -53,18 +54,25 @@ class StateSequence:
 
 @attrs.frozen
 class NotFound:
-    """Nothing up to the size ``largest``; ``undecided`` are the sizes of which that is not known, with the reasons."""
+    """No instance was found up to the size ``largest``.
+
+    ``undecided`` names the sizes that Z3 did not decide, with the reasons; there may be an instance in these.
+    """
 
     largest: int
     undecided: tuple[str, ...]
 
 
 Ask = Callable[[Theory], Formulas]
-"""What is looked for, in a theory of any size."""
+"""Makes the formulas of the wanted state or step in the theory of any size."""
 
 
 class Smallest:
-    """Looks for instances of one system; ``make`` gives the theory of a size, ``seconds`` how long Z3 may take now."""
+    """Finds the smallest instances for one system.
+
+    ``make``: makes the theory of a sized universe. ``seconds``: called before each query; returns the seconds that Z3
+    may take for it.
+    """
 
     def __init__(self, system: System, make: Callable[[Sized], Theory], seconds: Callable[[], float]) -> None:
         self.system = system
@@ -75,17 +83,17 @@ class Smallest:
         self._least |= {sort.name: 1 for sort in system.sorts}
 
     def find(self, ask: Ask, largest: int = LARGEST) -> SmallestModel | NotFound:
-        """The smallest instance there is."""
+        """The smallest instance up to the size ``largest``."""
         found = self._first(ask, largest)
         return found if isinstance(found, NotFound) else self._reduced(ask, found).least()
 
     def path(self, ask: Ask, depth: int, largest: int = LARGEST) -> StateSequence | NotFound:
-        """The smallest path of so many steps, and one more, the earliest state first."""
+        """The smallest run of ``depth`` steps and the step that ``ask`` describes."""
         found = self._first(ask, largest)
         return found if isinstance(found, NotFound) else self._reduced(ask, found).path(depth)
 
     def size(self, ask: Ask, largest: int = LARGEST) -> Sizes | NotFound:
-        """The first of the sizes, all going up together, in which there is an instance."""
+        """The sizes of the smallest uniform size that has an instance."""
         found = self._first(ask, largest)
         return found if isinstance(found, NotFound) else found.universe.sizes
 
@@ -95,6 +103,7 @@ class Smallest:
             found = self._look(ask, self.uniform(size))
             if isinstance(found, Solution):
                 return found
+            # If this size is too large to be written out, so are all larger ones.
             if (problem := too_large(self.system, self.uniform(size))) is not None:
                 undecided.append(f"{size} and more: {problem}")
                 break
@@ -102,10 +111,10 @@ class Smallest:
         return NotFound(largest, tuple(undecided))
 
     def _reduced(self, ask: Ask, found: Solution) -> Solution:
-        """A size in which there is an instance, and in which no single one can be smaller."""
+        """A solution in minimal sizes: if any single size is reduced by 1, no instance is found."""
         tried: set[tuple[tuple[str, int], ...]] = set()
         before: Solution | None = None
-        # With fewer of one sort there may be need for fewer of another.
+        # After one sort has shrunk, another sort may be able to shrink as well: repeat until no sort shrinks.
         while before is not found:
             before = found
             for name, least in self._least.items():
@@ -115,7 +124,7 @@ class Smallest:
     def _reduced_in(
         self, ask: Ask, found: Solution, name: str, least: int, tried: set[tuple[tuple[str, int], ...]]
     ) -> Solution:
-        """The same with as few as possible of one sort; ``tried`` are sizes in which there is nothing."""
+        """A solution with the size of ``name`` reduced as far as possible; ``tried`` has sizes without an instance."""
         while found.universe.sizes[name] > least:
             fewer = {**found.universe.sizes, name: found.universe.sizes[name] - 1}
             label = _label(fewer)
@@ -127,11 +136,14 @@ class Smallest:
         return found
 
     def uniform(self, size: int) -> Sizes:
-        """The size in which every sort has so many elements, and every Nat goes so far."""
+        """The sizes with ``size`` elements of every sort and ``size`` as the greatest value of every Nat.
+
+        A Nat whose literals need more has a larger one.
+        """
         return {name: max(size, least) for name, least in self._least.items()}
 
     def _look(self, ask: Ask, sizes: Sizes) -> Solution | str | None:
-        """What is found of a size; the reason, if it is not decided."""
+        """A solution in these sizes; None if there is none; the reason as a text if that is not decided."""
         problem = too_large(self.system, sizes)
         if problem is not None:
             return problem
@@ -146,7 +158,7 @@ class Smallest:
         return Solution(theory, formulas, solver) if verdict == z3.sat else None
 
     def theory(self, sizes: Sizes) -> Theory:
-        """The theory of a size, written once."""
+        """The theory of these sizes, made at the first call."""
         label = _label(sizes)
         if label not in self._theories:
             self._theories[label] = self.make(Sized(self.system, sizes))
@@ -154,7 +166,7 @@ class Smallest:
 
 
 class Solution:
-    """Something of a size that satisfies formulas."""
+    """A solver that has just found its formulas satisfiable in the universe of one size."""
 
     def __init__(self, theory: Theory, formulas: Formulas, solver: z3.Solver) -> None:
         universe = theory.encoding.universe
@@ -167,7 +179,7 @@ class Solution:
         self.solver = solver
 
     def least(self) -> SmallestModel:
-        """The instance whose codes come first, cell by cell: constants, the state, the arguments."""
+        """The instance with the least codes: first of the constants, then of the state, then of the arguments."""
         step = self.step
         starts = step is not None and step.action is self.encoding.system.init
         constants, before = self._cells(self.before, given=True), self._cells(self.before, given=False)
@@ -187,7 +199,10 @@ class Solution:
         return scope_of(self.universe, [code_in(model, cell.var.value, cell.value) for cell in constants], constants)
 
     def path(self, depth: int) -> StateSequence:
-        """The states that lead to this one, and the one after it."""
+        """The run with the least codes: ``depth`` states before the step, the state that it starts in, and its result.
+
+        For an initial state the run is that state alone.
+        """
         constants = self._cells(self.before, given=True)
         numbered = [self._cells(self.theory.state(number), given=False) for number in range(depth, -1, -1)]
         last = [] if self.step is None else [self._cells(self.step.after, given=False)]
@@ -200,10 +215,15 @@ class Solution:
         return cells_of(self.universe, [var for var in self.encoding.variables if var.given == given], state)
 
     def _least_model(self, parts: list[tuple[Scalar, Value]]) -> z3.ModelRef:
+        """The model in which the values have the least codes, in lexicographic order. Fixes one value after another.
+
+        Invariant of the loop: ``model`` satisfies all formulas, among them the codes fixed so far.
+        """
         model = self.solver.model()
         for kind, value in parts:
             for code in range(codes_of(self.universe, kind)):
                 wanted = is_code(self.universe, kind, value, code)
+                # The current model has this code, so it is possible: no query is needed.
                 if code == code_in(model, kind, value):
                     self.solver.add(wanted)
                     break
@@ -215,7 +235,7 @@ class Solution:
 
 
 def scope_of(universe: Sized, codes: Sequence[int], constants: Sequence[CellTerm]) -> Scope:
-    """The scope of a universe's size in which the given constants have these codes; it has no budgets."""
+    """The scope, without budgets, that has the sizes of a universe and these codes for the given constants."""
     given: dict[str, list[bool | int | str | None]] = {}
     for cell, code in zip(constants, codes, strict=True):
         given.setdefault(cell.var.name, []).append(given_value(cell.var.value, code))
@@ -229,9 +249,10 @@ def scope_of(universe: Sized, codes: Sequence[int], constants: Sequence[CellTerm
 
 
 def _literal(system: System, nat: NatType) -> int:
-    """The least greatest value of a Nat for which a size is worth a look: its literals exist there.
+    """The smallest bound of a Nat that is worth trying: with it, all literals of the Nat exist.
 
-    What is only compared with a number that no cell can hold means something in small sizes, too.
+    A literal that no cell can hold can only be compared, which makes sense with a small bound too. Then only the
+    literals count that are keys.
     """
     every = largest_literals(system).get(nat.name, 0)
     return every if every < MOST_CODES else largest_key(system, nat)

@@ -1,4 +1,4 @@
-"""All that a prover asks of one system: questions without a size, and the smallest instances of what it looks for."""
+"""The questions of a prover about one system: questions for any sizes, and searches for the smallest instances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.lower.smt.unbounded import Unbounded
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
 
 PATIENCE = 20.0
-"""Seconds for a question about one size, if nobody says how many."""
+"""The default number of seconds for a question about one size."""
 
 Make = Callable[[Universe], Theory]
 
@@ -25,9 +25,10 @@ Ask = Callable[[Theory], Formulas]
 
 
 class Logic:
-    """One system with the ghosts to keep, and the invariants that may be assumed of any state.
+    """The questions about one system. ``ghosts`` names the ghosts to keep.
 
-    ``seconds`` says, each time anew, how long Z3 may take for a question about one size.
+    ``assumed``: the invariants that a question may assume of a state. ``seconds``: called before each query about one
+    size; returns the seconds that Z3 may take for it.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Logic:
         self.smallest = Smallest(system, make, seconds)
         self._printer = Printer(self.universe.definitions)
         self.inexpressible = frozenset(prop.name for prop in assumed if not self._is_expressible(prop))
-        """What cannot be assumed, because no formula says it."""
+        """The names of the invariants that cannot be assumed, because no first-order formula expresses them."""
 
     def _is_expressible(self, prop: Property) -> bool:
         try:
@@ -62,13 +63,13 @@ class Logic:
         return True
 
     def assumable(self, names: Sequence[str]) -> list[str]:
-        """The names of what a formula can say."""
+        """Those of the names whose invariants a formula expresses."""
         return [name for name in names if name not in self.inexpressible]
 
     # Questions ------------------------------------------------------------------------------------------------
 
     def question(self, ask: Ask) -> SolverQuestion | SolverAnswer:
-        """Whether something is possible for any sizes; an answer right away, where no formula says it."""
+        """The question whether the formulas can be true in some sizes; an answer ``unknown`` if no formula says it."""
         try:
             formulas = ask(self.theory)
         except NotFirstOrder as error:
@@ -76,35 +77,38 @@ class Logic:
         return self._printer.question(formulas.facts, formulas.named)
 
     def violated(self, due: Obligation, names: Sequence[str], length: int = 1) -> SolverQuestion | SolverAnswer:
-        """Whether an obligation can be violated where what is named holds, in so many states in a row."""
+        """The question whether a step can violate an obligation if the named invariants hold before it.
+
+        They hold in ``length`` consecutive states, of which the last one takes the step.
+        """
         return self.question(lambda theory: theory.violated(due, self.assumable(names), length))
 
     def reached(self, due: Obligation, depth: int) -> SolverQuestion | SolverAnswer:
-        """Whether an obligation is violated after so many steps from an initial state."""
+        """The question whether an obligation can be violated after ``depth`` steps from an initial state."""
         return self.question(lambda theory: theory.reached(due, depth))
 
     # Instances ------------------------------------------------------------------------------------------------
 
     def violation(self, due: Obligation, names: Sequence[str], length: int = 1) -> SmallestModel | NotFound:
-        """The smallest violation of an obligation, after so many states in which what is named holds."""
+        """The smallest violation of an obligation; the named invariants hold in ``length`` consecutive states."""
         return self.smallest.find(lambda theory: theory.violated(due, names, length))
 
     def violated_in(self, due: Obligation, names: Sequence[str], length: int, largest: int) -> Sizes | NotFound:
-        """The first size, up to the largest, in which there is a violation."""
+        """The first uniform size, up to ``largest``, in which an obligation is violated."""
         return self.smallest.size(lambda theory: theory.violated(due, names, length), largest)
 
     def run(self, due: Obligation, depth: int) -> StateSequence | NotFound:
-        """A run of so many steps, and the one that violates an obligation."""
+        """A run of ``depth`` steps and one more step, which violates the obligation."""
         return self.smallest.path(lambda theory: theory.reached(due, depth), depth)
 
     def size(self, ask: Ask) -> Sizes | NotFound:
-        """The first size in which something is possible."""
+        """The first uniform size in which the formulas can be true."""
         return self.smallest.size(ask)
 
 
 @attrs.frozen
 class Sorts:
-    """How a proof sees the types of a system, by name."""
+    """The names of a system's types by their encoding in a proof: uninterpreted sort, total order, or integers."""
 
     uninterpreted: tuple[str, ...]
     ordered: tuple[str, ...]
@@ -112,7 +116,7 @@ class Sorts:
 
 
 def sorts_of(logic: Logic) -> Sorts:
-    """How a proof sees the types of a system."""
+    """The types of a system by their encoding in a proof."""
     system, computed = logic.system, logic.universe.computed
     return Sorts(
         tuple(sort.name for sort in system.sorts),

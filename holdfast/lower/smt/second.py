@@ -1,7 +1,7 @@
-"""cvc5 as a function from a question in SMT-LIB to an answer: a second prover, written by others than the first.
+"""cvc5 as a function from a question in SMT-LIB to an answer: a second prover, independent of Z3.
 
-This is the one place that needs the package. A question is the very text that Z3 answers; cvc5 has a parser, axioms of
-its theories and a search of its own. So what both call a contradiction is one, unless the question itself is wrong.
+Only this module needs the package. cvc5 gets the same text as Z3, but has a parser, theories and a search of its own.
+So if both provers call a question contradictory, it is contradictory; only the question itself may be wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ EXTRA = "pip install 'holdfast[cvc5]'"
 
 
 def is_installed() -> bool:
-    """Whether cvc5 can be asked."""
+    """Whether the package cvc5 is installed."""
     return find_spec(PACKAGE) is not None
 
 
@@ -29,7 +29,8 @@ def require_cvc5() -> None:
 
 def ask_cvc5(asked: SolverQuestion, seconds: float) -> SolverAnswer:
     """The answer, without a core; ``unknown`` if two attempts of ``seconds`` each give none."""
-    # First for a contradiction, with all instances of quantifiers; then for a finite structure, which that cannot find.
+    # The first attempt looks for a contradiction, with all instances of quantifiers. It cannot find a model, so the
+    # second attempt looks for a finite one.
     for option in ("full-saturate-quant", "finite-model-find"):
         answer = _asked(asked, seconds, option)
         if answer.verdict != "unknown":

@@ -1,7 +1,8 @@
-"""The universe of one size: so many elements of each sort, a greatest value of each Nat, and bits for everything.
+"""The universe of one size: N elements of each sort, a greatest value of each Nat, and bit vectors for all values.
 
-Elements are their numbers, and all numbers are words of one width, so that arithmetic is that of the machine. A
-variable is a constant for each of its cells. Whatever is satisfiable here is so by a state of a scope.
+An element is its number. All numbers are bit vectors of one width, called words, so that arithmetic is machine
+arithmetic. Each cell of a variable is a Z3 constant of its own. If formulas are satisfiable here, a state of a scope
+satisfies them.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from holdfast.lower.smt.values import choice, conjunction, is_true, same
 
 
 class Sized(Universe):
-    """Sorts and Nats with the sizes of a scope: for a Sort its elements, for a Nat its greatest value."""
+    """The universe with the sizes of a scope: the number of elements of a Sort, the greatest value of a Nat."""
 
     def __init__(self, system: System, sizes: Mapping[str, int]) -> None:
         super().__init__(system)
         self.sizes = dict(sizes)
         self.width = width(system, sizes)
-        """Bits of a word: as many as the largest number needs that the system can compute."""
+        """The bits of a word: enough for the largest number that the system can compute."""
 
     def codes(self, kind: PlainType) -> int:
-        """How many values a type has."""
+        """The number of values of a type."""
         match kind:
             case BoolType():
                 return 2
@@ -93,6 +94,7 @@ class Sized(Universe):
             code = self.cell(symbol, index, kind)
             if isinstance(kind, BoolType):
                 return code
+            # The constant holds a code in few bits; formulas compute with the value, which is a word.
             wide = z3.ZeroExt(self.width - code.size(), code)
             return wide if origin(kind) == 0 else wide + origin(kind)
 
@@ -104,8 +106,9 @@ class Sized(Universe):
                 return cells[index]
             key, size = found[len(index)], self.codes(keys[len(index)])
             if z3.is_bv_value(key):
-                # A literal key beyond the size makes no sense; such a transition is cut, whatever it reads.
+                # A literal key beyond the size has no cell. The step is cut in any case, so any cell will do.
                 return read(found, (*index, min(key.as_signed_long(), size - 1)))
+            # Nested choices over all codes of the key. The last code is the default and needs no test.
             term = read(found, (*index, size - 1))
             for code in reversed(range(size - 1)):
                 term = choice(same(key, self.word(code)), read(found, (*index, code)), term)

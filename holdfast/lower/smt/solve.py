@@ -1,7 +1,7 @@
 """Z3 as a function from a question in SMT-LIB to an answer.
 
-A question is a text, and each is answered in a Z3 context of its own: what was asked before, and on which core, cannot
-change an answer. The text is also what is saved where there is none, for other solvers to try.
+A question is a text. Each question is answered in a new Z3 context, so earlier questions and the number of cores cannot
+change an answer. If there is no answer, the text can be saved and given to other solvers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.lower.smt.symbols import Symbols, label
 Verdict = Literal["unsat", "sat", "unknown"]
 
 TACTICS = {"auto_config": False, "case_split": 3}
-"""How Z3 goes about it: it looks at a formula once it matters to the case at hand, and so at fewer instances of it."""
+"""Parameters of Z3: it considers a formula only when it matters to the current case, and so makes fewer instances."""
 
 _LOCAL = re.compile(r"[$?]x\d+")
 _PARENTHESIS = re.compile(r"[()]|\|[^|]*\|")
@@ -27,7 +27,7 @@ _PARENTHESIS = re.compile(r"[()]|\|[^|]*\|")
 
 @attrs.frozen
 class SolverQuestion:
-    """Whether formulas can be true together; ``named`` are the names of those that a core may leave out."""
+    """Asks whether formulas can be true together. ``named``: the names of the formulas that a core consists of."""
 
     text: str
     named: tuple[str, ...]
@@ -35,9 +35,10 @@ class SolverQuestion:
 
 @attrs.frozen
 class SolverAnswer:
-    """``core`` are the named formulas that contradict the others, if the verdict is ``unsat``.
+    """The answer to a question.
 
-    ``reason`` is why there is no answer. ``seconds`` is how long it took, which depends on the machine.
+    ``core``: for ``unsat``, the named formulas that suffice for the contradiction. ``reason``: for ``unknown``, why
+    there is no answer. ``seconds``: the time that Z3 took, which depends on the machine.
     """
 
     verdict: Verdict
@@ -47,9 +48,9 @@ class SolverAnswer:
 
 
 class Printer:
-    """Writes questions; each formula is turned into text once.
+    """Writes questions as text; the text of each formula is made only once.
 
-    ``definitions`` are facts of symbols, by the symbol's name: where it occurs its fact is added.
+    ``definitions``: facts about symbols, by the symbol's name. A question that mentions such a symbol gets its fact.
     """
 
     def __init__(self, definitions: Mapping[str, z3.BoolRef]) -> None:
@@ -57,7 +58,7 @@ class Printer:
         self._known: dict[int, tuple[z3.BoolRef, tuple[str, ...], str]] = {}
 
     def question(self, facts: Sequence[z3.BoolRef], named: Mapping[str, z3.BoolRef]) -> SolverQuestion:
-        """The question whether the facts can be true together with all that is named."""
+        """The question whether the facts and all named formulas can be true together."""
         declared: dict[str, None] = {}
         asserted: list[str] = []
         for name, formula in (*((None, fact) for fact in facts), *named.items()):
@@ -70,14 +71,15 @@ class Printer:
             declared |= dict.fromkeys(declarations)
             asserted.append(f"(assert {text})")
         labels = " ".join(f"|{label(name)}|" for name in named)
-        # What is declared last may speak of the sorts that are declared first.
+        # Sorts come first, since a function can only be declared after its sorts. The sort is stable.
         sorts = sorted(declared, key=lambda line: not line.startswith(("(declare-sort", "(declare-datatype")))
         return SolverQuestion("\n".join([*sorts, *asserted, f"(check-sat-assuming ({labels}))", ""]), tuple(named))
 
     def _defined(self, declared: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
-        """The definitions of what is declared, and of what those speak of."""
+        """The definitions of the declared symbols, and of the symbols that these definitions mention in turn."""
         todo = [name for line in declared if (name := _declared(line)) in self._definitions]
         known = set(todo)
+        # The list grows during the loop.
         for name in todo:
             declarations, text = self._text(self._definitions[name])
             yield declarations, text
@@ -91,16 +93,16 @@ class Printer:
             solver.add(formula)
             commands = list(_commands(_renumbered(solver.to_smt2())))
             declarations = tuple(" ".join(text.split()) for text in commands if text.startswith("(declare"))
-            # A formula that is plainly true is left out of the text.
+            # Z3 prints no assertion for the formula ``true``.
             text = next((text for text in commands if text.startswith("(assert")), "(assert true)")
             text = text.removeprefix("(assert").removesuffix(")").strip()
-            # The formula is kept as well: the number of a term that nobody holds is given away again.
+            # The formula is stored too: Z3 reuses the id of a term that is freed.
             self._known[formula.get_id()] = (formula, declarations, text)
         return self._known[formula.get_id()][1:]
 
 
 def _commands(text: str) -> Iterator[str]:
-    """The commands of a script: what stands within outermost parentheses."""
+    """The commands of a script: its outermost parenthesized parts. Parentheses in a quoted name do not count."""
     depth, start = 0, 0
     for found in _PARENTHESIS.finditer(text):
         if found[0] == "(":
@@ -113,21 +115,22 @@ def _commands(text: str) -> Iterator[str]:
 
 
 def _renumbered(text: str) -> str:
-    """The text with its local names counted from the first: Z3 numbers them by where terms lie in its memory."""
+    """The text with its local names renumbered by first occurrence. Z3's numbers depend on its memory addresses."""
     known: dict[str, str] = {}
     return _LOCAL.sub(lambda found: known.setdefault(found[0], f"{found[0][:2]}{len(known)}"), text)
 
 
 def _declared(line: str) -> str:
-    """The name that a declaration gives."""
+    """The name of the symbol that a declaration declares."""
     return line.split(" ", 2)[1].strip("|")
 
 
 def ask(asked: SolverQuestion, seconds: float, seed: int = 0, *, minimal: bool = False) -> SolverAnswer:
-    """The answer, or ``unknown`` after so many seconds. The seed changes the way there, and never the answer.
+    """The answer, or ``unknown`` after ``seconds`` seconds.
 
-    Each seed but 0 puts the formulas into an order of its own: what Z3 tries first depends on that, and on little else.
-    ``minimal`` asks for a core of which no part can be left out, which takes longer.
+    The seed changes how Z3 searches; it cannot turn ``sat`` into ``unsat`` or back. Each seed but 0 gives the formulas
+    an order of its own, which decides most about what Z3 tries first. ``minimal`` asks for a core of which no part can
+    be left out, which takes longer.
     """
     ctx = z3.Context()
     solver = z3.Solver(ctx=ctx)
@@ -143,7 +146,7 @@ def ask(asked: SolverQuestion, seconds: float, seed: int = 0, *, minimal: bool =
         return SolverAnswer("sat", seconds=spent)
     if found == z3.unknown:
         return SolverAnswer("unknown", reason=solver.reason_unknown(), seconds=spent)
-    # In the order of the names, whatever order Z3 found them in.
+    # The core has the order of the names; Z3's own order may vary.
     core = {switch.get_id() for switch in solver.unsat_core()}
     return SolverAnswer(
         "unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent
@@ -151,7 +154,7 @@ def ask(asked: SolverQuestion, seconds: float, seed: int = 0, *, minimal: bool =
 
 
 def _in_order(text: str, seed: int, ctx: z3.Context) -> list[z3.BoolRef]:
-    """The formulas of a question, in the order of a seed."""
+    """The formulas of a question, in the order that belongs to a seed; seed 0 keeps the order of the text."""
     reader = z3.Solver(ctx=ctx)
     reader.from_string(text)
     formulas = list(reader.assertions())
@@ -161,9 +164,9 @@ def _in_order(text: str, seed: int, ctx: z3.Context) -> list[z3.BoolRef]:
 
 
 def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
-    """What the solver answers. Z3 takes Ctrl-C for itself while it works, and gives up: that is passed on.
+    """The answer of the solver. Raises KeyboardInterrupt after Ctrl-C.
 
-    Raises KeyboardInterrupt.
+    While Z3 works, it handles Ctrl-C itself and answers ``unknown``; this function passes the interrupt on.
     """
     found = solver.check(*assumptions)
     if found == z3.unknown and solver.reason_unknown() == "interrupted from keyboard":

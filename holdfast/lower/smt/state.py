@@ -1,7 +1,7 @@
-"""States of formulas: for each variable, a function from keys to its value.
+"""Symbolic states: for each variable, a function from terms of keys to a term of the value.
 
-A state with free symbols can be any state. A write does not make a new symbol: it makes a function that looks whether
-it is asked for the cell that was written. What nobody writes stays the same function, so no frame can be forgotten.
+A state with free symbols can be any state. A write makes no new symbol: it makes a function that compares the keys with
+those of the written cell. A variable that is not written keeps its function, so no frame condition can be forgotten.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holdfast.lower.smt.values import Value, conjunction, same
 
 @attrs.frozen(eq=False)
 class State:
-    """What every variable is; ``readings`` are by the variable's name."""
+    """A symbolic state: ``readings`` has the function of each variable, by the variable's name."""
 
     readings: Mapping[str, Reading]
 
@@ -26,7 +26,7 @@ class State:
         return self.readings[var](keys)
 
     def with_reading(self, var: str, reading: Reading) -> State:
-        """The state in which one variable is another function."""
+        """The state in which ``var`` has another function."""
         return State({**self.readings, var: remembered(reading)})
 
     def written(self, universe: Universe, var: str, keys: Sequence[z3.ExprRef], value: Value) -> State:
@@ -40,16 +40,21 @@ class State:
         return self.with_reading(var, read if keys else lambda _asked: value)
 
     def merged(self, universe: Universe, test: z3.BoolRef, orelse: State) -> State:
-        """What this state is where the test holds, and what the other one is where it does not."""
+        """The state that equals this one if the test holds, and ``orelse`` otherwise."""
         state = self
         for var, then in self.readings.items():
             other = orelse.readings[var]
+            # Neither branch has written the variable if both states have the same function object.
             if other is not then:
                 state = state.with_reading(var, _either(universe, test, then, other))
         return state
 
     def looped(self, var: str, place: int, after: Callable[[z3.ExprRef], State]) -> State:
-        """The state after a loop: a cell of ``var`` is what the iteration made of it whose element is at ``place``."""
+        """The state after a loop that writes ``var`` at keys with the loop's element at ``place``.
+
+        Each cell has the value that the iteration for the element at ``place`` of its key gives it. ``after`` maps an
+        element to the state after its iteration.
+        """
         return self.with_reading(var, lambda keys: after(keys[place]).read(var, keys))
 
 
@@ -58,14 +63,14 @@ def _either(universe: Universe, test: z3.BoolRef, then: Reading, orelse: Reading
 
 
 def remembered(reading: Reading) -> Reading:
-    """The function with a memory, so that a chain of branches is not walked once for each way through it."""
+    """The function with a cache. Without it, a chain of N branches would be evaluated once for each of 2^N paths."""
     known: dict[tuple[int, ...], tuple[Sequence[z3.ExprRef], Value]] = {}
 
     def read(keys: Sequence[z3.ExprRef]) -> Value:
         label = tuple(key.get_id() for key in keys)
         found = known.get(label)
         if found is None:
-            # The keys are kept as well: the number of a term that nobody holds is given away again.
+            # The keys are stored too: Z3 reuses the id of a term that is freed.
             found = known[label] = (tuple(keys), reading(keys))
         return found[1]
 

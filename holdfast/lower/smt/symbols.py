@@ -1,9 +1,9 @@
-"""The names of Z3's symbols. All of them are made here, so that no two things share a name.
+"""The names of Z3's symbols. All of them are made here, so that no two symbols share a name.
 
-Z3 takes two symbols of equal name and sort for one. A model may call an action ``self`` and a parameter like a field,
-so a name that is glued together from the model's own names can mean two things, and a proof about it is worthless. Here
-a symbol has a role, and its name is the role, the model's names, the state and the cell, each with a separator of its
-own that no part contains. The table refuses a name that would be given to a second thing, whatever the reason.
+Z3 treats two symbols of equal name and sort as one. A model may call an action ``self`` and a parameter like a field.
+So a plain concatenation of the model's names could mean two things, and a proof about it would be worthless. Therefore
+each symbol has a role. Its name consists of the role, the model's names, the state and the cell. Each of these has a
+separator of its own that no part contains. In addition the table refuses a name that already stands for another symbol.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Role = Literal[
     "sort", "member", "number", "order", "top", "field", "some", "argument", "start", "nothing", "bound", "place",
     "best", "assume",
 ]  # fmt: skip
-"""What a symbol stands for.
+"""The kinds of symbols.
 
-- ``sort``, ``member``: a type of the model, a member of an Enum.
-- ``number``, ``order``, ``top``: of a Nat, one of its literals, its order, its greatest value.
-- ``field``, ``some``: a variable of the model, and where it is not None.
-- ``argument``, ``start``: a parameter of an action, and of ``@init``.
-- ``nothing``: what is behind an Optional that is surely None.
-- ``bound``, ``place``: a variable of a quantifier, and of a definition.
+- ``sort``, ``member``: a type of the model; a member of an Enum.
+- ``number``, ``order``, ``top``: a literal of a Nat; the order of a Nat; its greatest value.
+- ``field``, ``some``: the values of a variable of the model; whether an Optional variable is not None.
+- ``argument``, ``start``: a parameter of an action; a parameter of ``@init``.
+- ``nothing``: an arbitrary value, for the unwrapped value of an Optional that is always None.
+- ``bound``, ``place``: a variable of a quantifier; a variable of a definition.
 - ``best``: the element with the least or greatest value.
-- ``assume``: what switches an assumption on.
+- ``assume``: the switch that turns an assumption on.
 """
 
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_]")
@@ -35,9 +35,10 @@ _OUTSIDE = re.compile(r"[^A-Za-z0-9_]")
 
 @attrs.frozen
 class Symbol:
-    """One thing that formulas speak of: ``parts`` are its names in the model.
+    """The identity of a Z3 symbol; ``parts`` are the names in the model.
 
-    ``mark`` tells states apart, and the arguments of steps; ``index`` names the cell of a variable in a sized universe.
+    ``mark`` distinguishes states, and the arguments of different steps. ``index`` has the key codes of a variable's
+    cell in a sized universe.
     """
 
     role: Role
@@ -52,7 +53,7 @@ class Symbol:
 
 
 def _escaped(part: str) -> str:
-    """The part in ASCII letters, digits and ``_``, anything else as its code between exclamation marks."""
+    """The part with each character but ASCII letters, digits and ``_`` replaced by its code: ``!hex!``."""
     return _OUTSIDE.sub(lambda found: f"!{ord(found[0]):x}!", part)
 
 
@@ -66,11 +67,11 @@ class Symbols:
         self._fresh = 0
 
     def meaning(self, name: str) -> Symbol:
-        """What the name stands for."""
+        """The symbol that has the name."""
         return self._meanings[name]
 
     def sort(self, name: str) -> z3.SortRef:
-        """A sort that nothing is known of."""
+        """An uninterpreted sort."""
         return z3.DeclareSort(self._named(Symbol("sort", (name,))), self.ctx)
 
     def enum(self, name: str, members: tuple[str, ...]) -> tuple[z3.SortRef, list[z3.ExprRef]]:
@@ -84,7 +85,7 @@ class Symbols:
         return self.function(symbol, sort)()
 
     def function(self, symbol: Symbol, *sorts: z3.SortRef) -> z3.FuncDeclRef:
-        """A free function; the last sort is that of its values. Asked for again it is the same one."""
+        """A free function; the last sort is that of its values. Equal symbols give the same function."""
         name = self._named(symbol)
         made = z3.Function(name, *sorts)
         assert self._declared.setdefault(name, made).eq(made), f"{name} would be of two sorts"
@@ -109,5 +110,5 @@ class Symbols:
 
 
 def label(name: str) -> Symbol:
-    """What switches the assumption of that name on."""
+    """The symbol of the switch that turns the assumption of that name on."""
     return Symbol("assume", (name,))

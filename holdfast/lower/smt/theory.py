@@ -1,7 +1,7 @@
-"""What is to be shown of a system, as sets of formulas: each obligation is met where its set is contradictory.
+"""The obligations of a proof as sets of formulas: an obligation is met if its set of formulas is unsatisfiable.
 
-An invariant holds in every state that can be reached if it holds at the start, and if each action keeps it: from any
-state in which all that is assumed holds. What is assumed has obligations of its own.
+An invariant holds in every reachable state if it holds initially and each action preserves it, from any state in which
+all assumed invariants hold. Each assumed invariant has obligations of its own.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ Kind = Literal["start", "kept", "step", "repeat"]
 
 @attrs.frozen
 class Obligation:
-    """One thing to show.
+    """One claim that a proof has to show; its kind says which.
 
-    ``start``: the property holds in every initial state. ``kept``: the action keeps it. ``step``: it holds of every
-    step of the action. ``repeat``: the action, taken again, is possible and changes nothing; it has no property.
+    - ``start``: the property holds in every initial state.
+    - ``kept``: the action preserves the property.
+    - ``step``: the step property holds of every step of the action.
+    - ``repeat``: the action can be repeated and then changes nothing; ``prop`` is None.
     """
 
     kind: Kind
@@ -35,13 +37,16 @@ class Obligation:
 
     @property
     def where(self) -> str:
-        """The action, or ``init``."""
+        """The name of the action; ``init`` for the kind ``start``."""
         return "init" if self.action is None else self.action.name
 
 
 @attrs.frozen(eq=False)
 class Formulas:
-    """``facts`` without doubt, and what is assumed by name; with the step they speak of, if there is one."""
+    """A set of formulas: ``facts`` are always part of a question, and each of the ``named`` ones is an assumption.
+
+    ``step``: the step that the formulas describe, if there is one.
+    """
 
     facts: tuple[z3.BoolRef, ...]
     named: Mapping[str, z3.BoolRef]
@@ -49,7 +54,7 @@ class Formulas:
 
 
 def obligations(actions: Sequence[Action], props: Sequence[Property], repeats: Sequence[Action]) -> list[Obligation]:
-    """All that is to be shown of properties and idempotent actions, property by property."""
+    """All obligations of properties and of idempotent actions (``repeats``), property by property."""
     found: list[Obligation] = []
     for prop in props:
         if prop.kind == "step":
@@ -60,7 +65,7 @@ def obligations(actions: Sequence[Action], props: Sequence[Property], repeats: S
 
 
 class Theory:
-    """The formulas of one encoding, each written once. ``assumed`` are the invariants that any state may satisfy."""
+    """The formulas of one encoding, each made once. ``assumed``: the invariants that questions may assume by name."""
 
     def __init__(self, encoding: Encoding, assumed: Sequence[Property]) -> None:
         self.encoding = encoding
@@ -70,12 +75,12 @@ class Theory:
         self._invariants: dict[str, z3.BoolRef] = {}
         self._steps: dict[str, Transition] = {}
 
-    # No formula may say what the author assumes, or how a run begins. So these are written when a question needs them,
-    # which has no answer then.
+    # Perhaps no formula expresses the author's assumptions or the initial condition. So these are made only when a
+    # question needs them: then only that question stays without an answer.
 
     @cached_property
     def background(self) -> tuple[z3.BoolRef, ...]:
-        """What is true of the sorts and the constants."""
+        """The facts about the sorts and the constants."""
         return tuple(self.encoding.background)
 
     @cached_property
@@ -84,33 +89,36 @@ class Theory:
         return self.encoding.start()
 
     def invariant(self, prop: Property) -> z3.BoolRef:
-        """The property in any state."""
+        """The formula that the property holds in the free state ``before``."""
         if prop.name not in self._invariants:
             self._invariants[prop.name] = self.encoding.holds(prop, self.before)
         return self._invariants[prop.name]
 
     def step(self, action: Action) -> Transition:
-        """The action from any state."""
+        """The action as a step from the free state ``before``."""
         if action.name not in self._steps:
             self._steps[action.name] = self.encoding.step(action, self.before)
         return self._steps[action.name]
 
     def any_state(self, names: Sequence[str]) -> Formulas:
-        """Any state that satisfies what is named."""
+        """The formulas of a state that satisfies the named invariants."""
         named = {name: self.invariant(self.assumed[name]) for name in names}
         return Formulas((*self.background, *self.typed), named)
 
     def possible(self, action: Action, names: Sequence[str]) -> Formulas:
-        """Any state that satisfies what is named, and in which the action can be taken."""
+        """The formulas of a state that satisfies the named invariants and in which the action can be taken."""
         found, step = self.any_state(names), self.step(action)
         return attrs.evolve(found, facts=(*found.facts, step.guard), step=step)
 
     def starts(self) -> Formulas:
-        """Any initial state."""
+        """The formulas of an initial state."""
         return Formulas((*self.background, self.start.guard), {}, self.start)
 
     def premised(self, prop: Property, names: Sequence[str]) -> Formulas:
-        """Any state that satisfies what is named, or step from one, of which the property says something."""
+        """The formulas of a state that satisfies the named invariants and the premise of the property.
+
+        For a step property: of a step from such a state that satisfies the premise.
+        """
         found = self.any_state(names)
         if prop.kind != "step":
             return attrs.evolve(found, facts=(*found.facts, self.encoding.premise(prop, self.before)))
@@ -120,18 +128,18 @@ class Theory:
         return attrs.evolve(found, facts=(*found.facts, disjunction(said, ctx)))
 
     def with_definitions(self, formulas: Formulas) -> Formulas:
-        """The same with what is true of every symbol that a definition gave so far."""
+        """The formulas and, as further facts, the definitions of all symbols that have been made so far."""
         return attrs.evolve(formulas, facts=(*formulas.facts, *self.encoding.universe.definitions.values()))
 
     def falsified(self, prop: Property) -> Formulas:
-        """Any state in which the invariant is false."""
+        """The formulas of a state in which the invariant is false."""
         found = self.any_state(())
         return attrs.evolve(found, facts=(*found.facts, negation(self.invariant(prop))))
 
     def violated(self, due: Obligation, names: Sequence[str], length: int = 1) -> Formulas:
-        """Whatever violates an obligation, of all that satisfies what is named.
+        """The formulas of a violation of an obligation, from a state that satisfies the named invariants.
 
-        With a greater ``length`` so many states in a row satisfy it, of which the last one takes the step.
+        ``length`` consecutive states satisfy them, of which the last one takes the step.
         """
         if due.kind == "start":
             assert due.prop is not None
@@ -143,20 +151,21 @@ class Theory:
         return attrs.evolve(found, facts=(*found.facts, *earlier, negation(self._claim(due, self.step(due.action)))))
 
     def reached(self, due: Obligation, depth: int) -> Formulas:
-        """Whatever violates an obligation after so many steps from an initial state, its own step not counted."""
+        """The formulas of a violation after ``depth`` steps from an initial state, not counting the violating step."""
         found = self.violated(due, ())
         if due.kind == "start":
             return found
         earlier = [fact for number in range(1, depth + 1) for fact in self._earlier(number, ())]
+        # The earliest of the free states is the result of ``@init``.
         start = self.encoding.equal(self.start.after, self.state(depth))
         return attrs.evolve(found, facts=(*found.facts, *earlier, self.start.guard, start))
 
     def state(self, number: int) -> State:
-        """The state so many steps before the last one."""
+        """The free state that is ``number`` steps before the state ``before``."""
         return self.encoding.free(_mark(number)) if number else self.before
 
     def _earlier(self, number: int, names: Sequence[str]) -> list[z3.BoolRef]:
-        """That the state before is any that satisfies what is named, and that some action leads on from it."""
+        """The formulas that state ``number`` satisfies the named invariants, and that some action leads to the next."""
         encoding, state = self.encoding, self.state(number)
         steps: list[z3.BoolRef] = []
         for action in encoding.system.actions:
@@ -175,5 +184,5 @@ class Theory:
 
 
 def _mark(number: int) -> str:
-    """What tells the symbols of a state apart that is so many steps before the last one."""
+    """The mark of the symbols of the state that is ``number`` steps before the last one."""
     return str(number)

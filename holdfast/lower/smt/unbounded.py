@@ -1,13 +1,13 @@
 """The universe in which a sort has any number of elements, and a Nat no greatest value.
 
-An interchangeable sort is uninterpreted. So is a Nat that is only compared: it has a total order with a least element,
-and no formula can count it. A Nat that is computed with is an integer from 0 to a greatest value, the bound of a scope,
-of which nothing else is known.
+An interchangeable sort is uninterpreted. A Nat that is only compared is uninterpreted too; axioms give it a total order
+with a least element, and no formula can count its elements. A Nat with which the model computes is encoded as integers
+from 0 to a greatest value, the bound of a scope. Nothing else is known about this bound.
 
 So every scope in which the literals of the model exist is a structure of this universe, and every step of that scope,
-budgets aside, is a step of its formulas. That is what makes a proof sound, and what an axiom must be true of. Above all
-a scope is finite: among elements that satisfy a condition there is one with the greatest value, and one with the least.
-Of integers without a greatest value that would be false, and anything would follow from it.
+budgets aside, is a step of its formulas. This makes a proof sound, and therefore every axiom must be true in every
+scope. In particular a scope is finite: among the elements that satisfy a condition, one has the greatest value and one
+has the least. For integers without a greatest value this would be false, and anything would follow from it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from holdfast.lower.smt.universe import Keys, NotFirstOrder, Universe
 from holdfast.lower.smt.values import conjunction, implication, is_false, is_true, negation
 
 MOST_IN_A_ROW = 255
-"""The largest literal of a Nat that is an order; no scope goes further, for its values are bytes."""
+"""The largest literal of a Nat that is encoded as an order. No scope has larger values, because they are bytes."""
 
 
 class Unbounded(Universe):
-    """Sorts and orders without a size."""
+    """The universe of sorts and Nats without a size."""
 
     def __init__(self, system: System) -> None:
         super().__init__(system)
         self.computed = computed_nats(system)
-        """The names of the Nats that are integers."""
+        """The names of the Nats that are encoded as integers."""
         self._sorts: dict[str, z3.SortRef] = {}
         self._members: dict[str, list[z3.ExprRef]] = {}
         self.literals = {nat.name: self._literal(nat) for nat in system.nats}
-        """For each Nat the largest of its numbers that must exist."""
+        """For each Nat, the largest number that must be one of its values."""
         self._best: dict[int, tuple[z3.BoolRef, z3.FuncDeclRef]] = {}
         for sort in system.sorts:
             self._sorts[sort.name] = self.symbols.sort(sort.name)
@@ -51,7 +51,7 @@ class Unbounded(Universe):
 
     @property
     def ordered(self) -> list[NatType]:
-        """The Nats that are only compared."""
+        """The Nats that are only compared, and so are encoded as orders."""
         return [nat for nat in self.system.nats if nat.name not in self.computed]
 
     # Types ----------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class Unbounded(Universe):
         if sort.kind() == z3.Z3_INT_SORT:
             return z3.IntVal(value, self.ctx)
         name = self._model_name(sort)
-        # The order says nothing of other numbers; a negative one would be at least 0.
+        # The axioms cover only 0 up to the largest literal. A negative number would wrongly be at least 0.
         if not 0 <= value <= self.literals[name]:
             raise NotFirstOrder(f"{value} where a value of {name} is meant, which is only compared")
         return self.symbols.constant(Symbol("number", (name, str(value))), sort)
@@ -87,7 +87,7 @@ class Unbounded(Universe):
         return self.true
 
     def _top(self, nat: str) -> z3.ExprRef:
-        """The greatest value of a Nat that is computed with."""
+        """The greatest value of a Nat that is encoded as integers."""
         return self.symbols.constant(Symbol("top", (nat,)), self._sorts[nat])
 
     def less(self, left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
@@ -99,7 +99,7 @@ class Unbounded(Universe):
         return self.symbols.function(Symbol("order", (self._model_name(sort),)), sort, sort, z3.BoolSort(self.ctx))
 
     def _model_name(self, sort: z3.SortRef) -> str:
-        """The model's name of a sort."""
+        """The name that the model gives a sort."""
         return self.symbols.meaning(str(sort.name())).parts[0]
 
     # Axioms ---------------------------------------------------------------------------------------------------
@@ -113,7 +113,10 @@ class Unbounded(Universe):
         return largest_literals(self.system).get(nat.name, 0) if compared else largest_key(self.system, nat)
 
     def _total_order(self, sort: z3.SortRef) -> Iterator[z3.BoolRef]:
-        """Reflexive, transitive, antisymmetric, total; 0 is least, and the literals follow one another at once."""
+        """The axioms of a total order: reflexive, transitive, antisymmetric, total; 0 is the least element.
+
+        Between two consecutive literals there is no other element.
+        """
         at_most = self._order(sort)
         x, y, z = (self.symbols.bound(name, sort) for name in "xyz")
         yield z3.ForAll([x], at_most(x, x))
@@ -138,7 +141,7 @@ class Unbounded(Universe):
         fact = self.within(value, kind)
         if is_true(fact):
             return []
-        # Keys that are no values of their type are harmless: no formula asks for them.
+        # The fact also covers keys outside their types. That is harmless: no formula reads such a cell.
         return [z3.ForAll(bound, fact, patterns=[value]) if bound else fact]
 
     def bind(self, kind: Key, stem: str, body: Callable[[z3.ExprRef], z3.BoolRef], *, every: bool) -> z3.BoolRef:
@@ -151,15 +154,15 @@ class Unbounded(Universe):
         return z3.Exists([bound], conjunction([proper, inner], self.ctx))
 
     def best(self, kind: Key, stem: str, beats: Callable[[z3.ExprRef, z3.ExprRef], z3.BoolRef]) -> z3.ExprRef:
-        """An element that beats every element, as a new symbol with that as its definition.
+        """An element that beats every element, as a new symbol whose definition says so.
 
-        It is a function of the variables that are bound where it stands. Equal definitions share one symbol.
+        The symbol is a function of the bound variables that ``beats`` mentions. Equal definitions share one symbol.
         """
-        # A minimum within this one is another function of both: they must be other constants than its own.
+        # New constants for each call: a minimum nested in this one may depend on both, and has two of its own.
         one, other = (self.symbols.bound(name, self.sort(kind)) for name in ("one", "other"))
         claim = beats(one, other)
         around = [term for term in self._bound_in(claim) if not (term.eq(one) or term.eq(other))]
-        # Renamed by place, so that equal claims are the same formula.
+        # Rename the variables by position. Then equal claims are the same term of Z3, and have the same id.
         places = [self._place(number, term.sort()) for number, term in enumerate((one, other, *around))]
         claim = z3.substitute(claim, *zip((one, other, *around), places, strict=True))
         one, other, *keys = places
@@ -172,17 +175,18 @@ class Unbounded(Universe):
                 implication(self.within(other, kind), z3.substitute(claim, (one, element))),
             ]
             self.definitions[made.name()] = z3.ForAll([*keys, other], conjunction(facts, self.ctx))
-            # The claim is kept as well: the number of a term that nobody holds is given away again.
+            # The claim is stored too: Z3 reuses the id of a term that is freed.
             self._best[claim.get_id()] = (claim, made)
         return self._best[claim.get_id()][1](*around)
 
     def _place(self, number: int, sort: z3.SortRef) -> z3.ExprRef:
-        """What stands for the variables of a definition while it is compared with others."""
+        """The constant that stands for the variable at position ``number`` of a definition."""
         return self.symbols.constant(Symbol("place", (str(number), str(sort.name()))), sort)
 
     def _bound_in(self, formula: z3.ExprRef) -> list[z3.ExprRef]:
-        """The bound variables that a formula leaves free, in the order in which it names them."""
+        """The constants made for bound variables that occur free in a formula, in the order of their occurrence."""
         found: dict[int, z3.ExprRef] = {}
+        # A term is a graph with shared parts: each part is visited once.
         seen: set[int] = set()
 
         def look(term: z3.ExprRef) -> None:
@@ -198,13 +202,13 @@ class Unbounded(Universe):
         return list(found.values())
 
 
-# What the system does with its numbers ---------------------------------------------------------------------------
+# Use of numbers by the system ------------------------------------------------------------------------------------
 
 
 def computed_nats(system: System) -> frozenset[str]:
-    """The Nats with which a rule, an effect or a property computes; the others are only compared.
+    """The Nats with which a rule, an effect or a property computes; the other Nats are only compared.
 
-    Also those with a literal too large for the axioms of an order, which say of each what it follows.
+    A Nat with a literal above MOST_IN_A_ROW counts as computed: the axioms of an order would list all smaller literals.
     """
     found = {name for name, value in largest_literals(system).items() if value > MOST_IN_A_ROW}
     for expr in _every_expression(system):
@@ -231,16 +235,16 @@ def computed_nats(system: System) -> frozenset[str]:
 
 
 def _is_extremum(expr: Expr) -> bool:
-    """Whether the expression is ``min`` or ``max`` of values that are only compared: it computes nothing."""
+    """Whether the expression is ``min`` or ``max`` of simple values, which only compares them."""
     if isinstance(expr, Fold):
         return expr.kind in ("min", "max") and _is_simple(expr.value) and _is_simple(expr.default)
     return isinstance(expr, Arithmetic) and expr.op in ("min", "max") and all(_is_simple(arg) for arg in expr.args)
 
 
 def _is_simple(expr: Expr) -> bool:
-    """Whether the expression is a value as it stands in a cell, or a literal, or an extremum of such."""
+    """Whether the expression computes no new number: it is the value of a cell, a literal, or an extremum of these."""
     if isinstance(expr, Name) and isinstance(expr.type, NumberType):
-        # If what the name stands for is computed, that is found where it is.
+        # If the name stands for a computed value, the caller finds that at the value itself.
         return expr.type.of is not None
     if isinstance(expr, Lit):
         # An order has no negative numbers.
@@ -261,7 +265,7 @@ def _nats(kind: Type) -> set[str]:
 
 
 def largest_literals(system: System) -> dict[str, int]:
-    """For each Nat, the largest number that the system writes down."""
+    """For each Nat, the largest literal of the system that is a value of the Nat or meets one in an expression."""
     found: dict[str, int] = {}
 
     def note(kind: Type, value: object) -> None:
@@ -287,13 +291,13 @@ def largest_literals(system: System) -> dict[str, int]:
 
 
 def largest_value(system: System, nat: NatType) -> int:
-    """The largest number that the system writes down as a value of the Nat, and not only compares with one."""
+    """The largest literal of the system whose type is the Nat, not counting literals that are only compared with it."""
     written = (each.value for each in _every_expression(system) if isinstance(each, Lit) and each.type == nat)
     return max((value for value in written if isinstance(value, int)), default=0)
 
 
 def largest_key(system: System, nat: NatType) -> int:
-    """The largest literal of the Nat at which the system reads or writes a cell. No smaller scope has that cell."""
+    """The largest literal of the Nat that the system uses as a key. A scope with a smaller bound lacks that cell."""
     keys = [key for expr in _every_expression(system) if isinstance(expr, Read) for key in expr.keys]
     for action in (system.init, *system.actions):
         keys += [key for stmt in statements(action.body) if isinstance(stmt, Assign) for key in stmt.keys]

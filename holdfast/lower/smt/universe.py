@@ -1,7 +1,8 @@
-"""What the types of a system stand for in formulas: how many elements there are, and what order and numbers mean.
+"""Universes: the meaning of a system's types in formulas, with their elements, their order and their numbers.
 
-Two universes share one translation. In the *unbounded* one a sort has any number of elements; in a *sized* one each
-sort has so many elements and each Nat a greatest value, quantifiers are written out, and formulas are about bits alone.
+Two universes share one translation. In the *unbounded* universe a sort has any number of elements. In a *sized*
+universe each sort has N elements and each Nat has a greatest value; quantifiers are written out, and all values are bit
+vectors.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from holdfast.lower.smt.values import (
 Keys = Sequence[z3.ExprRef]
 
 Reading = Callable[[Keys], Value]
-"""What a state says of a variable: from its keys to its value."""
+"""The function of a variable in a symbolic state: from terms of the keys to the value."""
 
 
 class NotFirstOrder(Exception):
-    """Something that no formula over sorts without a size can say; ``at`` is where, once that is known."""
+    """No formula over sorts without a size expresses a part of the model; ``at`` is its place, once that is known."""
 
     def __init__(self, problem: str, at: Place | None = None) -> None:
         self.problem = problem
@@ -56,41 +57,41 @@ class Universe(ABC):
         self.true = truth(True, self.ctx)
         self.false = truth(False, self.ctx)
         self.definitions: dict[str, z3.QuantifierRef] = {}
-        """What is true of the symbols that stand for a value which formulas define, by the name of the symbol."""
+        """The definitions of the symbols that stand for minima and maxima, by the name of the symbol."""
 
     # Types ----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def sort(self, kind: PlainType | NumberType) -> z3.SortRef:
-        """The sort of a type's values."""
+        """The Z3 sort of a type's values."""
 
     @abstractmethod
     def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:
-        """A number known now, in a sort of numbers."""
+        """The term of a number in a sort."""
 
     @abstractmethod
     def elements(self, kind: Key) -> list[z3.ExprRef] | None:
-        """Every element of a type, if they are finitely many; None otherwise."""
+        """All elements of a type; None if the universe does not fix their number."""
 
     @abstractmethod
     def within(self, value: z3.ExprRef, kind: PlainType) -> z3.BoolRef:
-        """Whether a term of the type's sort is one of its values."""
+        """The formula that a term of the type's Z3 sort is a value of the type."""
 
     @abstractmethod
     def less(self, left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
-        """The strict order."""
+        """The formula that ``left`` is strictly less than ``right``."""
 
     @abstractmethod
     def axioms(self) -> list[z3.BoolRef]:
-        """What is true of the sorts."""
+        """The axioms of the sorts."""
 
     @abstractmethod
     def bind(self, kind: Key, stem: str, body: Callable[[z3.ExprRef], z3.BoolRef], *, every: bool) -> z3.BoolRef:
-        """``body`` of every element, or of some, of a type with any number of elements."""
+        """The quantified formula that ``body`` holds for every element (``every``) or for some, without a size."""
 
     @abstractmethod
     def best(self, kind: Key, stem: str, beats: Callable[[z3.ExprRef, z3.ExprRef], z3.BoolRef]) -> z3.ExprRef:
-        """An element that beats every element of a type with any number of them; there must be one."""
+        """An element of a type without a size that beats every element. The caller ensures that there is one."""
 
     # Symbols --------------------------------------------------------------------------------------------------
 
@@ -100,14 +101,17 @@ class Universe(ABC):
 
     @abstractmethod
     def facts(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> list[z3.BoolRef]:
-        """That the free function has values of its type."""
+        """The facts that the free function has values of its type."""
 
     def constant(self, symbol: Symbol, kind: PlainType) -> z3.ExprRef:
-        """A free constant. That its value is of its type is to be said apart."""
+        """A free constant. The caller has to add the condition ``within`` of its type."""
         return self.function(symbol, (), kind)(())
 
     def variable(self, var: Var, mark: str) -> Reading:
-        """A variable of the system as a free function; ``mark`` tells the states apart. An Optional is two."""
+        """A variable of the system as a free function; ``mark`` distinguishes the states.
+
+        An Optional variable is two functions: whether there is a value, and the value.
+        """
         here, kind = field(var, mark), var.value
         if not isinstance(kind, OptionalType):
             return self.function(here, var.keys, kind)
@@ -121,27 +125,27 @@ class Universe(ABC):
         return read
 
     def typed(self, var: Var, mark: str) -> list[z3.BoolRef]:
-        """That a variable of the system has values of its type."""
+        """The facts that a variable of the system has values of its type."""
         kind = var.value.of if isinstance(var.value, OptionalType) else var.value
         return self.facts(field(var, mark), var.keys, kind)
 
     # Values ---------------------------------------------------------------------------------------------------
 
     def quantified(self, kind: Key, stem: str, body: Callable[[z3.ExprRef], z3.BoolRef], *, every: bool) -> z3.BoolRef:
-        """``body`` of every element of a type, or of some."""
+        """The formula that ``body`` holds for every element of a type (``every``), or for some."""
         listed = self.elements(kind)
         if listed is None:
             return self.bind(kind, stem, body, every=every)
         parts: list[z3.BoolRef] = []
         for element in listed:
             parts.append(body(element))
-            # Nothing after a part that decides is looked at: it may make no sense.
+            # Translation stops at the first part that decides the result: the parts after it may make no sense.
             if (is_false if every else is_true)(parts[-1]):
                 break
         return (conjunction if every else disjunction)(parts, self.ctx)
 
     def settled(self, value: Plain, kind: PlainType | NumberType) -> z3.ExprRef:
-        """A value as a term; a number known now becomes one of the type."""
+        """A value as a term of the type's Z3 sort. Raises NotFirstOrder if it has another sort."""
         sort = self.sort(kind)
         if isinstance(value, int):
             return self.number(value, sort)
@@ -150,7 +154,7 @@ class Universe(ABC):
         return value
 
     def paired(self, left: Plain, right: Plain) -> tuple[z3.ExprRef, z3.ExprRef]:
-        """Two values as terms of one sort."""
+        """Two values as terms of one sort. Raises NotFirstOrder if their sorts differ."""
         known = next((side for side in (left, right) if not isinstance(side, int)), None)
         sort = self.sort(NumberType()) if known is None else known.sort()
         one, two = (self.number(side, sort) if isinstance(side, int) else side for side in (left, right))
@@ -159,9 +163,10 @@ class Universe(ABC):
         return one, two
 
     def equal(self, left: Value, right: Value) -> z3.BoolRef:
-        """Equality; two Optionals are equal if both are None, or both have values that are equal."""
+        """Equality; two Optionals are equal if both are None, or both have values and these are equal."""
         if isinstance(left, Maybe) and isinstance(right, Maybe):
             both = same(left.some, right.some)
+            # If one side is always None, the other side must be None, too: there are no values to compare.
             if left.value is None or right.value is None:
                 return both
             return conjunction([both, implication(left.some, self.equal(left.value, right.value))], self.ctx)
@@ -172,7 +177,7 @@ class Universe(ABC):
     def chosen(self, test: z3.BoolRef, then: Value, orelse: Value) -> Value:
         """One of two values of one type."""
         if is_true(test) or is_false(test):
-            # The other one may make no sense.
+            # The value that is not chosen may make no sense.
             return then if is_true(test) else orelse
         if isinstance(then, Maybe) and isinstance(orelse, Maybe):
             some = choice(test, then.some, orelse.some)
@@ -192,10 +197,10 @@ def _known(left: Plain, right: Plain) -> bool:
 
 
 def field(var: Var, mark: str) -> Symbol:
-    """The values of a variable in a state."""
+    """The symbol of a variable's values in a state."""
     return Symbol("field", (var.name,), mark)
 
 
 def some_of(values: Symbol) -> Symbol:
-    """Where the values of an Optional variable are not None."""
+    """The symbol that says where an Optional variable is not None, for the symbol of its values."""
     return attrs.evolve(values, role="some")

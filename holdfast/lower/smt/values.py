@@ -1,6 +1,6 @@
-"""Values of formulas: Z3 terms, whole numbers known now, and Optionals as pairs; with what joins and compares them.
+"""Symbolic values: Z3 terms, Python integers, and Optionals as pairs; with functions that join and compare them.
 
-What is known now is decided now, so formulas hold no branch that a constant excludes.
+The functions decide at once whatever constants decide, so formulas contain no branch that a constant excludes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ import z3
 
 @attrs.frozen(eq=False)
 class Maybe:
-    """An Optional: whether there is a value, and which. None stands for no value in particular."""
+    """An Optional: ``some`` is the formula that there is a value, and ``value`` is the value.
+
+    ``value`` is None if the Optional is None in any case.
+    """
 
     some: z3.BoolRef
     value: Plain | None
 
 
 Plain: TypeAlias = z3.ExprRef | int
-"""A term, or a number whose sort the other side of a comparison or assignment decides."""
+"""A term, or a Python integer: the other side of its comparison or assignment decides about its sort."""
 
 Value: TypeAlias = Plain | Maybe
 
@@ -42,7 +45,7 @@ def is_false(formula: z3.ExprRef) -> bool:
 
 
 def conjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
-    """All of the parts."""
+    """The conjunction of the parts; True for no parts."""
     kept: list[z3.BoolRef] = []
     for part in parts:
         if is_false(part):
@@ -53,7 +56,7 @@ def conjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
 
 
 def disjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
-    """Some of the parts."""
+    """The disjunction of the parts; False for no parts."""
     kept: list[z3.BoolRef] = []
     for part in parts:
         if is_true(part):
@@ -64,7 +67,7 @@ def disjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
 
 
 def negation(formula: z3.BoolRef) -> z3.BoolRef:
-    """The opposite, without doubling."""
+    """The negation; the negation of a negation is the formula itself."""
     if is_true(formula) or is_false(formula):
         return truth(is_false(formula), formula.ctx)
     return formula.arg(0) if z3.is_not(formula) else z3.Not(formula)
@@ -89,7 +92,7 @@ def same(left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
 
 
 def is_value(term: z3.ExprRef) -> bool:
-    """Whether the term is one of a sort's own constants, so that different ones are never equal."""
+    """Whether the term is a literal value of its sort: two different such terms are never equal."""
     if z3.is_bv_value(term) or z3.is_int_value(term) or is_true(term) or is_false(term):
         return True
     return bool(z3.is_app(term) and term.num_args() == 0 and term.decl().kind() == z3.Z3_OP_DT_CONSTRUCTOR)
@@ -102,6 +105,7 @@ def choice(test: z3.BoolRef, then: z3.ExprRef, orelse: z3.ExprRef) -> z3.ExprRef
     if is_false(test):
         return orelse
     if z3.is_bool(then):
+        # With a constant branch, a connective is simpler than an if-then-else.
         if is_true(then):
             return disjunction([test, orelse], test.ctx)
         if is_false(then):

@@ -1,1 +1,1 @@
-"""From the transition system to TLA+: a module that people read, and a module and configuration for each scope."""
+"""Translates the transition system into TLA+: a readable module, and a module and configuration for each scope."""

@@ -1,7 +1,7 @@
-"""An action as TLA+ sees it: conditions, and what each variable is afterwards.
+"""An action in the form of TLA+: conditions, and the value of each variable after the step.
 
-The statements of a body change cells one after another; TLA+ says once what a whole variable becomes. Between the two
-stand these values: a ``Block`` is a conjunction, whose items keep the order of the body's lines.
+The statements of a body change cells one after another, but TLA+ states the new value of a whole variable once. These
+classes are the intermediate form. A ``Block`` is a conjunction; its items keep the order of the body's lines.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from holdfast.ir.types import Key
 
 @attrs.frozen
 class Named:
-    """A variable as it was before the step, or the definition of that name."""
+    """The value of a variable before the step, or the value of the definition with that name."""
 
     name: str
 
 
 @attrs.frozen
 class Updated:
-    """A function with other values at some keys: ``[of EXCEPT ![keys] = value, ...]``, one after another."""
+    """A function with other values at some keys: ``[of EXCEPT ![keys] = value, ...]``; later changes win."""
 
     of: Named
     changes: tuple[tuple[tuple[Expr, ...], Expr], ...]
@@ -29,7 +29,7 @@ class Updated:
 
 @attrs.frozen
 class Mapped:
-    r"""A function by its values: ``[x \in X |-> body]``."""
+    r"""A function given by an expression for its values: ``[x \in X |-> body]``."""
 
     params: tuple[tuple[str, Key], ...]
     body: Expr
@@ -37,7 +37,7 @@ class Mapped:
 
 @attrs.frozen
 class ChosenFunction:
-    """One of two functions."""
+    """One of two functions: ``then`` if the test holds, else ``orelse``."""
 
     test: Expr
     then: Function
@@ -45,15 +45,15 @@ class ChosenFunction:
 
 
 Function = Named | Updated | Mapped | ChosenFunction
-"""What a variable with keys holds."""
+"""The value of a variable with keys."""
 
 Contents = Function | Expr
-"""What a variable holds; one without keys has an expression."""
+"""The value of a variable; a variable without keys has an expression."""
 
 
 @attrs.frozen
 class Definition:
-    """A name for an expression, or for what a variable holds in the midst of the body."""
+    """A LET definition: a name for an expression, or for the value of a variable between two lines of the body."""
 
     name: str
     value: Contents
@@ -61,7 +61,7 @@ class Definition:
 
 @attrs.frozen
 class RuleGuard:
-    """A rule: without it there is no step. ``note`` is its label with the error of a refusal."""
+    """A rule: it refuses the step if ``cond`` is false. ``note`` is its label with the error of the refusal."""
 
     cond: Expr
     note: str
@@ -69,7 +69,7 @@ class RuleGuard:
 
 @attrs.frozen
 class BoundGuard:
-    """A bound of the scope: beyond it the step is cut."""
+    """A bound of the scope: it cuts the step if ``cond`` is false."""
 
     cond: Expr
     note: str
@@ -77,7 +77,7 @@ class BoundGuard:
 
 @attrs.frozen
 class NewValue:
-    """What a variable is after the step; ``note`` has the labels of the effects that had a part in it."""
+    """The value of a variable after the step; ``note`` has the labels of the effects that contribute to it."""
 
     var: str
     value: Contents
@@ -86,14 +86,14 @@ class NewValue:
 
 @attrs.frozen
 class Unchanged:
-    """The frame: what stays as it was."""
+    """The frame condition: the variables that keep their values."""
 
     variables: tuple[str, ...]
 
 
 @attrs.frozen
 class Conditional:
-    """One of two conjunctions."""
+    """One of two conjunctions: ``then`` if the test holds, else ``orelse``."""
 
     test: Expr
     note: str
@@ -113,5 +113,5 @@ class Block:
 
 
 def labelled(test: Expr) -> tuple[str, Expr]:
-    """The label of a test, or nothing, and the test itself."""
+    """The label of a test (empty if it has none), and the test without its label."""
     return (test.label, test.arg) if isinstance(test, Ruled) else ("", test)

@@ -1,8 +1,8 @@
-"""From the body of an action to what TLA+ says of it: a body is followed once, with what each variable holds by then.
+"""Translates the body of an action into a ``Block``: the body is executed symbolically, one statement after another.
 
-A value that is read after it was written gets a name, and so does each local; whatever nothing reads again goes
-straight into what its variable becomes. An ``if`` becomes two conjunctions where nothing below it touches what it
-writes, and else a choice between values.
+A LET definition names each local, and each value of a variable that is read after it was written. Any other value goes
+straight into the new value of its variable. An ``if`` becomes two conjunctions if no later statement touches the
+variables that it writes, and a choice between values otherwise.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ NOTHING: frozenset[str] = frozenset()
 
 
 class Body:
-    """Follows one body. ``variables`` are all that the module has, in order; ``starts`` says that none has a value
-    yet, as in an initial condition, where no bound cuts anything.
+    """Executes one body symbolically. ``variables``: all variables of the module, in order.
+
+    ``starts``: the body is an initial condition. Then no variable has a value yet, and no bound cuts anything.
     """
 
     def __init__(self, variables: Sequence[Var], writer: TlaExpressions, *, starts: bool = False) -> None:
@@ -68,20 +69,21 @@ class Body:
         self.contents: dict[str, Contents] = {} if starts else {var.name: unwritten(var) for var in variables}
         self.loose: dict[str, int | None] = {}
         self.definitions: list[Definition] = []
-        """Those of the conjunction at hand."""
+        """The definitions of the current conjunction."""
         self.visible: tuple[Definition, ...] = ()
-        """Those of the conjunctions around it."""
+        """The definitions of the conjunctions around it."""
         self.notes: dict[str, tuple[str, ...]] = {}
-        """The labels of the effects that each variable has seen."""
+        """For each variable, the labels of the effects that have written it."""
         self.labels: tuple[str, ...] = ()
-        """Those around the statement at hand."""
+        """The labels of the effects around the current statement."""
 
     def follow(self, body: Sequence[Stmt], budget: str | None = None) -> Block:
-        """The whole body: what holds, what each variable becomes, and what stays as it was.
+        """The whole body as a conjunction: guards, new values, and the frame.
 
-        ``budget`` is the variable that counts how often the action may still happen, if one does.
+        ``budget``: the variable that counts how often the action may still happen; None if the action has no budget.
         """
         for name in bound_names(body):
+            # Locals get their names first, so that they keep the names of the model.
             self.writer.declared(name)
         items, done = self.block(body, NOTHING, frozenset(self.variables))
         if budget is not None:
@@ -94,12 +96,12 @@ class Body:
         return Block(tuple(self.definitions), tuple(items))
 
     def optional(self, read: Read) -> OptionalType:
-        """The type of what counts a budget: a number, or None for no limit."""
+        """The type of a budget's counter: a number, or None for no limit."""
         assert isinstance(read.type, OptionalType)
         return read.type
 
     def finish(self, body: Sequence[Stmt], names: Collection[str]) -> list[Item]:
-        """What becomes of these variables: those the body writes in the order in which it does, then the others."""
+        """The items for the named variables: new values in the order of the body's writes, then the frame condition."""
         ordered = [*(name for name in written(body) if name in names), *names]
         items: list[Item] = []
         same: list[str] = []
@@ -112,7 +114,7 @@ class Body:
         return [*items, Unchanged(tuple(sorted(same, key=order.index)))] if same else items
 
     def becomes(self, name: str) -> NewValue:
-        """What a variable is after the step."""
+        """The item for the value of a variable after the step."""
         return NewValue(name, self.contents[name], ", ".join(self.notes.get(name, ())))
 
     # Statements -----------------------------------------------------------------------------------------------
@@ -120,10 +122,10 @@ class Body:
     def block(
         self, body: Sequence[Stmt], later: frozenset[str], owned: frozenset[str]
     ) -> tuple[list[Item], frozenset[str]]:
-        """The items for statements in order, and the variables whose values they say already.
+        """The items for statements in order, and the variables whose new values these items already state.
 
-        ``later`` are the variables that anything after the block touches, ``owned`` those whose values the block may
-        say; none if the block is one side of a choice between values.
+        ``later``: the variables that a statement after the block touches. ``owned``: the variables whose new values the
+        block may state; none if the block is one side of a choice between values.
         """
         items: list[Item] = []
         done: set[str] = set()
@@ -149,7 +151,7 @@ class Body:
         return items, frozenset(done)
 
     def settle(self, stmt: Stmt, rest: Sequence[Stmt], done: set[str]) -> list[Item]:
-        """In an initial condition, say what a variable is as soon as that is read and will not be written again."""
+        """In an initial condition, state a variable's value when it is read and no later statement writes it."""
         found: list[Item] = []
         for name in sorted(reads((stmt,)) - done):
             current = self.contents.get(name)
@@ -160,7 +162,7 @@ class Body:
         return found
 
     def define(self, name: str, value: Expr) -> None:
-        """Give a local its value."""
+        """Give a local its value; if a definition in sight has the same value, the local becomes an alias of it."""
         if is_loose(value, self.loose):
             self.loose[name] = least_of(value, self.loose)
         known = next((each.name for each in (*self.visible, *self.definitions) if each.value == value), None)
@@ -178,6 +180,7 @@ class Body:
             return items
         current = self.contents[var]
         if isinstance(current, Updated):
+            # A second write to the same cell replaces the first.
             kept = current.changes[:-1] if current.changes[-1][0] == at else current.changes
             self.write(var, Updated(current.of, (*kept, (at, resolved))))
         else:
@@ -194,18 +197,18 @@ class Body:
         return items
 
     def cut(self, var: str, value: Expr) -> list[Item]:
-        """The bound that a value may go beyond."""
+        """The bound that cuts the step if the value is outside the variable's type; empty if it never is."""
         kind = self.variables[var].value
         cond = TRUE if self.starts else within(value, kind, self.loose)
         return [] if cond == TRUE else [BoundGuard(cond, cut_note(kind))]
 
     def write(self, var: str, value: Contents) -> None:
-        """Let a variable hold a value from here on."""
+        """Set the current value of a variable."""
         self.contents[var] = value
         self.notes[var] = tuple(dict.fromkeys((*self.notes.get(var, ()), *self.labels)))
 
     def loop(self, stmt: For) -> list[Item]:
-        """All turns of a loop at once: what each function that it writes is afterwards."""
+        """Execute all iterations of a loop at once."""
         loop = Loop(self)
         loop.run((stmt,))
         for var in loop.log:
@@ -215,13 +218,14 @@ class Body:
     # Branches -------------------------------------------------------------------------------------------------
 
     def branch(self, stmt: If, later: frozenset[str], owned: frozenset[str]) -> tuple[list[Item], frozenset[str]]:
-        """Both sides of an ``if``."""
+        """Both sides of an ``if``; returns the same as ``block``."""
         label, test = labelled(stmt.test)
         if isinstance(test, Lit):
             return self.chosen_side(stmt, label, bool(test.value), later, owned)
         resolved, names = self.resolve(test), frozenset(written((stmt,)))
         sides = (stmt.then, stmt.orelse)
         rules = any(isinstance(part, Require) for part in statements((stmt,)))
+        # With no rule and only one variable, a choice between two values is shorter than two conjunctions.
         if owned and names <= owned and not names & later and (rules or len(names) > 1):
             for name in sorted(names):
                 self.shorten(name)
@@ -232,14 +236,14 @@ class Body:
     def chosen_side(
         self, stmt: If, label: str, holds: bool, later: frozenset[str], owned: frozenset[str]
     ) -> tuple[list[Item], frozenset[str]]:
-        """A labelled effect, or one that is removed: what stands in it is part of the block around it."""
+        """An ``if`` with a constant test, such as a labelled effect: its side becomes part of the block around it."""
         outer, self.labels = self.labels, (*self.labels, label) if label and holds else self.labels
         found = self.block(stmt.then if holds else stmt.orelse, later, owned)
         self.labels = outer
         return found
 
     def side(self, body: Sequence[Stmt], names: frozenset[str], later: frozenset[str]) -> Block:
-        """One side as a conjunction of its own, which says what becomes of these variables."""
+        """One side as a conjunction of its own, which states the new values of the named variables."""
         contents, notes, definitions, visible = dict(self.contents), dict(self.notes), self.definitions, self.visible
         self.definitions, self.visible = [], (*visible, *definitions)
         items, done = self.block(body, later, names)
@@ -249,7 +253,8 @@ class Body:
         return found
 
     def values(self, test: Expr, label: str, sides: Sequence[Sequence[Stmt]], names: Collection[str]) -> list[Item]:
-        """A choice between the values that the sides give each variable; rules and bounds are one of conditions."""
+        """Choose, for each variable, between the values of the two sides; returns the conditions of the sides."""
+        # The values before the ``if`` are named first, so that both sides can use the names.
         for name in sorted(names):
             self.shorten(name)
         outer, self.labels = self.labels, (*self.labels, label) if label else self.labels
@@ -269,7 +274,7 @@ class Body:
         return [Conditional(test, label, *blocks)] if any(checks) else []
 
     def either(self, name: str, test: Expr, then: Contents | None, orelse: Contents | None) -> Contents:
-        """One of two values; where one side gives none, nothing reads it there."""
+        """One of two values. If one side gives a variable no value, no later statement reads it after that side."""
         if then is None or orelse is None or then == orelse:
             found = orelse if then is None else then
             assert found is not None
@@ -290,13 +295,13 @@ class Body:
     # Reading --------------------------------------------------------------------------------------------------
 
     def resolve(self, expr: Expr) -> Expr:
-        """The expression over what the variables held before the step, and over names of what they hold by now."""
+        """The expression with each read replaced by the current value of the variable, or by a name for that value."""
         if isinstance(expr, Read):
             return self.value(attrs.evolve(expr, keys=tuple(self.resolve(key) for key in expr.keys)))
         return rebuild(expr, self.resolve)
 
     def value(self, read: Read) -> Expr:
-        """What a variable holds by now at a key."""
+        """The current value of a variable at a key."""
         current = self.contents.get(read.var)
         match current:
             case None:
@@ -316,14 +321,14 @@ class Body:
                 return self.value(read)
 
     def named(self, var: str) -> Named:
-        """What a variable with keys holds by now, under a name."""
+        """A name for the current value of a variable with keys."""
         self.shorten(var)
         current = self.contents[var]
         assert isinstance(current, Named), current
         return current
 
     def shorten(self, var: str) -> None:
-        """Give what a variable holds by now a name, unless it is short already."""
+        """Define a name for the current value of a variable, unless the value is short already."""
         current = self.contents.get(var)
         if current is None or self.is_short(current):
             return
@@ -332,7 +337,7 @@ class Body:
         self.contents[var] = Named(name) if self.variables[var].keys else Read(name, (), self.variables[var].value)
 
     def is_short(self, contents: Contents) -> bool:
-        """Whether it may be written out wherever it is read."""
+        """Whether the value is short enough to be written out wherever it is read."""
         match contents:
             case Named():
                 return True
@@ -343,7 +348,7 @@ class Body:
 
 
 def unwritten(var: Var) -> Contents:
-    """What a variable holds before the first write."""
+    """The value of a variable before the first write."""
     return Named(var.name) if var.keys else Read(var.name, (), var.value)
 
 
@@ -361,12 +366,12 @@ def is_simple(expr: Expr) -> bool:
 
 
 def cut_note(kind: Scalar) -> str:
-    """The comment at a bound, which names what the engines name."""
+    """The comment at a bound; it names the same type as the other engines do."""
     return f"cut: {kind.of if isinstance(kind, OptionalType) else kind}"
 
 
 def written(body: Iterable[Stmt]) -> list[str]:
-    """The variables that statements write, in the order in which they do."""
+    """The variables that statements write, in the order of the first writes."""
     return list(dict.fromkeys(part.var for part in statements(tuple(body)) if isinstance(part, Assign | Fill)))
 
 

@@ -1,4 +1,4 @@
-"""Where a value may lie beyond what its cell can hold, and the condition that it does not."""
+"""Finds the values that may be outside the type of their cell, and writes the condition that they are inside."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from holdfast.ir.expr import (
 from holdfast.ir.types import BOOL, INT, IntType, NatType, NumberType, OptionalType, Plain, Scalar
 
 Loose = Mapping[str, int | None]
-"""Locals that hold computed numbers, or Optionals of them, each with a number it is never below, if one is known."""
+"""The loose locals: they may hold a number that no cell of its type can hold, or an Optional of such a number.
+
+Each has a lower bound of its value; None if no lower bound is known.
+"""
 
 
 def greatest(kind: NatType) -> Name:
-    """The greatest value of a Nat, which a scope gives; the name is one that no model can have."""
+    """The greatest value of a Nat, which a scope gives. Its name has a space, so no name of a model equals it."""
     return Name(f"greatest {kind.name}", INT)
 
 
 def within(value: Expr, kind: Scalar, loose: Loose) -> Expr:
-    """The condition that a cell of a type can hold the value; TRUE if it surely can.
-
-    ``loose`` are the locals that may hold what no cell can.
-    """
+    """The condition that a cell of type ``kind`` can hold the value; TRUE if it always can."""
     plain = kind.of if isinstance(kind, OptionalType) else kind
     if not isinstance(plain, NatType | IntType) or not is_loose(value, loose):
         return TRUE
@@ -61,13 +61,14 @@ def is_loose(value: Expr, loose: Loose) -> bool:
         case IfElse(_, then, orelse):
             return is_loose(then, loose) or is_loose(orelse, loose)
         case Lit():
+            # A scope may give a Nat any bound from 0 on, so only the literal 0 is always inside.
             return isinstance(value.type, NatType) and value.value != 0
         case _:
             return isinstance(value.type, NumberType)
 
 
 def either(test: Expr, then: Expr, orelse: Expr) -> Expr:
-    """``then`` where the test holds and ``orelse`` where it does not, in the shortest form."""
+    """The condition ``then`` if the test holds and ``orelse`` otherwise, in the shortest form."""
     if then == orelse:
         return then
     if orelse == TRUE:
@@ -78,7 +79,7 @@ def either(test: Expr, then: Expr, orelse: Expr) -> Expr:
 
 
 def _number(value: Expr, kind: NatType | IntType, loose: Loose) -> Expr:
-    """The condition that a number lies within the bounds of its type, without what is surely so."""
+    """The condition that a number is within the bounds of its type, without the comparisons that always hold."""
     lowest = kind.lo if isinstance(kind, IntType) else 0
     highest = Lit(kind.hi, INT) if isinstance(kind, IntType) else greatest(kind)
     least = least_of(value, loose)
@@ -88,7 +89,7 @@ def _number(value: Expr, kind: NatType | IntType, loose: Loose) -> Expr:
 
 
 def least_of(value: Expr, loose: Loose) -> int | None:
-    """A number that the value is never below, if one is known."""
+    """A lower bound of the value; None if none is known."""
     match value:
         case Lit(value=int(number)):
             return number
@@ -103,6 +104,7 @@ def least_of(value: Expr, loose: Loose) -> int | None:
         case Arithmetic("min", args):
             return _lowest(args, loose)
         case Arithmetic("max", args):
+            # A lower bound of any one argument is a lower bound of the maximum.
             return max((part for part in (least_of(arg, loose) for arg in args) if part is not None), default=None)
         case Arithmetic("+", args):
             parts = [least_of(arg, loose) for arg in args]
@@ -121,7 +123,7 @@ def _lowest(args: Iterable[Expr], loose: Loose) -> int | None:
 
 
 def _is_bounded(value: Expr, kind: Plain, loose: Loose) -> bool:
-    """Whether the value is surely no greater than the type allows."""
+    """Whether the value is never greater than the type allows."""
     match value:
         case Lit(value=int(number)):
             return number <= (kind.hi if isinstance(kind, IntType) else 0)

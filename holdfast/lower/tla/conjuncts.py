@@ -1,4 +1,4 @@
-"""From blocks to texts: an action, and what a state says of an action before it is taken."""
+"""Writes blocks as text: an action, or the condition on a state that an action is allowed in it."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from holdfast.lower.tla.text import (
 AND = "/\\"
 TRUE = word("TRUE")
 HOLDS = "Holds"
-"""The operator that a condition stands in where TLC would else take it for a choice: see its comment in the module."""
+"""The operator around a condition that TLC would otherwise take for a choice: see its comment in the module."""
 
 
 class Conjuncts:
-    """Writes the blocks of one operator. ``prime`` is what marks a variable after the step; nothing in Init."""
+    """Writes the blocks of one operator. ``prime``: the mark of a variable after the step; empty in Init."""
 
     def __init__(self, writer: TlaExpressions, everything: Sequence[str], *, prime: str = "'") -> None:
         self.writer = writer
         self.everything = tuple(everything)
-        """All variables, which the module calls ``vars``."""
+        """All variables of the module; its tuple ``vars`` holds them."""
         self.prime = prime
         self.values: dict[str, Expr] = {}
-        """The expressions that definitions in sight stand for."""
+        """The expressions of the definitions in sight, by name."""
 
     def block(self, block: Block) -> Text:
         """A conjunction."""
@@ -77,7 +77,7 @@ class Conjuncts:
                 return self.branch(test, note, self.block(then), self.block(orelse))
 
     def held(self, cond: Expr) -> Text:
-        """A condition of an action, so that it gives no more than one step."""
+        """A condition of an action, written so that TLC makes only one step of it."""
         text = self.writer.expr(cond)
         if not self.chooses(cond):
             return text
@@ -85,7 +85,7 @@ class Conjuncts:
         return hang(f"{HOLDS}(", text, ")")
 
     def chooses(self, cond: Expr) -> bool:
-        """Whether TLC would take the condition, where it stands in an action, for a choice between steps."""
+        """Whether TLC would take the condition, as part of an action, for a choice between steps."""
         match cond:
             case Or() | Quantified("any"):
                 return True
@@ -105,7 +105,7 @@ class Conjuncts:
                 return False
 
     def branch(self, test: Expr, note: str, then: Text, orelse: Text) -> Text:
-        """A choice; where nothing is said on one side, an implication."""
+        """A choice between two conjunctions; an implication if one of them is TRUE."""
         if orelse == TRUE:
             return commented(implication(self.writer.expr(test), then), note)
         if then == TRUE:
@@ -113,7 +113,7 @@ class Conjuncts:
         return choice(self.writer.expr(test), then, orelse, note)
 
     def unchanged(self, variables: Sequence[str]) -> Text:
-        """The frame."""
+        """The frame condition."""
         names = [self.writer.variable(var) for var in variables]
         if tuple(variables) == self.everything:
             return word("UNCHANGED vars")
@@ -130,7 +130,7 @@ class Conjuncts:
         return Text(tuple(lines))
 
     def contents(self, value: Contents) -> Text:
-        """What a variable holds."""
+        """The value of a variable."""
         match value:
             case Named(name):
                 return word(self.writer.variable(name))
@@ -146,6 +146,7 @@ class Conjuncts:
 
     def updated(self, name: str, changes: Sequence[tuple[Sequence[Expr], Expr]]) -> Text:
         """A function with other values at some keys."""
+        # Each change is laid out alone. All of them go on one line if they fit, and else one below the other.
         parts = []
         for keys, value in changes:
             *before, last = hang("![", self.writer.listed(keys), "]").lines
@@ -160,19 +161,20 @@ class Conjuncts:
         return Text(tuple(lines))
 
     def defined(self, definitions: Sequence[Definition], body: Text) -> Text:
-        """The body under those definitions that it, or one of them, mentions."""
+        """The body under the definitions that it mentions, directly or through another definition."""
         texts: list[Text] = []
+        # From the last one: a definition mentions only earlier ones, and writing it marks these as used.
         for each in reversed(definitions):
             if each.name in self.writer.used:
                 texts.insert(0, definition(each.name, self.contents(each.value)))
         return let(texts, body)
 
-    # What a state says of an action -----------------------------------------------------------------------------
+    # Conditions on states ---------------------------------------------------------------------------------------
 
     def outcome(self, block: Block, becomes: Callable[[NewValue], Text | None]) -> Text:
-        """A condition on states: the rules allow the action, or a bound cuts it before they refuse it.
+        """The condition on a state that the rules allow the action, or that a bound cuts it before a rule refuses it.
 
-        ``becomes`` says what is to hold of what a variable becomes, if anything.
+        ``becomes`` returns a further condition on the new value of a variable; None if there is none.
         """
         return self.defined(block.definitions, self._outcome(list(block.items), becomes))
 
@@ -184,7 +186,7 @@ class Conjuncts:
                 case RuleGuard(cond):
                     texts.append(self.writer.expr(cond))
                 case BoundGuard(cond):
-                    # What comes after a cut is not asked.
+                    # The items after a bound only count if it does not cut the step.
                     last = self._outcome(rest, becomes)
                     return _all([*texts, *([] if last == TRUE else [implication(self.writer.expr(cond), last)])])
                 case NewValue():
@@ -192,6 +194,8 @@ class Conjuncts:
                 case Unchanged():
                     pass
                 case Conditional(test, _, then, orelse):
+                    # If a side can cut the step, the items after the branch must come after that bound: they are
+                    # moved into both sides.
                     cut = _cuts(then) or _cuts(orelse)
                     sides = [
                         self.defined(

@@ -1,8 +1,9 @@
-"""What is owed, as TLA+: a module that lets TLC decide all leads-to properties of a model in one go.
+"""Writes a module with which TLC checks all leads-to properties of a model at once.
 
-For each instance of ``P ~> Q`` TLC draws a graph of its own, and asks every fair action of every step in it. So here a
-variable says which instance a run owes: it is chosen where one comes to be owed, and from then on no step that meets it
-is taken. A fair run that owes something for ever is a violation, and the variable names the property.
+For each instance of ``P ~> Q`` TLC builds a separate graph, and evaluates every fair action for every step of it. In
+this module a variable holds the instance that the run owes. A run may choose an instance in a state where P is true and
+Q is false. From then on it takes no step into a state where Q is true. A fair run that owes an instance for ever
+violates the property, which the variable names.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from holdfast.lower.tla.text import Text, bulleted, comment, operator, paragraph
 
 
 class DebtModule:
-    """The module and the configuration for some leads-to properties of a model in one scope."""
+    """Writes the module and the configuration for some leads-to properties of a model in one scope."""
 
     def __init__(self, scope: ScopeModule, properties: Sequence[Property]) -> None:
         self.scope = scope
@@ -27,6 +28,7 @@ class DebtModule:
         names = scope.names.within()
         self.name = names.module(f"{scope.name}_live")
         params = (param.name for action in self.signature.system.actions for param in action.params)
+        # The parameters' names are reserved while this module's own names are taken, so that none equals a parameter.
         before = {*names.taken}
         names.taken |= set(map(identifier, params))
         self.debt, self.nothing = names.take("debt"), names.take("NoDebt")
@@ -34,12 +36,12 @@ class DebtModule:
         self.init, self.next, self.spec = (names.take(f"Debt{part}") for part in ("Init", "Next", "Spec"))
         self.fairness, self.paid = names.take("DebtFairness"), names.take("DebtsArePaid")
         self.one = names.take("d")
-        """A bound name for one of the debts."""
+        """The bound variable for one debt: an instance of a property."""
         own = (self.debt, self.nothing, self.debts, self.owed, self.met, self.unpaid, self.init, self.next, self.spec)
         self.taken = frozenset((*before, *own, self.fairness, self.paid, self.one))
-        """The names of the module, without those that parameters may have."""
+        """The names that no parameter of an operator may have."""
         self.none = unused("nothing", (prop.name for prop in properties))
-        """What the variable holds as long as the run owes nothing."""
+        """The value of the variable while the run owes nothing."""
 
     def text(self) -> str:
         """The whole module."""
@@ -60,7 +62,7 @@ class DebtModule:
         return ended(lines)
 
     def owing(self) -> list[list[str]]:
-        """The variable, what it may hold, and what that means."""
+        """The lines of the variable and its possible values, and when an instance is owed and met."""
         one = self.one
         unpaid = rf"{{{self.nothing}}} \cup {{{one} \in {self.debts} : {self.owed}({one}) /\ ~{self.met}({one})}}"
         return [
@@ -73,7 +75,7 @@ class DebtModule:
         ]
 
     def instances(self, prop: Property) -> str:
-        """The instances of a property, as tuples that begin with its name."""
+        """The set of the instances of a property: tuples of its name and its arguments."""
         if not prop.params:
             return f'{{<<"{prop.name}">>}}'
         domains = [self.signature.shared.domain(param.type) for param in prop.params]
@@ -81,9 +83,10 @@ class DebtModule:
         return text if len(self.properties) == 1 else f"({text})"
 
     def cases(self, name: str, operators: Mapping[str, str]) -> list[str]:
-        """One side of each property, of an instance."""
+        """An operator of an instance that evaluates one side of its property."""
         lines = []
         for place, prop in enumerate(self.properties):
+            # The first component is the name, and tuples count from 1: the arguments begin at 2.
             arguments = ", ".join(f"{self.one}[{number + 2}]" for number in range(len(prop.params)))
             call = f"{operators[prop.name]}({arguments})" if arguments else operators[prop.name]
             lines.append(f'{"[]" if place else "CASE"} {self.one}[1] = "{prop.name}" -> {call}')
@@ -91,7 +94,7 @@ class DebtModule:
         return operator(f"{name}({self.one})", Text((first, *(f"  {line}" for line in rest))))
 
     def running(self) -> list[list[str]]:
-        """The runs, and what is asked of them."""
+        """The lines of the initial condition, the steps, the fairness and the property to check."""
         scope = self.scope
         idle = [scope.broken] if scope.checks else []
         begun = [
@@ -99,6 +102,7 @@ class DebtModule:
             *(word(f'{name} = "{scope.nothing}"') for name in idle),
             word(rf"{self.debt} \in {self.unpaid}"),
         ]
+        # A run with a debt keeps it, and takes no step into a state that meets it.
         same = rf"UNCHANGED {self.debt} /\ ~{self.met}({self.debt})'"
         going = [
             word("Next"),
@@ -120,7 +124,7 @@ class DebtModule:
         ]
 
     def configuration(self) -> str:
-        """What TLC is to check of whole runs under fairness."""
+        """The configuration with which TLC checks the property under fairness."""
         return self.scope.lines(
             [f"SPECIFICATION {self.spec}", *self.scope.assigned(), "PROPERTY", f"    {self.paid}"],
         )

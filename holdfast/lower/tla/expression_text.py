@@ -1,7 +1,7 @@
-"""From expressions of the transition system to TLA+.
+"""Writes expressions of the transition system as TLA+.
 
-None is the model value ``Nil``, so a value that may be None needs no wrapping; members of an Enum are strings, elements
-of a Sort model values, numbers integers.
+None is the model value ``Nil``, so an Optional needs no wrapping. Members of an Enum are strings, elements of a Sort
+are model values, and numbers are integers.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ _HELPERS = {"min": "Least", "max": "Greatest", "sum": "Sum", "abs": "Abs"}
 
 
 class Globals:
-    """The names of the module that expressions speak of, and the operators of arithmetic that they turned out to need.
+    """The names of the module that expressions mention, and the helper operators that they need.
 
-    ``variables`` are the names of what can be read, ``primed`` those of them that change; ``domains`` are what values
-    of a type are members of, by the type's name.
+    ``variables``: the TLA+ names of variables and given constants, by the model's names. ``changing``: the model's
+    names of the variables that can change. ``domains``: the set of a type's values, by the type's name.
     """
 
     def __init__(self, names: TlaNames) -> None:
@@ -70,9 +70,9 @@ class Globals:
         self.changing: set[str] = set()
         self.domains: dict[str, str] = {}
         self.greatest: dict[str, str] = {}
-        """The constant that bounds a Nat, by the Nat's name."""
+        """The TLA+ constant that bounds a Nat, by the Nat's name."""
         self.needed: set[str] = set()
-        """Those of Least, Greatest, Sum and Abs that are used."""
+        """The helper operators that are used, such as Least, Greatest, Sum and Abs."""
 
     def domain(self, kind: Plain | OptionalType) -> str:
         """The set of the values of a type."""
@@ -85,40 +85,40 @@ class Globals:
                 return self.domains[kind.name]
 
     def types(self) -> Iterable[str]:
-        """The types that have a set of their own."""
+        """The names of the types that have a set of their own."""
         return self.domains
 
 
 class TlaExpressions:
-    """Writes the expressions of one operator, whose parameters and bound variables get names of their own."""
+    """Writes the expressions of one operator. Its parameters and bound variables get names that are unique in it."""
 
     def __init__(self, module: Globals, *, primed: bool = False) -> None:
         self.module = module
         self.names = TlaNames(module.names.taken)
         self.locals = {f"greatest {nat}": name for nat, name in module.greatest.items()}
         self.versions: set[str] = set()
-        """The names of what variables hold in the midst of an action, which LET defines."""
+        """The names that LET defines for values of variables between two lines of an action."""
         self.used: set[str] = set()
-        """Every name that some text mentions."""
+        """The names that a written text mentions."""
         self.primed = primed
-        """Whether what is read is the state after the step, and only what is marked as old the one before it."""
+        """Whether expressions read the state after the step, except for reads that are marked as old."""
 
     def local(self, name: str) -> str:
-        """What a parameter, a local or a bound variable is called."""
+        """The TLA+ name of a parameter, a local or a bound variable; it counts as used from now on."""
         found = self.declared(name)
         self.used.add(found)
         return found
 
     def declared(self, name: str) -> str:
-        """The same, where the name is only introduced."""
+        """The TLA+ name of a parameter, a local or a bound variable, which does not count as used yet."""
         if name not in self.locals:
             self.locals[name] = self.names.take(name)
         return self.locals[name]
 
     def fresh(self, kinds: Sequence[Key]) -> tuple[str, ...]:
-        """Bound variables for the keys of a function, under names that no model can have.
+        """Bound variables for the keys of a function. The names have a space, so no name of a model equals them.
 
-        Functions that are written out never stand within one another, so all share their bound variables.
+        Functions that are written out are never nested, so all of them share their bound variables.
         """
         found: list[str] = []
         for place, kind in enumerate(kinds):
@@ -129,11 +129,11 @@ class TlaExpressions:
         return tuple(found)
 
     def alias(self, name: str, known: str) -> None:
-        """Let a local be called what another one is called."""
+        """Give a local the TLA+ name ``known``, which another one has already."""
         self.locals[name] = known
 
     def version(self, var: str) -> str:
-        """A name for what a variable holds in the midst of an action."""
+        """A new name for the value of a variable between two lines of an action."""
         name = self.names.take(self.module.variables[var])
         self.versions.add(name)
         return name
@@ -187,14 +187,14 @@ class TlaExpressions:
                 return word(str(node.value), WHOLE if node.value >= 0 else ADDED)
 
     def read(self, node: Read) -> Text:
-        """A variable at its key; primed where it is the state after a step."""
+        """A variable at its key; primed if it is read in the state after the step."""
         name = self.variable(node.var)
         if self.primed and not node.old and node.var in self.module.changing:
             name += "'"
         return hang(f"{name}[", self.listed(node.keys), "]") if node.keys else word(name)
 
     def variable(self, name: str) -> str:
-        """What a variable is called, or what it holds in the midst of an action."""
+        """The TLA+ name of a variable, or of a value from ``version``."""
         if name in self.versions:
             self.used.add(name)
             return name
@@ -211,7 +211,7 @@ class TlaExpressions:
     # Conditions -----------------------------------------------------------------------------------------------
 
     def negation(self, arg: Expr) -> Text:
-        """Not: of a test for None and of an equality, an inequality."""
+        """A negation; the negation of an equality or of a test for None is written with ``#``."""
         match arg:
             case IsNone(of):
                 return infix(self.expr(of), "#", word(NIL), COMPARED)
@@ -226,12 +226,12 @@ class TlaExpressions:
         return texts[0] if len(texts) == 1 else junction(bullet, texts)
 
     def without_tests(self, args: Sequence[Expr]) -> list[Expr]:
-        """The conjuncts without the tests for None that the equality right behind them implies.
+        """The conjuncts without each test for None that the equality right after it implies.
 
-        A test may go only where the rest is false, and neither true nor an error, whenever the test is. ``Nil = value``
-        is false for every value but Nil, so of ``x is not None and x == value`` the equality alone says as much if
-        ``value`` has a value whatever x is. Nothing else may stand between the two: without the test it would be asked
-        of Nil.
+        A test may be left out only if the rest is false (not true, and not an error) whenever the test is false.
+        ``Nil = value`` is false for every value but Nil. So in ``x is not None and x == value`` the equality alone
+        suffices, provided that ``value`` always has a value. No other conjunct may stand between the two: without the
+        test it would be evaluated for Nil.
         """
         kept: list[Expr] = []
         implied: tuple[Expr, ...] = ()
@@ -248,7 +248,7 @@ class TlaExpressions:
         return Text((*text.lines[:-1], f"{text.lines[-1]} (* {label} *)"), COMPARED)
 
     def quantified(self, node: Quantified) -> Text:
-        """``all`` or ``any``; those that stand directly within one another share a head."""
+        """``all`` or ``any``; directly nested quantifiers of one kind share a head."""
         bounds: list[str] = []
         body: Expr = node
         while isinstance(body, Quantified) and body.kind == node.kind:
@@ -297,7 +297,7 @@ class TlaExpressions:
 
 
 def _unwrapped(arg: Expr) -> tuple[Expr, ...]:
-    """The Optionals that an equality compares with what is surely a value."""
+    """The Optionals that an equality compares with an expression that always has a value."""
     if not isinstance(arg, Compare) or arg.op != "==":
         return ()
     sides = ((arg.left, arg.right), (arg.right, arg.left))
@@ -305,14 +305,14 @@ def _unwrapped(arg: Expr) -> tuple[Expr, ...]:
 
 
 def _is_value(expr: Expr) -> bool:
-    """Whether an expression surely has a value, neither Nil nor an error, wherever it stands."""
+    """Whether an expression always has a value, never Nil or an error, in any context."""
     match expr:
         case Lit(value=value):
             return value is not None
         case Name(type=kind):
             return not isinstance(kind, OptionalType)
         case Read(keys=keys, type=kind):
-            # A number may lie beyond the last key, where the function has no value.
+            # A key that is a number may be beyond the last key of the function, where it has no value.
             total = all(isinstance(key.type, SortType) and _is_value(key) for key in keys)
             return total and not isinstance(kind, OptionalType)
         case _:

@@ -1,7 +1,7 @@
-"""Loops all at once: what a function is after every turn of a loop, at a key.
+"""Translates a loop as a whole: the value, at each key, of a function after all turns of the loop.
 
-The turns are independent, so the value at a key comes from the one turn that the key itself names: the loop's variable
-stands in every key that the loop writes.
+A turn is one iteration. The variable of the loop is in every key that the loop writes. So the turns are independent,
+and the value at a key comes from the one turn whose element is in that key.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from holdfast.lower.tla.expression_text import TlaExpressions
 
 
 class Surroundings(Protocol):
-    """The body around a loop, as it stands before the loop: ``Body`` is it."""
+    """The interface of the body around a loop; ``Body`` implements it. Its values are those before the loop."""
 
     variables: dict[str, Var]
     writer: TlaExpressions
@@ -48,7 +48,10 @@ class Surroundings(Protocol):
 
 @attrs.frozen
 class LoopWrite:
-    """A write in a loop: under these conditions, to that cell, for all values of the variables of the loops around."""
+    """A write in a loop: if all conditions hold, the cell at ``keys`` gets ``value``.
+
+    ``variables``: the variables of the enclosing loops. The write happens for all their elements.
+    """
 
     conditions: tuple[Expr, ...]
     keys: tuple[Expr, ...]
@@ -57,22 +60,22 @@ class LoopWrite:
 
 
 class Loop:
-    """One loop with all that stands in it; ``body`` knows what the variables hold before it."""
+    """Executes one loop symbolically, with the loops in it; ``body`` has the values of the variables before it."""
 
     def __init__(self, body: Surroundings) -> None:
         self.body = body
         self.log: dict[str, list[LoopWrite]] = {}
-        """What each variable sees, in order."""
+        """The writes to each variable, in order."""
         self.cuts: list[tuple[str, Expr]] = []
-        """The variables that values may be too large for, and the conditions that they are not."""
+        """The variables that may get a value outside their type, each with the condition that the value is inside."""
         self.locals: dict[str, Expr] = {}
         self.around: tuple[tuple[str, Key], ...] = ()
-        """The loops around the statement at hand."""
+        """The variables and domains of the loops around the current statement."""
         self.conditions: tuple[Expr, ...] = ()
-        """The conditions around it."""
+        """The conditions around the current statement."""
 
     def run(self, stmts: Sequence[Stmt]) -> None:
-        """Follow statements."""
+        """Execute statements in order."""
         for stmt in stmts:
             match stmt:
                 case For(var, domain, inner):
@@ -95,6 +98,7 @@ class Loop:
         outer_labels, self.body.labels = self.body.labels, (*self.body.labels, label) if label else self.body.labels
         resolved = self.resolve(test)
         for holds, side in ((resolved, stmt.then), (negate(resolved), stmt.orelse)):
+            # A constant test, such as the label of an effect: only one side exists, and it needs no condition.
             if isinstance(resolved, Lit):
                 if bool(resolved.value) == (side is stmt.then):
                     self.run(side)
@@ -104,7 +108,7 @@ class Loop:
         self.conditions, self.body.labels = outer, outer_labels
 
     def assign(self, var: str, keys: tuple[Expr, ...], value: Expr) -> None:
-        """Note a write."""
+        """Record a write, and the bound that may cut it."""
         inside = within(value, self.body.variables[var].value, self.body.loose)
         if inside != TRUE:
             self.cuts.append((var, self.for_all(inside)))
@@ -112,7 +116,7 @@ class Loop:
         self.log.setdefault(var, []).append(LoopWrite(self.conditions, keys, value, names))
 
     def for_all(self, cond: Expr) -> Expr:
-        """The condition for every turn that gets here."""
+        """The formula that the condition holds in every turn that reaches the current statement."""
         premise = conjunction(list(self.conditions))
         found = cond if premise == TRUE else Implies(premise, cond)
         for name, domain in reversed(self.around):
@@ -122,7 +126,7 @@ class Loop:
     # Reading --------------------------------------------------------------------------------------------------
 
     def resolve(self, expr: Expr) -> Expr:
-        """The expression as it is at this place of a turn."""
+        """The expression over the values before the loop: locals and written cells are replaced by their values."""
         match expr:
             case Name(name) if name in self.locals:
                 return self.locals[name]
@@ -133,7 +137,7 @@ class Loop:
                 return rebuild(expr, self.resolve)
 
     def at(self, read: Read) -> Expr:
-        """What a variable that the loop writes holds by now at a key."""
+        """The current value, at a key, of a variable that the loop writes."""
         found: Expr | None = self.body.value(read) if read.var in self.body.contents else None
         for turn in self.log.get(read.var, ()):
             found = self.seen(turn, read, found)
@@ -141,10 +145,13 @@ class Loop:
         return found
 
     def seen(self, turn: LoopWrite, read: Read, before: Expr | None) -> Expr:
-        """What a write leaves at a key, where ``before`` was."""
+        """The value at the key of ``read`` after a write; ``before`` is the value before the write."""
+        # The variable of a loop that is still around means the same in the write and in the read. The variable of a
+        # loop that has ended is replaced by the part of the read's key that selects its turn.
         still = {name for name, _ in self.around}
         named = {key.name: place for place, key in enumerate(turn.keys) if isinstance(key, Name)}
         names = {name: read.keys[named[name]] for name in turn.variables if name not in still}
+        # The conditions around the current statement hold at the read, so they are left out.
         conditions = [substitute(cond, names) for cond in turn.conditions if cond not in self.conditions]
         for mine, theirs in zip(turn.keys, read.keys, strict=True):
             key = substitute(mine, names)
@@ -153,7 +160,7 @@ class Loop:
         value, cond = substitute(turn.value, names), conjunction(conditions)
         if cond == TRUE or before is None:
             return value
-        # What an earlier line has written under the same condition is overwritten.
+        # This write replaces an earlier one under the same condition.
         while isinstance(before, IfElse) and before.test == cond:
             before = before.orelse
         return IfElse(cond, value, before, read.type)
@@ -165,13 +172,14 @@ class Loop:
         chosen: list[str] = []
         for place, other in enumerate(fresh):
             wanted = self._param(place, turns, other)
+            # Two keys must not share a bound variable.
             chosen.append(other if wanted in chosen else wanted)
         params = tuple(zip(chosen, kinds, strict=True))
         names = tuple(Name(name, kind) for name, kind in params)
         return Mapped(params, self.at(Read(var, names, self.body.variables[var].value)))
 
     def _param(self, place: int, turns: Collection[LoopWrite], fresh: str) -> str:
-        """The name of a key: the loop variable that stands there, or a new one."""
+        """The name of a key's bound variable: the loop variable at this place of the written keys, or a new one."""
         keys = (turn.keys[place] for turn in turns if isinstance(turn.keys[place], Name))
         looped = {name for turn in turns for name in turn.variables}
         return next((key.name for key in keys if isinstance(key, Name) and key.name in looped), fresh)

@@ -1,4 +1,4 @@
-"""A model as a module of TLA+, in the order of its source: one operator for each action and each property."""
+"""Writes a model as a TLA+ module in the order of its source: one operator for each action and each property."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from holdfast.lower.tla.text import (
 
 
 def _helpers(names: TlaNames) -> dict[str, list[str]]:
-    """The operators that a module of these names may need; there is no standard module with them."""
+    """The helper operators that a module may need, by name; no standard module has them."""
     inner = names.within()
     s, default, m, n, f, x, condition = map(inner.take, ("S", "default", "m", "n", "f", "x", "condition"))
     chosen = rf"IF {s} = {{}} THEN {default} ELSE CHOOSE {m} \in {s} : \A {n} \in {s} :"
@@ -60,12 +60,15 @@ def _helpers(names: TlaNames) -> dict[str, list[str]]:
 
 
 def module_text(signature: TlaSignature, target: str) -> str:
-    """The module; ``target`` is what the command line calls the model."""
+    """The text of a model's module; ``target`` is the model's name on the command line."""
     return _Module(signature, target).text()
 
 
 def fairness(signature: TlaSignature, condition: str, taken: Iterable[str]) -> list[Text]:
-    """The fairness of each fair action, where a condition on states holds, in a module with these names besides."""
+    """The fairness of each fair action, restricted to states where ``condition`` holds.
+
+    ``taken``: names of the module in which this text stands; no parameter may have one of them.
+    """
     module = _Module(signature, "", taken)
     return [module.fair(action, condition) for action in signature.system.actions if action.fair is not None]
 
@@ -73,7 +76,7 @@ def fairness(signature: TlaSignature, condition: str, taken: Iterable[str]) -> l
 class _Module:
     def __init__(self, signature: TlaSignature, target: str, taken: Iterable[str] = ()) -> None:
         self.taken = frozenset(taken)
-        """Names besides those of the signature, which no parameter may have."""
+        """Names that no parameter may have, besides the names of the signature."""
         self.signature = signature
         self.system = signature.system
         self.shared = signature.shared
@@ -88,7 +91,7 @@ class _Module:
         claims += [self.repeated(action) for action in system.actions if action.name in signature.repeats]
         if signature.finals:
             claims += [*(self.allowed(action) for action in system.actions), self.not_stuck()]
-        # Only now is it known which helpers are needed.
+        # The declarations come after these texts, which register the helpers that they need.
         lines = [
             *self.header(),
             *self.declarations(),
@@ -101,10 +104,10 @@ class _Module:
         ]
         return ended(lines)
 
-    # What it begins with --------------------------------------------------------------------------------------
+    # Header and declarations ----------------------------------------------------------------------------------
 
     def header(self) -> list[str]:
-        """The name of the module, and what the model says of itself."""
+        """The lines with the name of the module and the docstring of the model."""
         system = self.system
         about = paragraph(sys.modules[system.python.__module__].__doc__ or system.doc)
         chosen = [f"Variant: {name}." for name in system.chosen] + [f"Without {label}." for label in system.removed]
@@ -117,7 +120,7 @@ class _Module:
         ]
 
     def declarations(self) -> list[str]:
-        """Constants, the sets that values are from, and variables."""
+        """The lines of the constants, the sets of values, the variables and the helpers."""
         signature, shared, system = self.signature, self.shared, self.system
         constants = [(shared.domains[sort.name], "") for sort in system.sorts]
         constants += [(shared.greatest[nat.name], "") for nat in system.nats]
@@ -147,13 +150,13 @@ class _Module:
         return rf"{name} \in [{keys} -> {values}]" if keys else rf"{name} \in {values}"
 
     def type_invariant(self) -> list[str]:
-        """TypeOK."""
+        """The lines of TypeOK: every variable holds values of its type."""
         return operator("TypeOK", self.all([word(self.typed(var)) for var in self.signature.variables]))
 
     # Initial states and actions -------------------------------------------------------------------------------
 
     def init(self) -> list[str]:
-        """The initial condition."""
+        """The lines of the initial condition."""
         init, signature = self.system.init, self.signature
         writer = self.writer(init.params)
         block = self.followed(Body(signature.variables, writer, starts=True), init)
@@ -163,7 +166,7 @@ class _Module:
         return [*paragraph(init.doc), *operator("Init", text)]
 
     def followed(self, body: Body, action: Action) -> Block:
-        """The body of an action, or of the initial condition, without the ghosts that the module does not have."""
+        """The block of an action or the initial condition, without ghosts that the module does not have."""
         signature = self.signature
         if body.starts:
             for var in signature.budgets:
@@ -174,7 +177,7 @@ class _Module:
         return body.follow(prune(action.body, signature.dropped), budget)
 
     def action(self, action: Action) -> list[str]:
-        """One action: its rules, its effects, its frame."""
+        """The lines of one action: its rules, its effects and its frame."""
         writer = self.writer(action.params)
         block = self.followed(Body(self.signature.variables, writer), action)
         text = self.conjuncts(writer).block(block)
@@ -182,7 +185,7 @@ class _Module:
         return [*paragraph(action.doc), *operator(head, text)]
 
     def next(self) -> list[str]:
-        """Any action, with any arguments."""
+        """The lines of the next-state relation: any action with any arguments."""
         steps = [
             self.some(self.signature.actions[action.name], action, action.params) for action in self.system.actions
         ]
@@ -193,13 +196,13 @@ class _Module:
         ]
 
     def some(self, name: str, action: Action, params: Sequence[Param]) -> Text:
-        """An operator with an action's parameters: for some values of these, and the others as they are."""
+        """A call of an operator with an action's parameters, existentially quantified over ``params``."""
         writer = self.writer(action.params)
         call = word(self.call(name, action.params, writer))
         return bound(rf"\E {self.ranges(params, writer)}", call) if params else call
 
     def fairness(self) -> list[list[str]]:
-        """What happens in the end if it stays possible, for each instance of each fair action."""
+        """The lines of the fairness conditions of all fair actions; none if no action is fair."""
         signature = self.signature
         fair = [action for action in self.system.actions if action.fair is not None]
         if not fair:
@@ -215,7 +218,7 @@ class _Module:
         return [[*paragraph(doc), *wrapped(f"{signature.protocol} == <<", names, ">>")], *groups]
 
     def fair(self, action: Action, condition: str = "") -> Text:
-        """The fairness of one action, where a condition on states holds."""
+        """The fairness of one action, restricted to states where ``condition`` holds (empty: all states)."""
         writer = self.writer(action.params)
         per = [param for param in action.params if param.name in action.per]
         sign = "WF" if action.fair == "weak" else "SF"
@@ -228,7 +231,7 @@ class _Module:
     # Properties -----------------------------------------------------------------------------------------------
 
     def property(self, prop: Property) -> list[str]:
-        """One property, under what the model says of it."""
+        """The lines of one property, below its docstring."""
         name = self.signature.properties[prop.name]
         lines = [*paragraph(prop.doc), *paragraph(_REMARKS.get(prop.kind, ""))]
         match prop.kind:
@@ -247,7 +250,7 @@ class _Module:
         return self.reader(params, expr).expr(expr)
 
     def reader(self, params: Sequence[Param], expr: Expr, *, primed: bool = False) -> TlaExpressions:
-        """A writer that knows the names an expression binds."""
+        """A writer in which the bound variables of an expression have their names already."""
         writer = self.writer(params, primed=primed)
         for part in walk(expr):
             if isinstance(part, Quantified | Fold):
@@ -255,7 +258,7 @@ class _Module:
         return writer
 
     def step(self, prop: Property, name: str) -> list[str]:
-        """A condition on a step, and that it holds of all of them."""
+        """The lines of a step property: the condition on one step, and the formula that it holds of all steps."""
         writer = self.reader(prop.params, prop.body, primed=True)
         lines = operator(self.call(name, prop.params, writer), writer.expr(prop.body))
         always = self.signature.always[prop.name]
@@ -269,7 +272,7 @@ class _Module:
         return [*lines, *operator(always, hang("[][", text, "]_vars"))]
 
     def leads_to(self, prop: Property, name: str) -> list[str]:
-        """What is owed, what meets it, and that whatever is owed is met then or later."""
+        """The lines of a leads-to property: the operators of its two sides, and the formula itself."""
         assert prop.goal is not None
         lines: list[str] = []
         calls: list[str] = []
@@ -282,7 +285,10 @@ class _Module:
         return [*lines, *operator(name, bound(rf"\A {params}", text) if params else text)]
 
     def repeated(self, action: Action) -> list[str]:
-        """The condition that an action would be taken and change nothing, or that a bound would cut it."""
+        """The lines of the condition that an action is possible and changes nothing, or that a bound cuts it.
+
+        Ghosts and budgets may change.
+        """
         writer = self.writer(action.params)
         block = self.followed(Body(self.signature.variables, writer), action)
         conjuncts = self.conjuncts(writer)
@@ -300,14 +306,14 @@ class _Module:
         return [*paragraph(doc), *operator(head, text)]
 
     def allowed(self, action: Action) -> list[str]:
-        """The condition that no rule refuses an action; a bound of the scope may still cut it."""
+        """The lines of the condition that no rule refuses an action; a bound of the scope may still cut it."""
         writer = self.writer(action.params)
         block = self.followed(Body(self.signature.variables, writer), action)
         text = self.conjuncts(writer).outcome(block, lambda _: None)
         return operator(self.call(self.signature.allowed[action.name], action.params, writer), text)
 
     def not_stuck(self) -> list[str]:
-        """Every state is final, or no rule stands in the way of some action."""
+        """The lines of the condition that a state is final, or that some action is not refused in it."""
         texts = [word(self.signature.properties[prop.name]) for prop in self.signature.finals]
         texts += [
             self.some(self.signature.allowed[action.name], action, action.params) for action in self.system.actions
@@ -330,7 +336,7 @@ class _Module:
         return Conjuncts(writer, [var.name for var in self.signature.variables])
 
     def all(self, texts: Sequence[Text]) -> Text:
-        """All of them, below one another."""
+        """The conjunction of the texts, one below the other."""
         return bulleted("/\\", texts) if len(texts) > 1 else texts[0]
 
     def call(self, name: str, params: Sequence[Param], writer: TlaExpressions) -> str:
@@ -350,7 +356,7 @@ _REMARKS = {
 
 
 def _kind(var: Var) -> str:
-    """What a variable holds, as a comment."""
+    """A variable's keys and values, as a comment."""
     if var.value == COUNT:
         return "how often the action may still happen"
     keys = ", ".join(map(str, var.keys))

@@ -1,7 +1,7 @@
-"""Names of TLA+: free of its words, of what its modules define, and of one another.
+"""Chooses the names of generated TLA+: different from its keywords, from its standard operators, and from each other.
 
-TLA+ lets no bound name be that of anything else in sight, so a parameter or a quantified variable may hide neither a
-state variable nor an operator. Every name of a generated text comes from ``TlaNames.take``, which hands out none twice.
+In TLA+ a parameter or a bound variable may not have the name of a state variable or an operator in sight. So every name
+of a generated text comes from ``TlaNames.take``, which gives no name twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STANDARD = frozenset(
     RandomElement Any ToString TLCEval TLCExt
     """.split()  # noqa: SIM905 - as above
 )
-"""What Integers, FiniteSets and TLC define."""
+"""The operators that Integers, FiniteSets and TLC define."""
 
 CONFIGURATION = frozenset(
     """
@@ -32,7 +32,7 @@ CONFIGURATION = frozenset(
     _PERIODIC _POSSIBLE _RL_REWARD
     """.split()  # noqa: SIM905 - as above
 )
-"""The words that begin a section of a configuration: an invariant called VIEW would be no invariant, but a view."""
+"""The keywords of a configuration: TLC would read an invariant named VIEW as the beginning of a view."""
 
 MODULES = frozenset(
     """
@@ -40,32 +40,32 @@ MODULES = frozenset(
     ProtoReals Randomization RealTime Reals Sequences SequencesExt SVG TLAPS TLC TLCExt Toolbox Variants
     """.split()  # noqa: SIM905 - as above
 )
-"""The modules that come with TLA+'s tools. A file of such a name would be read in the place of the module."""
+"""The modules that come with the TLA+ tools. TLC would read a file of such a name instead of the module."""
 
 RESERVED = frozenset(
     "Init Next Spec Fairness FairSpec vars TypeOK Nil NotStuck Holds Least Greatest Sum SumOver Abs".split()  # noqa: SIM905
 )
-"""What every generated module may define itself."""
+"""The names that every generated module may define itself."""
 
 
 class TlaNames:
-    """The names taken so far, in one module or in one operator of it."""
+    """The names that are taken in one module, or in one operator of it."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = {*KEYWORDS, *STANDARD, *CONFIGURATION, *RESERVED, *taken}
 
     def within(self) -> TlaNames:
-        """The names for the inside of what these are for."""
+        """A copy for an inner part, which may not use the outer names; the copy does not change these."""
         return TlaNames(self.taken)
 
     def module(self, wanted: str) -> str:
-        """A name for a module, whose file is not that of a standard module on any disk, in capitals or not."""
+        """A name for a module; it differs from standard modules even on a disk that ignores upper and lower case."""
         plain = identifier(wanted)
         standard = {name.casefold() for name in MODULES}
         return self.take(f"{plain}_model" if plain.casefold() in standard else plain)
 
     def take(self, wanted: str) -> str:
-        """The wanted name, or with a number where that is taken."""
+        """The wanted name, with a number behind it if it is taken."""
         plain = identifier(wanted)
         name, number = plain, 2
         while name in self.taken:
@@ -75,15 +75,15 @@ class TlaNames:
 
 
 def identifier(text: str) -> str:
-    """The text as a name of TLA+: ASCII letters, digits and underscores, with a letter among them."""
+    """The text as a name of TLA+: ASCII letters, digits and underscores, with at least one letter."""
     name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}" for c in text)
-    # WF_ and SF_ begin fairness conditions, and a name needs a letter.
+    # TLA+ reads WF_ and SF_ as the beginning of a fairness condition.
     plain = any(c.isalpha() for c in name) and not name.startswith(("WF_", "SF_"))
     return name if plain else f"x{name}"
 
 
 def unused(wanted: str, taken: Iterable[str]) -> str:
-    """A text that is none of these: the wanted one, or one with underscores behind it."""
+    """The wanted text, with underscores behind it as long as it is taken."""
     known = set(taken)
     while wanted in known:
         wanted += "_"
@@ -91,5 +91,5 @@ def unused(wanted: str, taken: Iterable[str]) -> str:
 
 
 def camel(text: str) -> str:
-    """``send_close`` as an operator is called: ``SendClose``."""
+    """The text in camel case, for an operator: ``SendClose`` for ``send_close``."""
     return "".join(part[:1].upper() + part[1:] for part in text.split("_")) or text

@@ -1,9 +1,9 @@
-"""A scope as TLA+: a module that extends the model's, and the configurations that TLC reads.
+"""Writes a scope as TLA+: a module that extends the model's module, and the configurations for TLC.
 
-Two things cannot be said of a model alone: the constants of a scope, which speak of its elements; and what TLC is to
-check of steps. ``[][P]_vars`` says nothing of a step that changes nothing, and TLC would try an action with all its
-arguments after each step to find out which one it was. So a variable records the first property that a step breaks,
-asked of the very arguments the step was taken with, and an invariant says that it names none.
+The module of the model cannot contain two things. The constants of a scope mention its elements. And TLC cannot check
+step properties well as ``[][P]_vars``: this formula says nothing about a step that changes nothing, and TLC would try
+an action with all arguments after each step to find out which one was taken. So in this module a variable records the
+first property that a step breaks, evaluated with the arguments of the step. An invariant says that it names none.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from holdfast.lower.tla.signature import TlaSignature
 from holdfast.lower.tla.text import Text, bound, bulleted, comment, operator, paragraph, word
 
 UNBROKEN = "nothing"
-"""What the variable of a checked model says as long as no property is broken, unless a property has this name."""
+"""The value of the variable while no property is broken; another one is chosen if a property has this name."""
 
 MOST_RENAMINGS = 24
-"""How many renamings are written out one by one."""
+"""The most renamings that are written out one by one."""
 
 
 @attrs.frozen
 class CheckedNames:
-    """What TLC finds in a module of a scope, by its names: for whoever reads its answer.
+    """The names in a scope's module, with the model's names for them: the reader of TLC's answer translates with it.
 
-    ``actions`` are the operators of steps, ``invariants`` those of states, and ``breaks`` what the variable ``broken``
-    may say; each with the name of the model's action or property.
+    ``actions``: the operators of steps. ``invariants``: the operators of conditions on states. ``broken``: the variable
+    that names a broken property; None if there is none. ``breaks``: the values of this variable.
     """
 
     actions: dict[str, str]
@@ -47,7 +47,7 @@ class CheckedNames:
 
 
 class ScopeModule:
-    """The module and the configurations of one scope; ``target`` is what the command line calls the model."""
+    """Writes the module and the configurations of one scope; ``target`` is the model's name on the command line."""
 
     def __init__(self, signature: TlaSignature, scope: Scope, target: str) -> None:
         self.signature = signature
@@ -64,7 +64,7 @@ class ScopeModule:
         self.given = {var.name: names.take(f"{camel(var.name)}Here") for var in signature.given}
         self.symmetry = names.take("Interchangeable")
         self.checks = bool(signature.always or signature.repeats)
-        """Whether there is anything to check of steps."""
+        """Whether there is a step property or an idempotent action, so that the module checks steps."""
         self.broken = names.take("broken")
         self.unbroken = names.take("NothingBroken")
         self.nothing = self.system.claim_name(UNBROKEN)
@@ -73,7 +73,7 @@ class ScopeModule:
 
     @property
     def checked(self) -> CheckedNames:
-        """What its names stand for."""
+        """The names in this module, with the model's names for them."""
         signature = self.signature
         invariants = {
             signature.properties[prop.name]: prop.name for prop in self.system.of_kind("invariant", "lemma", "assume")
@@ -104,13 +104,13 @@ class ScopeModule:
         return ended(lines)
 
     def constants(self) -> list[list[str]]:
-        """The elements of the sorts, and the constants that speak of them."""
+        """The lines of the elements of the sorts, and of the given constants, which mention them."""
         names = [name for of in self.elements.values() for name in of.values()]
         groups = [wrapped("CONSTANTS ", names, "")] if names else []
         return [*groups, *(operator(self.given[var.name], self.value(var)) for var in self.signature.given)]
 
     def value(self, var: Var) -> Text:
-        """What the scope gives for a constant."""
+        """The value that the scope gives a constant."""
         codes = self.layout.given[var.name]
         values = [self.element(var.value, code) for code in codes]
         if not var.keys:
@@ -120,12 +120,12 @@ class ScopeModule:
         return Text(tuple(line.rstrip() for line in wrapped("", pairs, "", between=" @@ ")))
 
     def key(self, kinds: Sequence[Key], index: Sequence[int]) -> str:
-        """The argument of a function."""
+        """The argument of a function for the codes of its keys: a value, or a tuple of values."""
         parts = [self.element(kind, code) for kind, code in zip(kinds, index, strict=True)]
         return parts[0] if len(parts) == 1 else f"<<{', '.join(parts)}>>"
 
     def element(self, kind: Scalar, code: int) -> str:
-        """A value of a type."""
+        """The text of the value of a type that has a code."""
         plain = kind.of if isinstance(kind, OptionalType) else kind
         match self.layout.decode_value(kind, code):
             case None:
@@ -142,7 +142,7 @@ class ScopeModule:
     # Symmetry -------------------------------------------------------------------------------------------------
 
     def interchangeable(self) -> list[list[str]]:
-        """The renamings under which the scope stays as it is; none if there is only the one that changes nothing."""
+        """The lines of the symmetry set: the renamings that leave the scope unchanged; none for the identity alone."""
         parts = self.renamings()
         if not parts:
             return []
@@ -150,15 +150,20 @@ class ScopeModule:
         return [[*paragraph(doc), *operator(self.symmetry, Text(tuple(wrapped("", parts, "", between=r" \cup "))))]]
 
     def renamings(self) -> list[str]:
-        """Sets of renamings that make up the group: of sorts that are free, and what is left one by one."""
+        """Sets of renamings that together generate the symmetry group; none if there are too many.
+
+        A sort whose elements are freely interchangeable gives a set of permutations. The renamings that move no such
+        sort are listed one by one.
+        """
         try:
             group = Symmetry(self.layout).renamings
         except UsageError:
-            # There are too many to look at.
+            # The group is too large to be enumerated.
             return []
         sizes = {sort.name: self.scope.sizes[sort.name] for sort in self.system.sorts}
         still = {name: tuple(range(size)) for name, size in sizes.items()}
         known = {tuple(renaming.values()) for renaming in group}
+        # A sort is free if every permutation of its elements, with all other elements fixed, is in the group.
         free = [
             name
             for name, size in sizes.items()
@@ -174,7 +179,7 @@ class ScopeModule:
         return [*parts, *([f"{{{', '.join(map(self.renaming, rest))}}}"] if rest else [])]
 
     def renaming(self, renaming: Renaming) -> str:
-        """One renaming, as a function on what it moves."""
+        """One renaming as a function; its domain is the elements that it moves."""
         moved = [
             f"{here} :> {there}"
             for sort, images in renaming.items()
@@ -189,7 +194,7 @@ class ScopeModule:
     # Checking -------------------------------------------------------------------------------------------------
 
     def checking(self) -> list[list[str]]:
-        """The model with a variable that says what a step breaks."""
+        """The lines of the model with a variable that names the first property that the last step broke."""
         steps = [self.step(action) for action in self.system.actions]
         calls = [self.some(action) for action in self.system.actions]
         return [
@@ -202,7 +207,7 @@ class ScopeModule:
         ]
 
     def step(self, action: Action) -> list[str]:
-        """An action with the first property that it breaks."""
+        """The lines of a checked action: the action, and the first property that its step breaks."""
         signature, writer = self.signature, self.writer(action)
         claims = [
             (prop.name, self.call(signature.properties[prop.name], [param.name for param in prop.params], writer))
@@ -222,7 +227,7 @@ class ScopeModule:
         return operator(self.call(self.actions[action.name], params, writer), bulleted("/\\", [taken, said]))
 
     def some(self, action: Action) -> Text:
-        """The checked action, with any arguments."""
+        """The checked action with any arguments."""
         writer = self.writer(action)
         call = word(self.call(self.actions[action.name], [param.name for param in action.params], writer))
         ranges = [
@@ -249,7 +254,10 @@ class ScopeModule:
     # Configurations -------------------------------------------------------------------------------------------
 
     def configuration(self, formulas: Sequence[str] = (), *, invariants: bool = True) -> str:
-        """What TLC is to check: everything but liveness, and these formulas besides, or they alone."""
+        """The configuration with which TLC checks everything but liveness, and the given formulas.
+
+        Without ``invariants``, TLC checks the formulas alone.
+        """
         signature = self.signature
         claims = ["TypeOK"]
         claims += [
@@ -266,11 +274,11 @@ class ScopeModule:
         return self.lines([*lines, *(["PROPERTIES", *(f"    {each}" for each in formulas)] if formulas else [])])
 
     def lines(self, lines: Sequence[str]) -> str:
-        """The text of a configuration. A run ends where a bound cuts it, which is no deadlock."""
+        """The text of a configuration. A run may end where a bound cuts it: this is no deadlock."""
         return "\n".join([generated(self.target), *lines]) + "\n"
 
     def assigned(self) -> list[str]:
-        """The constants."""
+        """The lines that assign values to the constants."""
         shared, scope = self.signature.shared, self.scope
         lines = ["CONSTANTS"]
         for sort, of in self.elements.items():
@@ -285,7 +293,7 @@ class ScopeModule:
 
 
 def readable(sort: SortType, elements: Sequence[str]) -> Sequence[str]:
-    """The names of the elements of a sort; raises UsageError for one that a configuration cannot hold."""
+    """The names of the elements of a sort. Raises UsageError for a name that a configuration cannot contain."""
     for element in elements:
         if identifier(element) != element:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""What a module declares: which types, constants and variables it has, and what everything in it is called."""
+"""The declarations of a module: its types, constants and variables, and the names of everything in it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from holdfast.lower.tla.expression_text import Globals
 from holdfast.lower.tla.names import TlaNames, camel
 
 COUNT = OptionalType(NatType("any number"))
-"""What a budget holds: how often the action may still happen, or None where the scope does not say."""
+"""The type of a budget: how often the action may still happen, or None if the scope sets no limit."""
 
 
 class TlaSignature:
-    """The names of one system's module, which is called ``name``.
+    """The declarations and names of one system's module; ``name`` is the wanted name of the module.
 
-    It has every ghost that a property reads, and no other.
+    The module has the ghosts that properties read, and no others.
     """
 
     def __init__(self, system: System, name: str) -> None:
@@ -32,15 +32,15 @@ class TlaSignature:
         self.given = tuple(var for var in system.variables if var.given)
         limited = {name for scope in system.scopes.values() for name in scope.budgets}
         self.budgeted = tuple(action for action in system.actions if action.name in limited)
-        """The actions that some scope has a budget for."""
+        """The actions for which a scope has a budget."""
         self.budgets = tuple(Var(budget(a.name), (), COUNT, False, False, False, a.at) for a in self.budgeted)
         variables = tuple(var for var in system.variables if not var.given and var.name not in self.dropped)
         self.still = () if variables or self.budgets else (Var("still", (), BOOL, False, True, False, system.init.at),)
-        """A variable that is always FALSE, for a module that would have none: TLC wants at least one."""
+        """A variable that is always FALSE, in a module that would have no variable: TLC requires at least one."""
         self.variables = (*variables, *self.budgets, *self.still)
         """The variables of the module, in order."""
         self.enums = tuple(enum for enum in system.enums if enum.name in _types_used(system))
-        """Those that anything ranges over; error codes are no values of a module."""
+        """The Enums whose values occur in the module; an Enum of error codes does not."""
         self.names = TlaNames()
         self.module = self.names.module(name)
         self.shared = Globals(self.names)
@@ -52,41 +52,41 @@ class TlaSignature:
         self.actions = {action.name: self.names.take(camel(action.name)) for action in system.actions}
         """The operator of each action."""
         self.properties = {prop.name: self.names.take(camel(prop.name)) for prop in system.properties}
-        """The operator of each property; that of a property of steps is a condition on the step."""
+        """The operator of each property; for a step property it is a condition on one step."""
         self.always = {
             prop.name: self.names.take(f"Always{self.properties[prop.name]}") for prop in system.of_kind("step")
         }
-        """The temporal formula of each property of steps."""
+        """The temporal formula of each step property."""
         self.owed, self.met = (
             {prop.name: self._suffix(prop, word) for prop in system.of_kind("leads_to")} for word in ("Owed", "Met")
         )
-        """The operators of the two sides of each leads-to."""
+        """The operators of the two sides of each leads-to property."""
         self.moving = tuple(var for var in self.variables if not var.ghost and var not in self.budgets)
-        """The variables of the protocol itself, which fairness looks at."""
+        """The variables of the protocol itself. A step that changes none of them does not count for fairness."""
         self.protocol = "vars" if self.moving == self.variables else self.names.take("protocol")
-        """What they are called together."""
+        """The name of the tuple of these variables."""
         self.repeats = {
             action.name: self.names.take(f"{self.actions[action.name]}Repeats")
             for action in system.actions
             if action.idempotent is not None
         }
-        """For each idempotent action, the condition that it may be repeated."""
+        """For each idempotent action, the operator of the condition that it can be repeated and changes nothing."""
         given = {var.name for var in self.given}
         self.assumed = frozenset(
             prop.name
             for prop in system.of_kind("assume")
             if all(part.var in given for part in walk(prop.body) if isinstance(part, Read))
         )
-        """The assumptions that speak of nothing but what a scope gives; the others are invariants."""
+        """The assumptions that read only constants given by a scope; TLC checks the other ones as invariants."""
         self.finals = tuple(system.of_kind("final"))
         self.allowed = {
             action.name: self.names.take(f"{self.actions[action.name]}Allowed")
             for action in (system.actions if self.finals else ())
         }
-        """Where states may be stuck: for each action, the condition that no rule refuses it."""
+        """For each action of a model with final states, the operator of the condition that no rule refuses it."""
 
     def limit(self, action: Action) -> str:
-        """The constant that says how often an action may happen."""
+        """The constant that limits how often an action may happen."""
         return self.shared.greatest[budget(action.name)]
 
     def _name_types(self) -> None:

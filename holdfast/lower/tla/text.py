@@ -1,7 +1,7 @@
-"""Texts of TLA+ on one or more lines, joined so that brackets and bulleted lists stay right.
+"""Layout of TLA+ text on one or more lines: joins parts so that brackets and bulleted lists stay correct.
 
-A bulleted list is held together by its columns: whatever is part of an item stands to the right of its bullet. So a
-text of several lines is only ever moved as a whole.
+TLA+ parses a bulleted list by its columns: each line of an item must be to the right of the item's bullet. So the
+functions always move a text of several lines as a whole.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 WIDTH = 110
-"""The columns of a line of comment."""
+"""The greatest width of a comment line."""
 
 ROOM = 66
-"""The columns that an expression may take before it goes on several lines; it may be indented besides."""
+"""The greatest width of an expression on one line, not counting its indentation."""
 
 OPEN, IMPLIED, JOINED, NEGATED, COMPARED, RANGED, ADDED, MULTIPLIED, WHOLE = range(9)
-"""How tightly a text holds together. ``OPEN`` has a word or sign in front and goes on from there as far as it can: a
-quantifier, IF, LET, a bulleted list."""
+"""The precedence of a text; a greater number binds tighter. ``OPEN``: a text that begins with a word or sign and
+extends as far as possible, such as a quantifier, IF, LET or a bulleted list."""
 
 
 COMMENT = r"\*"
@@ -28,9 +28,10 @@ COMMENT = r"\*"
 
 @attrs.frozen
 class Text:
-    """Lines, the first of which stands where the text begins, and how tightly they hold together.
+    """A text of one or more lines; columns count from the first character of the first line.
 
-    ``joint`` is the connective of a JOINED or ADDED text, which may go on with the same one without brackets.
+    ``level``: the precedence. ``joint``: the connective of a JOINED or ADDED text; another part with the same
+    connective may follow without brackets.
     """
 
     lines: tuple[str, ...]
@@ -39,7 +40,7 @@ class Text:
 
     @property
     def flat(self) -> str | None:
-        """The text, if it stands on one line and more may follow there."""
+        """The text if it is on one line; None if it has more lines, or a comment that runs to the end of its line."""
         return self.lines[0] if len(self.lines) == 1 and COMMENT not in self.lines[0] else None
 
 
@@ -49,9 +50,10 @@ def word(text: str, level: int = WHOLE) -> Text:
 
 
 def hang(prefix: str, text: Text, suffix: str = "") -> Text:
-    """The prefix, the text with all its lines to the right of it, and the suffix."""
+    """The text between a prefix and a suffix; all its lines are moved to the right of the prefix."""
     first, *rest = text.lines
     lines = [prefix + first, *(" " * len(prefix) + line for line in rest)]
+    # Behind a comment the suffix would be part of the comment, so it goes on a line of its own.
     if suffix and COMMENT in lines[-1]:
         lines.append(" " * len(prefix) + suffix)
     else:
@@ -60,17 +62,17 @@ def hang(prefix: str, text: Text, suffix: str = "") -> Text:
 
 
 def indented(text: Text, columns: int) -> tuple[str, ...]:
-    """The lines, moved to the right."""
+    """The lines, moved to the right by a number of columns."""
     return tuple(" " * columns + line for line in text.lines)
 
 
 def bracketed(text: Text, level: int) -> Text:
-    """The text, in round brackets unless it holds together as tightly as ``level``."""
+    """The text, in round brackets unless its precedence is at least ``level``."""
     return text if text.level >= level else hang("(", text, ")")
 
 
 def fits(texts: Iterable[Text], between: int) -> bool:
-    """Whether the texts fit on one line, with so many columns between any two."""
+    """Whether the texts fit on one line, with ``between`` columns between any two."""
     found = list(texts)
     return all(text.flat is not None for text in found) and (
         sum(len(text.lines[0]) + between for text in found) - between <= ROOM
@@ -80,6 +82,7 @@ def fits(texts: Iterable[Text], between: int) -> bool:
 def junction(bullet: str, parts: Sequence[Text]) -> Text:
     r"""A conjunction (``/\``) or disjunction (``\/``) of two or more parts."""
     inline = [part if part.joint == bullet else bracketed(part, NEGATED) for part in parts]
+    # A bullet with a space on both sides takes four columns.
     if fits(inline, 4):
         return Text((f" {bullet} ".join(part.lines[0] for part in inline),), JOINED, bullet)
     return Text(bulleted(bullet, parts).lines, OPEN)
@@ -91,14 +94,14 @@ def bulleted(bullet: str, parts: Iterable[Text]) -> Text:
 
 
 def infix(left: Text, operator: str, right: Text, level: int) -> Text:
-    """Two texts with an operator that does not go on without brackets on either side."""
+    """Two texts with an operator of precedence ``level`` that is not associative: both sides must bind tighter."""
     one, two = bracketed(left, level + 1), bracketed(right, level + 1)
     *before, last = one.lines
     return Text((*before, *hang(f"{last} {operator} ", two).lines), level)
 
 
 def implication(left: Text, right: Text) -> Text:
-    """``left => right``, the right side below the left one where they do not fit on a line."""
+    """``left => right``; the right side is below the left one if both do not fit on one line."""
     one = bracketed(left, JOINED)
     two = bracketed(right, JOINED) if right.level == IMPLIED else right
     if fits((one, two), 4):
@@ -107,7 +110,7 @@ def implication(left: Text, right: Text) -> Text:
 
 
 def equation(head: str, text: Text) -> Text:
-    """``head = text``; what goes on as far as it can needs no brackets there."""
+    """``head = text``; an OPEN text needs no brackets, because it extends to the end anyway."""
     return hang(f"{head} = ", text if text.level == OPEN else bracketed(text, COMPARED + 1))
 
 
@@ -117,6 +120,7 @@ def choice(test: Text, then: Text, orelse: Text, note: str = "") -> Text:
         return word(f"IF {test.lines[0]} THEN {then.lines[0]} ELSE {orelse.lines[0]}", OPEN)
     lines = [*commented(hang("IF ", test), note).lines, *hang("THEN ", then).lines]
     first, *others = orelse.lines
+    # A chain of tests is written as ELSE IF without further indentation.
     if first.startswith("IF ") and others and others[0].startswith("THEN "):
         return Text((*lines, f"ELSE {first}", *others), OPEN)
     return Text((*lines, *hang("ELSE ", orelse).lines), OPEN)
@@ -139,7 +143,7 @@ def let(definitions: Sequence[Text], body: Text) -> Text:
 
 
 def definition(head: str, body: Text) -> Text:
-    """``head == body``, for the inside of a LET; the body below its head where it does not fit beside it."""
+    """``head == body`` as part of a LET; the body is below the head if both do not fit on one line."""
     if body.flat is not None and len(head) + len(body.flat) <= ROOM:
         return word(f"{head} == {body.flat}")
     return Text((f"{head} ==", *indented(body, 4)))
@@ -197,7 +201,7 @@ def comment(text: str) -> str:
 
 
 def paragraph(text: str, columns: int = 0) -> list[str]:
-    """A text as lines of comment, its paragraphs apart and the items of a list below one another."""
+    """A text as comment lines: an empty comment line between paragraphs, and each list item on a new line."""
     found: list[str] = []
     for part in text.strip().split("\n\n"):
         found += [COMMENT] if found else []
@@ -210,11 +214,11 @@ def paragraph(text: str, columns: int = 0) -> list[str]:
 
 
 _ITEM = re.compile(r"\n(?=- )")
-"""Where an item of a list begins."""
+"""The line break before an item of a list."""
 
 
 def ascii_only(text: str) -> str:
-    """The text in ASCII: the usual signs by their usual stand-ins, others by their numbers."""
+    """The text in ASCII: usual signs become their usual replacements, other characters their escaped numbers."""
     return text.translate(_SIGNS).encode("ascii", "backslashreplace").decode("ascii")
 
 
@@ -235,4 +239,4 @@ _SIGNS = {
     0x2264: "<=",
     0x2265: ">=",
 }
-"""The signs that comments of models have beyond ASCII, by their numbers."""
+"""The signs beyond ASCII that models use in comments, by code point, with their replacements."""
