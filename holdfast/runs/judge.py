@@ -1,4 +1,4 @@
-"""What one state or one step violates, on the interpreter."""
+"""Judge one state or one step on the interpreter: the property that it violates."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ class Judge:
         self.actions = machine.system.actions
 
     def state(self, state: bytes) -> Violation | None:
-        """The first invariant or lemma that a state violates."""
+        """The first invariant or lemma that a state violates, or None."""
         first = self.machine.invariants(state)
         return None if first < 0 else _violation(self.machine.checked[first])
 
     def step(self, old: bytes, edge: Edge) -> Violation | None:
-        """The first property of the source, of states or of steps, that a step violates; else its idempotence."""
+        """The violation of a step, or None: the first violated property in the order of the source, whether the step
+        itself or its new state violates it; if there is none, the violated idempotence of its action.
+        """
         new, action, args = edge
         state, step = self.machine.invariants(new), self.machine.steps[action](new, old, args)
         failing = [self.machine.checked[state]] if state >= 0 else []

@@ -1,6 +1,6 @@
 """Whether a lasso violates a leads-to, judged by the interpreter from the run alone.
 
-It shares nothing with the search but what a demand of fairness is, so that it can judge what the search finds.
+Apart from the definition of fairness demands, it shares no code with the search. So it can check the search's findings.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ Call = tuple[str, Args]
 
 @attrs.frozen
 class FairnessEvidence:
-    """How a way round meets a demand of fairness: by the step of that number, or because it is not possible after the
-    step of that number; neither if nothing meets it.
+    """How a loop meets a fairness demand.
+
+    ``taken``: number of a loop step that serves the demand. ``impossible``: number of the step after which the demand
+    is disabled, in the loop. Each is None if there is no such step. ``ever_possible``: whether the demand is enabled
+    in some state of the loop.
     """
 
     demand: Demand
@@ -32,14 +35,14 @@ class FairnessEvidence:
 
     @property
     def met(self) -> bool:
-        """Whether it is met."""
+        """Whether the loop meets the demand. A strong demand is met without a step only if it is never enabled."""
         if self.taken is not None:
             return True
         return self.impossible is not None if self.demand.strength == "weak" else not self.ever_possible
 
 
 class LassoJudge:
-    """Judges lassos of one machine, which must keep the ghosts that the properties read."""
+    """Judges lassos of one machine, whose layout must keep the ghosts that the properties read."""
 
     def __init__(self, machine: Interpreter) -> None:
         self.machine = machine
@@ -47,9 +50,11 @@ class LassoJudge:
         self._steps = LabelledSteps(machine.layout, self.demands, Statistics())
 
     def violated(self, prop: Property, states: Sequence[bytes], calls: Sequence[Call], loop: int) -> Args | None:
-        """The least arguments for which the lasso violates the property; None if it does for none, or is unfair.
+        """The least arguments for which the lasso violates the property; None if it violates it for no arguments, or
+        is unfair.
 
-        ``states`` begin with the start; the last one is that of number ``loop`` again, or ``loop`` is its own number.
+        ``states`` begin with the start. The last state must equal the state with index ``loop``; if ``loop`` is the
+        last index, the lasso stutters there.
         """
         if states[-1] != states[loop] or not all(each.met for each in self.fairness(states, calls, loop)):
             return None
@@ -57,10 +62,11 @@ class LassoJudge:
         return next((args for args in itertools.product(*sizes) if self._owes(prop, args, states, loop)), None)
 
     def fairness(self, states: Sequence[bytes], calls: Sequence[Call], loop: int) -> Iterator[FairnessEvidence]:
-        """How the way round meets each demand. A step that a bound cut is possible: it is none of the protocol's."""
+        """How the loop meets each demand. A step that a bound cuts counts as possible: the protocol has no bounds."""
         served: dict[int, int] = {}
         for number in range(loop, len(calls)):
             label = self.demands.label(*calls[number])
+            # The step from state ``number`` has the number ``number`` + 1.
             if label != FREE and self._serves(states[number], states[number + 1], label):
                 served.setdefault(label, number + 1)
         possible = [self._possible(state) for state in states[loop:]]
@@ -81,9 +87,10 @@ class LassoJudge:
         return (new, label) in self._steps.of(state)[0]
 
     def _owes(self, prop: Property, args: Args, states: Sequence[bytes], loop: int) -> bool:
-        """Whether the goal is owed for ever: from some state on, and met nowhere on the way round."""
+        """Whether the goal is owed for ever: it becomes owed in some state, and no state of the loop meets it."""
         if any(self.machine.goal(prop, state, args) for state in states[loop:]):
             return False
+        # Once owed, the goal stays owed until a state meets it; the trigger need not hold any longer.
         owed = False
         for state in states:
             owed = (owed or self.machine.holds(prop, state, args)) and not self.machine.goal(prop, state, args)

@@ -1,4 +1,4 @@
-"""From what somebody has in hand, a line or a file, to the run and the model behind it."""
+"""Load a run from a replay line or a file, together with its model."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from holdfast.trace.trace import Claim, Trace
 
 
 class ImpossibleError(HoldfastError):
-    """The model has changed, and what a run did is no longer possible (exit code 20)."""
+    """The model has changed, and the run is no longer possible (exit code 20)."""
 
     exit_code = 20
 
 
 @attrs.frozen
 class LoadedRun:
-    """A run, and what takes it again: None for a foreign run.
+    """A run with its replayer, which is None for a foreign run.
 
-    ``changed`` is a sentence where the model is not the one that the run was made with: another one by its
-    fingerprint, or none at all. ``asked`` is the property that the line or file names, whether the run shows it or
-    not.
+    ``changed`` is a sentence if the model differs from the one that made the run: its fingerprint is another one, or
+    the model is gone. ``asked`` is the property that the line or file names, whether the run shows it or not.
     """
 
     trace: Trace
@@ -43,7 +42,7 @@ class LoadedRun:
 
 @attrs.frozen
 class RunSource:
-    """A model as a line names it: the target, the scope (None: to be found), the variants, the rules removed."""
+    """The model of a line: the target, the scope (None: to be found), the variants, the removed rules."""
 
     target: str
     scope: str | None = None
@@ -52,7 +51,7 @@ class RunSource:
 
     @classmethod
     def parse(cls, text: str) -> RunSource:
-        """``ownership``, ``ownership tiny +variant -LABEL``."""
+        """The source that ``--model`` names, such as ``ownership`` or ``ownership tiny +variant -LABEL``."""
         target, *words = text.split() or [""]
         scope = words.pop(0) if words and words[0][0] not in "+-" else None
         for word in words:
@@ -63,20 +62,20 @@ class RunSource:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it names a target alone, so that the rest is as the run has it."""
+        """Whether it names only a target; then scope, variants and removed rules come from the run."""
         return self == RunSource(self.target)
 
     def system(self) -> System:
-        """The compiled model; raises UsageError or ModelError if there is none such."""
+        """The compiled model; raises UsageError or ModelError if the model or a rule or variant does not exist."""
         return load_variant(self.target, self.variants, self.removed)
 
 
 def open_trace(what: str, *, model: str | None = None) -> LoadedRun:
-    """Open a line, or a file: ITF, or what TLC printed or dumped.
+    """The run of a replay line, or of a file: ITF, or an output or a dump of TLC.
 
-    ``model`` names the model to replay on, in place of the one that the line or file names, as ``TARGET [SCOPE]
-    [+VARIANT…] [-LABEL…]``. Raises UsageError for what is neither line nor file, or does not fit the model, and
-    ImpossibleError where a model that has changed does not allow the run any more.
+    ``model`` names the model to replay on, instead of the one that the line or file names, as ``TARGET [SCOPE]
+    [+VARIANT…] [-LABEL…]``. Raises UsageError if ``what`` is neither a line nor a file, or does not fit the model;
+    raises ImpossibleError if the model has changed and no longer allows the run.
     """
     if not what.strip():
         raise UsageError("there is neither line nor file in an empty argument; give one of them")
@@ -89,7 +88,7 @@ def open_trace(what: str, *, model: str | None = None) -> LoadedRun:
 
 
 def is_file(what: str) -> bool:
-    """Whether there is something of that name, be it no file that can be read."""
+    """Whether something of that name exists, even if it cannot be read as a file."""
     try:
         return Path(what).exists()
     except (OSError, ValueError):
@@ -116,7 +115,7 @@ def _open_file(path: Path, wanted: RunSource | None) -> LoadedRun:
 
 
 def _fitted(run: ForeignRun, wanted: RunSource) -> tuple[Replayer, Script]:
-    """The run on the model, in the scope that was named, or the first that it fits."""
+    """A replayer and the script of the run, in the named scope, or else in the first scope that the run fits."""
     system = wanted.system()
     names = [wanted.scope] if wanted.scope is not None else list(system.scopes)
     problem = UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
@@ -126,13 +125,13 @@ def _fitted(run: ForeignRun, wanted: RunSource) -> tuple[Replayer, Script]:
             replayer = Replayer(system, system.scope(name), target=wanted.target, options=None, leads_to=owed)
             return replayer, fit(replayer, run)
         except UsageError as error:
-            # The first scope is usually the one that was meant, so its problem is the one to tell.
+            # The first scope is usually the intended one, so its problem is reported.
             problem = error if name == names[0] else problem
     raise problem
 
 
 def _claim_on(replayer: Replayer, run: ForeignRun, script: Script) -> str | None:
-    """What the run shows of the model: the property that the file names, or else the first that is violated."""
+    """The claim that the run shows on the model: the one that the file names, or else the first violated property."""
     if run.claim is not None:
         for name in replayer.claim_names:
             if _names(run.claim, replayer.claim(name)) and replayer.shows(script, name):
@@ -141,7 +140,7 @@ def _claim_on(replayer: Replayer, run: ForeignRun, script: Script) -> str | None
 
 
 def _names(said: Claim, known: Claim) -> bool:
-    """Whether a file of another tool means this claim: a deadlock by its kind, a property by its letters."""
+    """Whether another tool's file means this claim. Deadlocks agree by kind, properties by the letters of the name."""
     if "deadlock" in (said.kind, known.kind):
         return said.kind == known.kind
     return known.name.removeprefix("@").replace("_", "") == said.name.replace("_", "").lower()
@@ -152,7 +151,7 @@ def _names(said: Claim, known: Claim) -> bool:
 
 @attrs.frozen
 class RunHeader:
-    """What ``#meta`` of a file of ours says of the run besides its states."""
+    """The ``#meta`` of an ITF file that Holdfast wrote."""
 
     source: RunSource
     fingerprint: str
@@ -162,7 +161,7 @@ class RunHeader:
 
 
 def _said(run: ForeignRun) -> RunHeader | None:
-    """What a file that Holdfast wrote says of itself; None for a file of another tool."""
+    """The header of a file that Holdfast wrote; None for a file of another tool."""
     meta = run.heading.get("#meta", {})
     fingerprint, source, scope = (meta.get(name) for name in ("fingerprint", "source", "scope"))
     if not (isinstance(fingerprint, str) and isinstance(source, str) and isinstance(scope, str)):
@@ -212,7 +211,7 @@ def _open_own(run: ForeignRun, said: RunHeader, wanted: RunSource | None) -> Loa
         if said.claim is not None:
             replayer.claim(said.claim)
         trace = _follow(replayer, script, said.claim, changed)
-        # A model that has changed may well lead to other states; then it says so.
+        # A changed model may lead to other states. ``changed`` already says so.
         if changed is None:
             _check_states(replayer, run, script)
     except UsageError as error:
@@ -223,7 +222,7 @@ def _open_own(run: ForeignRun, said: RunHeader, wanted: RunSource | None) -> Loa
 
 
 def _own_script(replayer: Replayer, run: ForeignRun) -> Script:
-    """What was done, by the names that a file of ours gives of every action and argument."""
+    """The script of a file that Holdfast wrote, which names every action and argument."""
     first, *others = (state for state in run.states if not state.repeat)
     steps = []
     for index, state in enumerate(others, start=1):
@@ -237,7 +236,7 @@ def _own_script(replayer: Replayer, run: ForeignRun) -> Script:
 
 
 def _values(replayer: Replayer, run: ForeignRun, action: Action, state: ForeignState) -> dict[str, Value]:
-    """The arguments of an action; those that it has no parameter for are kept as they are, to be refused."""
+    """The arguments of an action. Arguments without a parameter are kept; ``encode_args`` refuses them."""
     kinds = {param.name: param.type for param in action.params}
     try:
         return {
@@ -249,7 +248,7 @@ def _values(replayer: Replayer, run: ForeignRun, action: Action, state: ForeignS
 
 
 def _check_states(replayer: Replayer, run: ForeignRun, script: Script) -> None:
-    """Raise UsageError where the file has another state than the model gives."""
+    """Raise UsageError if a state in the file differs from the state that the model gives."""
     states = replayer.states(script)
     assert not isinstance(states, StoppedScript), "it was followed before"
     found = first_difference(replayer.machine.layout, run, states)
@@ -282,19 +281,19 @@ def _open_line(line: Line, wanted: RunSource | None) -> LoadedRun:
 
 
 def _instead(said: RunSource, wanted: RunSource | None) -> RunSource:
-    """The model to replay on."""
+    """The model to replay on: ``wanted``, or the one of the run; a plain ``wanted`` replaces only the target."""
     if wanted is None:
         return said
     return attrs.evolve(said, target=wanted.target) if wanted.is_plain else wanted
 
 
 def _owed(system: System, claim: str | None) -> tuple[Property, ...] | None:
-    """The leads-to that a run is said to violate; None if it is said to show something else, or nothing."""
+    """The leads-to that the run claims to violate; None if it claims something else, or nothing."""
     return tuple(prop for prop in system.of_kind("leads_to") if prop.name == claim) or None
 
 
 def _changed(replayer: Replayer, fingerprint: str) -> str | None:
-    """The sentence that says so if the model is another one now."""
+    """A sentence if the model has another fingerprint now than the run; None if not."""
     if replayer.origin.fingerprint == fingerprint:
         return None
     return (
@@ -320,7 +319,7 @@ def _script(replayer: Replayer, line: Line) -> Script:
 
 
 def _coded(replayer: Replayer, call: Call) -> Args:
-    """The arguments of a call in codes; they are written as the run shows them."""
+    """The arguments of a call in codes; the call writes the values as traces show them."""
     system, layout = replayer.system, replayer.machine.layout
     params = (system.init if call.action == "init" else system.action(call.action)).params
     if len(params) != len(call.args):
@@ -352,7 +351,7 @@ def _follow(replayer: Replayer, script: Script, claim: str | None, changed: str 
 
 
 def _stopped(replayer: Replayer, script: Script, stopped: StoppedScript, changed: str | None) -> HoldfastError:
-    """Why a script cannot be followed, as an error."""
+    """The error that says why a script cannot be followed."""
     if stopped.index == 0:
         action, args, where = replayer.system.init, script.start, "the start"
     else:

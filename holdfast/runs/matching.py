@@ -1,8 +1,8 @@
-"""Foreign runs on a model: which actions, with which arguments, lead from each state of a file to the next.
+"""Fit foreign runs to a model: find the actions and arguments that lead from each state of a file to the next.
 
-The file tells the values of some fields, by their names, and perhaps the names of actions and some of their arguments.
-All runs of the model that agree with it so far are followed at once; of those that agree to the end, the least is the
-answer: at each state it came to first by the least action and arguments.
+A file gives the values of some fields, by name, and perhaps the names of actions and some of their arguments. All runs
+of the model that agree with the file so far are followed at once. Of the runs that agree to the end, the least is the
+answer: each of its states was reached first by the least action and arguments.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from holdfast.trace.foreign import NO_VALUE, UNKNOWN_ACTION, ForeignRun, Foreign
 from holdfast.trace.itf_values import Fun, Rec, Seq, SetOf, Tree, Tup, Variant, show
 
 MOST_RUNS = 20_000
-"""How many states the runs that agree with a file may be in at once. With more, the file says too little."""
+"""The limit of states that the agreeing runs may be in at once. With more, the file gives too little information."""
 
 _Taken = tuple[tuple[str, Args], ...]
 
 
 class NoValueError(Exception):
-    """A value of a file is none of the type that the model has for it."""
+    """A value in a file does not have the type that the model expects."""
 
 
 def fit(replayer: Replayer, run: ForeignRun) -> Script:
-    """What the run did, as a script of the model; raises UsageError, with the first state that does not fit."""
+    """The run as a script of the model; raises UsageError, with the first state that does not fit."""
     return _Fitting(replayer, run).script()
 
 
@@ -50,7 +50,7 @@ class _Fitting:
         self.fields = self._common_fields()
 
     def _common_fields(self) -> list[tuple[str, Field]]:
-        """The variables of the file that are fields of the model; Quint puts modules before their names."""
+        """The variables of the file that are fields of the model. Quint puts the module's name before theirs."""
         known = {field.name: field for field in self.layout.fields if not field.hidden}
         names = self.states[0].values
         found = [(name, known[name.split("::")[-1]]) for name in names if name.split("::")[-1] in known]
@@ -71,6 +71,7 @@ class _Fitting:
             raise UsageError(f"{self._at(0)} is no initial state of {self._model()}")
         for index in range(1, len(self.states)):
             reached = self._next(index, reached)
+        # Dicts keep their order, so this is the state that was reached first.
         start, steps = next(iter(reached.values()))
         return self._with_loop(Script(start, steps))
 
@@ -79,6 +80,7 @@ class _Fitting:
         following: dict[bytes, tuple[Args, _Taken]] = {}
         for state, (start, taken) in reached.items():
             for action, new, args in self._steps(state, self.states[index], actions):
+                # If several runs reach one state, the first of them is the least, so later ones are dropped.
                 if new not in following and self._agrees(new, wanted):
                     following[new] = (start, (*taken, (action.name, args)))
             if len(following) > MOST_RUNS:
@@ -93,7 +95,7 @@ class _Fitting:
     def _steps(
         self, state: bytes, foreign: ForeignState, actions: Sequence[Action]
     ) -> Iterator[tuple[Action, bytes, Args]]:
-        """The steps out of a state that agree with what the file says of the action and its arguments."""
+        """The steps from a state that agree with the action and arguments in the file."""
         for action in actions:
             given = self._given(action, foreign)
             successors = self.machine.successors[self.replayer.system.actions.index(action)]
@@ -102,22 +104,22 @@ class _Fitting:
                     yield action, new, args
 
     def _actions(self, index: int) -> Sequence[Action]:
-        """The actions that the step may be: the one that the file names, or any if the model has none such and the
-        states tell them apart.
+        """The actions that the step may be: the one that the file names. If the model has no action of that name, all
+        actions, provided that the states can tell them apart.
 
-        Of several whose names differ in capitals alone, the one that is called exactly so, or else any of them.
+        If several names differ only in capitals or underscores, the exact name wins; if none is exact, all of them.
         """
         name = self.states[index].action
         found = self.by_name.get(_folded(name or UNKNOWN_ACTION))
         if found is not None:
             return [action for action in found if action.name == name] or found
-        # A file that names no action says all that there is to say of a model without state.
+        # No common field tells the actions apart. That is an error, unless the model has no state and the file no name.
         if not self.fields and (name is not None or not all(field.hidden for field in self.layout.fields)):
             raise UsageError(f"{self._at(index)}: {self._model()} has no action {name!r}")
         return self.replayer.system.actions
 
     def _given(self, action: Action, foreign: ForeignState) -> dict[int, int]:
-        """The arguments that the file gives, as codes by place; what the action has no parameter for says nothing."""
+        """The arguments that the file gives, as codes by place. Arguments without a parameter are ignored."""
         named = dict(foreign.args)
         found: dict[int, int] = {}
         for place, param in enumerate(action.params):
@@ -130,8 +132,10 @@ class _Fitting:
         return found
 
     def _with_loop(self, script: Script) -> Script:
-        """A lasso has to lead back. The step that does, which a file may leave out, is the least one that is possible;
-        raises UsageError if none is.
+        """The script with the loop of the run.
+
+        A lasso must lead back to the state of its loop. A file may leave out the step that does; then it is the least
+        possible one. Raises UsageError if no step leads back.
         """
         loop = self.run.loop
         if loop is None:
@@ -152,7 +156,7 @@ class _Fitting:
     # Values -----------------------------------------------------------------------------------------------------
 
     def _wanted(self, index: int) -> dict[int, int]:
-        """What the file says of a state: the code of each cell that it gives a value for."""
+        """The code of each cell for which the file gives a value in this state."""
         values, found = self.states[index].values, {}
         for name, field in self.fields:
             places = {keys: place for place, keys in enumerate(field.indices, start=field.offset)}
@@ -177,8 +181,9 @@ class _Fitting:
         return f"{self.replayer.system.name} in scope {self.machine.scope.name}"
 
     def _why(self, index: int, reached: Mapping[bytes, object]) -> str:
-        """As much as can be told: the rule that refuses the step, or the cells that differ."""
+        """The reason, as far as it can be told: the rule that refuses the step, or the cells that differ."""
         foreign, wanted = self.states[index], self._wanted(index)
+        # The first of the agreeing states explains the failure; the others may fail for other reasons.
         actions, state = self._actions(index), next(iter(reached))
         steps = list(self._steps(state, foreign, actions))
         if not steps:
@@ -194,7 +199,7 @@ class _Fitting:
         return f"after the step that comes nearest, {'; '.join(names[:3])}{', …' if len(names) > 3 else ''}"
 
     def _refusals(self, state: bytes, action: Action, foreign: ForeignState) -> list[str]:
-        """The rules that refuse the action, whatever arguments the file leaves open."""
+        """The rules that refuse the action, over all values of the arguments that the file leaves open."""
         given = self._given(action, foreign)
         choices = (
             [given[place]] if place in given else range(self.layout.codes(param.type))
@@ -210,7 +215,7 @@ class _Fitting:
 
 
 def _folded(name: str) -> str:
-    """``SendOpen``, ``send_open`` and ``mod::sendOpen`` are one action."""
+    """The name of an action in a form that ``SendOpen``, ``send_open`` and ``mod::sendOpen`` share."""
     return name.rsplit("::", maxsplit=1)[-1].replace("_", "").lower()
 
 
@@ -218,7 +223,7 @@ def _folded(name: str) -> str:
 
 
 def cells(layout: Layout, field: Field, value: Tree) -> dict[tuple[int, ...], Value]:
-    """The cells of a field that a value of a file gives, by the codes of their keys; raises NoValueError."""
+    """The cells of a field with their values in the file, by the codes of their keys; raises NoValueError."""
     if not field.keys:
         return {(): scalar(layout, field.type, value)}
     if isinstance(field.type, BoolType) and isinstance(value, SetOf | Seq):
@@ -231,7 +236,7 @@ def cells(layout: Layout, field: Field, value: Tree) -> dict[tuple[int, ...], Va
 
 
 def _entries(value: Tree, arity: int) -> Iterator[tuple[tuple[Tree, ...], Tree]]:
-    """The entries of a function of so many arguments: with tuples of them, or of functions within one another."""
+    """The entries of a function with ``arity`` arguments: its keys are tuples, or functions are nested."""
     pairs: Sequence[tuple[Tree, Tree]]
     match value:
         case Fun(entries):
@@ -264,7 +269,7 @@ def _keys(layout: Layout, field: Field, parts: Sequence[Tree]) -> tuple[int, ...
 
 
 def scalar(layout: Layout, kind: Scalar, value: Tree) -> Value:
-    """The value of a model that a value of a file stands for; raises NoValueError if there is none."""
+    """The model's value for a value in a file; raises NoValueError if there is none."""
     match kind, value:
         case OptionalType(of), _:
             return None if _is_none(of, value) else scalar(layout, of, _present(value))
@@ -294,14 +299,14 @@ def _is_none(of: Scalar, value: Tree) -> bool:
         case Variant(tag, _):
             return tag in NO_VALUE
         case str():
-            # TLA+ writes no value as a model value of its own; an Enum may have such a member.
+            # TLA+ writes "no value" as a model value; an Enum may have a member of the same name.
             return value in NO_VALUE and not (isinstance(of, EnumType) and value in of.members)
         case _:
             return False
 
 
 def _present(value: Tree) -> Tree:
-    """The value within an option, however it is written."""
+    """The value inside an Optional, in each encoding of Optionals."""
     match value:
         case SetOf((of,)) | Seq((of,)) | Variant("Some", of):
             return of
@@ -311,7 +316,7 @@ def _present(value: Tree) -> Tree:
 
 @attrs.frozen
 class StateDifference:
-    """Where a file and a model tell two things of one state."""
+    """A cell of a state for which a file and a model give different values."""
 
     index: int
     cell: str
@@ -320,9 +325,9 @@ class StateDifference:
 
 
 def first_difference(layout: Layout, run: ForeignRun, states: Sequence[bytes]) -> StateDifference | None:
-    """The first cell in which the states of a file differ from those of a model, as far as the file tells.
+    """The first cell in which the states of a file differ from those of a model; cells not in the file are ignored.
 
-    Raises UsageError for values that the model has no such type for.
+    Raises UsageError for a value that does not have the type of its field.
     """
     fields = [field for field in layout.fields if not field.hidden and field.name in run.states[0].values]
     for index, (foreign, state) in enumerate(zip(run.states, states, strict=False)):

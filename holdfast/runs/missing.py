@@ -1,4 +1,4 @@
-"""Which removed rule a run got past: what the complete model says of each of its steps."""
+"""Find the removed rule behind each step of a run: compare the step with the complete model."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from holdfast.trace.trace import Trace
 
 
 def missing_rules(replayer: Replayer, trace: Trace) -> dict[int, str]:
-    """For each step that the complete model would not take so, by number, a sentence that says what it would do.
+    """For each step, by number, that the complete model refuses or takes to another state, a sentence about that.
 
-    Empty for a model from which nothing is removed. The initial condition is not looked at.
+    Empty for a model from which no rule is removed. The initial condition is not compared.
     """
     system, layout = replayer.system, replayer.machine.layout
     if not system.removed:
         return {}
     kept = frozenset(var.name for var in system.variables if var.ghost) - layout.dropped
+    # The complete model must keep the same ghosts, so that both share one layout of states.
     complete = Interpreter(
         compile_model(system.python, variants=system.chosen), replayer.machine.scope, ghosts=kept, properties=()
     )

@@ -1,8 +1,8 @@
-"""From what a search found to the run that shows it, the same whatever the search stored and in which order.
+"""Rebuild the run that shows a finding of a search. The run does not depend on how or in which order states are stored.
 
-The search remembers for each state where it came from: a path of orbits. The run is rebuilt from concrete states along
-that path, since renamed states are no successors of one another: from the least initial state, and then each time the
-least successor (state, action, arguments) in the next orbit.
+The search remembers for each state its predecessor: this gives a path of orbits. Renamed states are no successors of
+one another, so the run is rebuilt from concrete states along the path. It begins at the least initial state. Each next
+state is the least successor (by state, action, arguments) in the next orbit of the path.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from holdfast.runs.where import where_it_fails
 from holdfast.trace.trace import Claim, Origin, Step, Trace
 
 Edge = tuple[bytes, int, Args]
-"""A step as it competes with others: the new state, the index of the action, the arguments."""
+"""A step in the form in which steps are compared: the new state, the index of the action, the arguments."""
 
 Fits = Callable[[bytes, Edge], bool]
-"""Whether the step from a state shows what was found."""
+"""Whether the step from a state shows the claim."""
 
 
 @attrs.frozen
 class Discovery:
-    """What there is to show: a claim, and where it shows.
+    """What a search has to show: a claim, and the state or step that shows it.
 
-    ``last`` is the state in which it does, ``before`` the stored state it was found from (None for an initial
-    state); where a step shows it, ``fits`` tells which. ``depth`` is the number of steps, and ``rank`` orders what is
-    found of one claim at one depth.
+    ``last`` is the state that shows the claim. ``before`` is the stored state from which the search found it (None for
+    an initial state). If a step shows the claim, ``fits`` selects that step. ``depth`` is the number of steps; ``rank``
+    orders discoveries of one claim at one depth.
     """
 
     claim: Claim
@@ -43,7 +43,7 @@ class Discovery:
 
 
 def keep_least(best: dict[str, Discovery], new: Discovery) -> None:
-    """Keep, of each claim, what has the shorter run, or the lesser rank."""
+    """Keep for each claim the discovery with the shorter run, or at equal depth the lesser rank."""
     known = best.get(new.claim.name)
     if known is None or (new.depth, new.rank) < (known.depth, known.rank):
         best[new.claim.name] = new
@@ -52,8 +52,8 @@ def keep_least(best: dict[str, Discovery], new: Discovery) -> None:
 def repeat_differs(machine: Interpreter, state: bytes, outcome: object) -> bool:
     """Whether the repetition of a step that led to ``state`` shows that the action is not idempotent.
 
-    Ghosts may record that it took place, and it may use up its budget: neither is a change of the protocol. A
-    repetition that a bound of the scope cuts shows nothing.
+    Ghosts may record the repetition, and it may use up its budget: neither is a change of the protocol. A repetition
+    that a bound of the scope cuts shows nothing.
     """
     if not isinstance(outcome, Taken):
         return isinstance(outcome, Refused)
@@ -66,7 +66,7 @@ def repeat_differs(machine: Interpreter, state: bytes, outcome: object) -> bool:
 
 @attrs.frozen
 class RunBuilder:
-    """Rebuilds runs: from the initial states, and the stored states on the way to what was found."""
+    """Rebuilds runs from the initial states and the stored path to a discovery."""
 
     machine: Interpreter
     canonical: Callable[[bytes], bytes]
@@ -75,13 +75,15 @@ class RunBuilder:
     origin: Origin
 
     def trace(self, found: Discovery) -> Trace:
-        """The run that shows what was found."""
+        """The run that shows the discovery."""
         orbits = [self.canonical(state) for state in self.path(found)]
+        # The least start in the first orbit, so that the run does not depend on the stored state.
         before = state = min(start for start in self.starts if self.canonical(start) == orbits[0])
         steps = [self.origin.start(state, dict(self.machine.starts())[state])]
         index = 0
         args: Args = ()
         for position, orbit in enumerate(orbits[1:], start=2):
+            # Only the last step has to show the claim; the steps before need only reach the next orbit.
             fits = found.fits if position == len(orbits) else None
             before, (state, index, args) = state, self._least(state, orbit, fits)
             steps.append(self.origin.step(self._name(index), args, state))
@@ -106,7 +108,7 @@ class RunBuilder:
 
 
 def repetition(machine: Interpreter, origin: Origin, state: bytes, action: str, args: Args) -> Step:
-    """The entry that shows what becomes of a step that is taken again."""
+    """The trace entry for a step that is taken again in ``state``."""
     outcome = machine.step(state, action, args)
     if isinstance(outcome, Taken):
         return origin.step(action, args, outcome.state, repeat=True)

@@ -1,4 +1,4 @@
-"""What is possible along a run, and which rules refuse the rest: said once of the start, then where it changes."""
+"""The enabled and refused instances along a run: all actions at the start, later only the actions that changed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Trace
 
 Clauses = Mapping[str, str]
-"""For each action how many of its instances are possible, and which rules refuse how many: ``2 possible; ST-14 4``."""
+"""For each action the number of possible instances, and the number that each rule refuses: ``2 possible; ST-14 4``."""
 
 
 def refusals(replayer: Replayer, trace: Trace) -> dict[int, Clauses]:
-    """For the start (0) what all actions meet there, and for each step what those meet for which it is another."""
+    """By step number: for the start (0) a clause for each action, for a step only the clauses that changed."""
     chooser = Chooser(replayer)
     found: dict[int, Clauses] = {}
     last: Clauses = {}

@@ -1,7 +1,7 @@
-"""Runs taken again, step by step: from what was done to the states, to what that shows, and to a Trace.
+"""Replay runs step by step: from a script to its states, to the claim that they show, and to a Trace.
 
-A Script is the whole input of a run: models are deterministic but for the arguments of their actions. So it is what
-others keep, change and try again: the one-line form, the shrinker, the explorer.
+A Script is the whole input of a run, because models are deterministic apart from the arguments of their actions. So
+other parts store, change and replay scripts: the one-line form, the shrinker, the explorer.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from holdfast.trace.trace import Claim, Origin, Step, Trace
 
 @attrs.frozen
 class Script:
-    """What was done, in codes: the arguments of ``@init``, then each action with its arguments.
+    """The steps of a run in codes: the arguments of ``@init``, then each action with its arguments.
 
-    With ``loop`` it is a lasso: after the last step, the steps behind that many come again, for ever.
+    With ``loop`` it is a lasso: all steps after the first ``loop`` repeat for ever.
     """
 
     start: Args
@@ -38,8 +38,8 @@ class Script:
 
 @attrs.frozen
 class StoppedScript:
-    """A script that cannot be followed to its end: the step at which it stops (counted from 1; 0 is ``@init``), and
-    why it is not possible there.
+    """A script that cannot be followed to its end: ``index`` is the impossible step (counted from 1; 0 is ``@init``),
+    ``outcome`` the reason.
     """
 
     index: int
@@ -47,14 +47,15 @@ class StoppedScript:
 
 
 class Replayer:
-    """One system in one scope, with the ghosts that any of its properties reads (or with all of them).
+    """Replays runs of one system in one scope, with the ghosts that any of its properties reads (or with all ghosts).
 
-    A leads-to is shown by lassos alone, and a ghost that still records would keep a lasso from leading back. So with
-    ``leads_to`` it is for lassos that may violate one of these: only the ghosts that these read are kept, and other
-    properties count as far as they can be read.
+    Only lassos show a violated leads-to, and a ghost that still records would keep a lasso from leading back. So with
+    ``leads_to`` the replayer is for lassos that may violate one of these: it keeps only the ghosts that they read, and
+    judges other properties only if these ghosts suffice.
 
-    ``target``, ``options`` and ``seed`` are for the traces: what the command line calls the model, and what else it
-    takes to find the run (None: no engine is known to find it). Raises UsageError where the scope does not fit.
+    ``target``, ``options`` and ``seed`` go into the traces: the command line's name for the model, and the further
+    options of the command that finds the run (None: no engine is known to find it). Raises UsageError if the scope
+    does not fit the model.
     """
 
     def __init__(
@@ -89,8 +90,9 @@ class Replayer:
     # Following --------------------------------------------------------------------------------------------------
 
     def states(self, script: Script) -> tuple[bytes, ...] | StoppedScript:
-        """The states of the run, that of the start included."""
+        """The states of the run, including the start; the impossible step if the script cannot be followed."""
         found: list[bytes] = []
+        # ``@init`` is a step like any other; it begins in the blank state.
         state = self.machine.layout.blank()
         for name, args in ((self.system.init.name, script.start), *script.steps):
             outcome = self.machine.step(state, name, args)
@@ -104,26 +106,26 @@ class Replayer:
 
     @property
     def claim_names(self) -> tuple[str, ...]:
-        """The names of all that a run can show, in the order in which engines report it."""
+        """The names of all claims that a run can show, in the order in which engines report them."""
         return tuple(self._known)
 
     def claim(self, name: str) -> Claim:
-        """The claim of that name; raises UsageError, with the known ones, if a run cannot show it."""
+        """The claim of that name; raises UsageError, with the known names, for any other name."""
         return self._judge(name).claim
 
     def shows(self, script: Script, claim_name: str) -> bool:
-        """Whether the script can be followed, and its end violates that very property, or is that witness."""
+        """Whether the script can be followed and its end shows that claim: violates it, or reaches it as a witness."""
         judge = self._judge(claim_name)
         states = self.states(script)
         return not isinstance(states, StoppedScript) and judge.shown(self, states, script)
 
     def ends(self, claim_name: str, states: Sequence[bytes], script: Script) -> bool:
-        """As ``shows``, where the states are known: the last two, and a script of the last step, are enough."""
+        """Like ``shows``, for known states: the last two, and a script of the last step, are enough."""
         return self._judge(claim_name).shown(self, states, script)
 
     def violated(self, script: Script) -> str | None:
-        """The first claim, in the order of the source, that the last state or step violates; None also for a script
-        that cannot be followed.
+        """The first claim, in the order of the source, that the last state or step violates. None if it violates
+        none, or if the script cannot be followed.
         """
         states = self.states(script)
         if isinstance(states, StoppedScript):
@@ -143,7 +145,7 @@ class Replayer:
         return found
 
     def _claims(self) -> Iterator[_Judge]:
-        """Everything that a run can show, in the order in which engines report it."""
+        """All claims that a run can show, in the order in which engines report them."""
         for prop in self.selection.of_kind("invariant", "lemma", "step", "witness"):
             yield _OfProperty(Claim.of_property(prop), prop)
         for action in self.selection.idempotent:
@@ -155,7 +157,7 @@ class Replayer:
 
     @property
     def lassos(self) -> LassoJudge:
-        """What judges lassos."""
+        """The judge of lassos, made at the first use."""
         if self._lassos is None:
             self._lassos = LassoJudge(self.machine)
         return self._lassos
@@ -163,9 +165,10 @@ class Replayer:
     # Traces -----------------------------------------------------------------------------------------------------
 
     def trace(self, script: Script, claim_name: str | None) -> Trace | StoppedScript:
-        """The run with what it shows, as the engines give it.
+        """The trace of the script, in the form that engines give it.
 
-        It claims nothing if no claim is named, or if its end does not show that one.
+        Its claim is None if no claim is named, or if the end of the run does not show it. Returns the impossible step
+        if the script cannot be followed.
         """
         states = self.states(script)
         if isinstance(states, StoppedScript):
@@ -184,9 +187,9 @@ class Replayer:
     # Scripts ----------------------------------------------------------------------------------------------------
 
     def script(self, trace: Trace) -> Script:
-        """What was done in a run of this model.
+        """The script of a run of this model.
 
-        Where the trace does not tell the arguments of ``@init``, they are the least that give its first state. Raises
+        If the trace has no arguments of ``@init``, the script has the least ones that give the first state. Raises
         UsageError for actions, arguments and initial states that the system does not have in this scope.
         """
         first, *others = trace.steps
@@ -195,11 +198,11 @@ class Replayer:
         return Script(self._start(trace, first), steps, trace.loop)
 
     def coded(self, action: str, args: Mapping[str, Value]) -> tuple[str, Args]:
-        """An action with its arguments in codes; raises UsageError for an action or value that there is not."""
+        """An action with its arguments in codes; raises UsageError for an unknown action or value."""
         return action, self.machine.layout.encode_args(self.action(action), args)
 
     def action(self, name: str) -> Action:
-        """The action of that name; raises UsageError if there is none such."""
+        """The action of that name; raises UsageError if there is none."""
         found = self._actions.get(name)
         if found is None:
             hint = did_you_mean(name, self._actions, f"it has: {', '.join(self._actions)}")
@@ -222,9 +225,9 @@ class Replayer:
 
 
 def _for_lassos(selection: Selection, system: System, ghosts: frozenset[str]) -> Selection:
-    """What can be asked of runs that keep these ghosts alone.
+    """The properties that can be judged on runs that keep only these ghosts.
 
-    A deadlock can if every @final can be read: a state that one of them allows is none.
+    A deadlock can be judged if every @final can be read, because a state that a @final allows is no deadlock.
     """
     readable = tuple(prop for prop in selection.properties if ghosts_read(system, [prop]) <= ghosts)
     deadlock = selection.deadlock and all(prop in readable for prop in selection.of_kind("final"))
@@ -232,9 +235,10 @@ def _for_lassos(selection: Selection, system: System, ghosts: frozenset[str]) ->
 
 
 def with_every_ghost(trace: Trace, system: System, scope: Scope) -> Trace:
-    """A run as a check of everything shows it: with the ghosts that any property reads, and not only those asked for.
+    """The run as a check of all properties shows it: with the ghosts that any property reads, not only the selected
+    ones.
 
-    So a run looks the same when it is taken again from its line, which does not tell what was asked.
+    So a run looks the same when it is replayed from its line, which does not name the selection.
     """
     replayer = Replayer(system, scope, target=trace.target, options=trace.options, seed=trace.seed)
     again = replayer.trace(replayer.script(trace), trace.shown.name)
@@ -247,16 +251,16 @@ def with_every_ghost(trace: Trace, system: System, scope: Scope) -> Trace:
 
 @attrs.frozen
 class _Judge:
-    """A claim, and what tells whether the end of a run shows it."""
+    """A claim, and the test whether the end of a run shows it."""
 
     claim: Claim
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
-        """Whether it does."""
+        """Whether the end of the run shows the claim."""
         raise NotImplementedError
 
     def repeated(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> list[Step]:  # noqa: ARG002
-        """The repeated step that shows it, if one does."""
+        """The repeated step that shows the claim, if the claim needs one."""
         return []
 
     def located(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> Claim:  # noqa: ARG002
@@ -291,7 +295,7 @@ class _OfRepetition(_Judge):
     action: Action
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
-        # A step that changed nothing repeats itself.
+        # A step that changed nothing changes nothing when repeated.
         if not script.steps or script.steps[-1][0] != self.action.name or states[-2] == states[-1]:
             return False
         return repeat_differs(replayer.machine, states[-1], replayer.machine.step(states[-1], *script.steps[-1]))
@@ -328,8 +332,9 @@ class _OfDeadlock(_Judge):
     finals: tuple[Property, ...]
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:  # noqa: ARG002
-        """No step is possible, none was cut by a bound, and no final state is this one."""
+        """Whether no step is possible, no bound cuts one, and no @final allows the state."""
         machine, cuts = replayer.machine, replayer.machine.statistics.cut_counts
+        # Enumerating successors counts the cuts: an equal sum afterwards means that no step was cut.
         before = sum(cuts)
         stuck = not any(successors(states[-1]) for successors in machine.successors)
         return stuck and sum(cuts) == before and not any(machine.holds(prop, states[-1]) for prop in self.finals)

@@ -1,4 +1,4 @@
-"""What a check is asked: the properties by name or rule id, idempotence and deadlock, and the ghosts these need."""
+"""Select what a check decides: properties by name or rule id, idempotence and deadlock, with the ghosts they need."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from holdfast.ir.system import Action, Property, System
 from holdfast.trace.trace import Claim, first_paragraph
 
 DEADLOCK = "deadlock"
-"""The claim that no state is stuck, checked where a model names final states; see ``deadlock_claim`` for its name."""
+"""The claim that no state is stuck, checked if a model names final states; see ``deadlock_claim`` for its name."""
 
 SEARCHED = ("invariant", "lemma", "step", "witness")
-"""The kinds of property that a search of states and steps decides, if asked."""
+"""The kinds of property that a search of states and steps decides, if they are selected."""
 
 ALWAYS = ("assume", "final")
-"""The kinds that a search needs whatever it is asked."""
+"""The kinds of property that every search needs, whatever is selected."""
 
 
 @attrs.frozen
 class Selection:
-    """What one check decides: ``properties`` in the order of the source, the actions whose idempotence is asked for,
-    and whether deadlocks are; with the ghosts that all this depends on.
+    """What one check decides: ``properties`` in the order of the source, the actions whose idempotence is checked, and
+    whether deadlocks are; ``ghosts`` are the ghost variables that all this reads.
     """
 
     properties: tuple[Property, ...]
@@ -39,11 +39,11 @@ class Selection:
 
 
 def select(system: System, names: Sequence[str] | None) -> Selection:
-    """What the names ask for; None is everything.
+    """The selection for the given names; None selects everything.
 
-    A name is that of a property, a rule id that properties or idempotent actions cite, or ``deadlock`` (``@deadlock``
-    where a property has that name). Raises UsageError for a name that the model does not know, and for a property that
-    a search cannot decide.
+    A name is a property, a rule id that properties or idempotent actions cite, or ``deadlock`` (``@deadlock`` if a
+    property is called ``deadlock``). Raises UsageError for a name that the model does not know, and for a property
+    that a search cannot decide.
     """
     finals = next(system.of_kind("final"), None) is not None
     if names is not None:
@@ -67,7 +67,7 @@ def select(system: System, names: Sequence[str] | None) -> Selection:
 
 
 def _check(system: System, name: str, finals: bool) -> None:
-    """Raise UsageError unless the name asks for something that a search decides."""
+    """Raise UsageError unless the name selects something that a search can decide."""
     known: dict[str, bool] = {system.claim_name(DEADLOCK): True} if finals else {}
     for prop in system.properties:
         for spelling in (prop.name, *prop.ids):

@@ -1,9 +1,9 @@
-"""A run made as small as it gets, still showing the same claim: ``trace/shrink.py`` with a model behind it.
+"""Shrink a run of a model to the least run found that still shows the claim: ``trace/shrink.py`` with a model.
 
-What the model adds is a bounded search for shortcuts: from some state of the run, breadth first, to a later one, to a
-renaming of a later one, or to an end that shows the claim, in fewer steps than the run takes. First only the actions
-that the run uses may serve, then all; first a few states are looked into from each place of the run, then more. So
-runs come near the length that ``holdfast check`` finds, and reach it where the budget suffices.
+The model adds a bounded search for shortcuts. It starts from some state of the run and goes breadth first, until in
+fewer steps than the run it comes to a later state of the run, to a renaming of a later state, or to an end that shows
+the claim. First it uses only the actions of the run, then all actions. First it expands few states from each place of
+the run, then more. So runs come near the length that ``holdfast check`` finds, and reach it if the budget suffices.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from holdfast.trace.shrink import Call, Run, Shrinker, Tries, never
 from holdfast.trace.trace import Trace
 
 BUDGET = 20_000
-"""How many candidates are tried: runs replayed, and states that the search for shortcuts looks into."""
+"""The limit of candidates: replayed runs, and states that the search for shortcuts expands."""
 
 FEW = 100
-"""How many states the search looks into from each place of the run, at first."""
+"""The number of states that the search expands from each place of the run, at first."""
 
 
 @attrs.frozen
 class ShrinkResult:
-    """What shrinking came to. ``removed`` steps are gone, and ``tried`` candidates were looked at.
+    """The shrunk run. ``removed`` is the number of steps that it lost, ``tried`` the number of candidates tried.
 
-    ``shortest`` says that no run of the model is shorter that shows the claim; False if that is not known.
+    ``shortest`` says that no shorter run of the model shows the claim; False if that is not known.
     """
 
     script: Script
@@ -51,8 +51,8 @@ def shrink(
 ) -> ShrinkResult:
     """The least run found that shows the claim; of equal length, the one with the least arguments.
 
-    ``budget`` is the number of candidates; once ``stopped``, the least so far is the answer. Raises UsageError for an
-    unknown claim, and for a script whose end does not show it.
+    ``budget`` is the number of candidates. Once ``stopped`` returns True, the least run so far is returned. Raises
+    UsageError for an unknown claim, and for a script whose end does not show it.
     """
     if not replayer.shows(script, claim_name):
         raise UsageError(f"the run does not show {claim_name} at its end; name what it shows with --property")
@@ -74,14 +74,14 @@ def _script(run: Run) -> Script:
 
 @attrs.frozen
 class _Visit:
-    """A state that the search has come to, and how: by a call from another, or as one that it starts from."""
+    """A state that the search reached, with the visit and the call that led to it; both are None for a start."""
 
     state: bytes
     before: _Visit | None
     call: Call | None
 
     def calls(self) -> list[Call]:
-        """The calls from where the search started."""
+        """The calls from the start of the search to here."""
         found: list[Call] = []
         here: _Visit | None = self
         while here is not None and here.call is not None:
@@ -91,7 +91,7 @@ class _Visit:
 
 
 class Shortcuts:
-    """Looks for shorter ways. It remembers between two questions how far it has come, and asks for more each time."""
+    """Searches for shortcuts. It remembers its limits between two calls, and raises them when it finds nothing."""
 
     def __init__(self, replayer: Replayer, claim_name: str, tries: Tries) -> None:
         self.replayer = replayer
@@ -102,11 +102,11 @@ class Shortcuts:
         self.params = {action.name: action.params for action in replayer.system.actions}
         self.starts = self.machine.starts()
         self.patience = FEW
-        """How many states to look into from one place."""
+        """The number of states to expand from one place."""
         self.everything = False
-        """Whether actions may serve that the run does not use."""
+        """Whether the search may use actions that the run does not use."""
         self.exhausted = False
-        """Whether every run that is shorter was looked at."""
+        """Whether all shorter runs were searched."""
         try:
             self.group: Symmetry | None = Symmetry(self.machine.layout)
         except UsageError:  # Too many renamings to try them all.
@@ -117,6 +117,7 @@ class Shortcuts:
         states = self.replayer.states(_script(run))
         assert isinstance(states, tuple), "what is to be shortened can be replayed"
         while self.tries.left:
+            # Only a search from the start that completes with all actions proves that no shorter run exists.
             from_start = _Search(self, run, states, 0)
             places = (_Search(self, run, states, place) for place in range(1, len(states)))
             for search in itertools.chain([from_start], places):
@@ -124,7 +125,7 @@ class Shortcuts:
                 if found is not None:
                     return found
                 if from_start.complete:
-                    # Where nothing shorter leads from the start, nothing does from elsewhere.
+                    # If no shorter run leads from the start at all, none leads through another place.
                     break
             if not from_start.complete:
                 self.patience *= 4
@@ -136,18 +137,18 @@ class Shortcuts:
         return None
 
     def canonical(self, state: bytes) -> bytes:
-        """What stands for all renamings of a state."""
+        """The representative of all renamings of a state; the state itself without symmetry."""
         return state if self.group is None else self.group.canonical(state)
 
     def renaming(self, old: bytes, new: bytes) -> Renaming | None:
-        """One that makes the one state the other; None where nothing needs another name."""
+        """A renaming that turns ``old`` into ``new``; None if no renaming is needed."""
         if self.group is None or old == new:
             return None
         numbers = (number for number in range(self.group.order) if self.group.permute(old, number) == new)
         return self.group.renamings[next(numbers)]
 
     def renamed(self, call: Call, renaming: Renaming | None) -> Call:
-        """The call with other names."""
+        """The call with its arguments renamed."""
         if renaming is None:
             return call
         action, args = call
@@ -159,7 +160,7 @@ class Shortcuts:
 
 
 class _Search:
-    """Breadth first from the state at one place of the run; from the first place, from every initial state."""
+    """A breadth-first search from one place of the run; from the first place it starts in every initial state."""
 
     def __init__(self, shortcuts: Shortcuts, run: Run, states: tuple[bytes, ...], place: int) -> None:
         self.shortcuts = shortcuts
@@ -173,16 +174,19 @@ class _Search:
             index for index, action in enumerate(shortcuts.actions) if shortcuts.everything or action in used
         ]
         self.later = {shortcuts.canonical(states[index]): index for index in range(place + 1, len(states) - 1)}
-        """Where the run comes to a state last, after the place; its end is for ``_shows`` to tell."""
+        """For each orbit, the last place of the run after ``place`` that is in it. The end is left out: ``_shows``
+        tests it.
+        """
         self.seen: set[bytes] = set()
         self.best: Run | None = None
         self.complete = False
-        """Whether all states were looked into from which a shortcut might lead on."""
+        """Whether the search expanded all states that could lead to a shortcut."""
 
     def shortcut(self) -> Run | None:
         """The shortest run that the first successful level gives, or None."""
         level = [found for found in self._starts() if self._visit(found, 0)]
         depth = 0
+        # A deeper level gives no gain: the candidate would have at least as many steps as the run.
         while level and self.best is None and self.place + depth + 1 < len(self.run) - 1:
             depth += 1
             following: list[_Visit] = []
@@ -209,7 +213,7 @@ class _Search:
                 yield _Visit(new, found, (self.shortcuts.actions[index], args))
 
     def _visit(self, found: _Visit, depth: int) -> bool:
-        """Note what a state is good for; whether it was not seen before."""
+        """Offer the shortcuts that end in a state; returns whether its orbit is new."""
         if self._shows(found):
             self._offer(found, len(self.run))
         orbit = self.shortcuts.canonical(found.state)
@@ -217,15 +221,16 @@ class _Search:
             return False
         self.seen.add(orbit)
         met = self.later.get(orbit)
+        # A shortcut only if the run takes more steps from its place to the later state.
         if met is not None and depth < met - self.place:
             self._offer(found, met)
         return True
 
     def _shows(self, found: _Visit) -> bool:
-        """Whether the run may end here."""
+        """Whether the run may end in this state because it shows the claim."""
         before = found.before
         if before is None:
-            # The run's own states are known, but not what another initial state shows.
+            # The run's own states are known, but another initial state may show the claim.
             return not self.place and self._ends((found.state,), Script((), ()))
         assert found.call is not None
         return self._ends((before.state, found.state), Script((), (found.call,)))
@@ -234,7 +239,8 @@ class _Search:
         return self.shortcuts.replayer.ends(self.shortcuts.claim_name, states, script)
 
     def _offer(self, found: _Visit, met: int) -> None:
-        """The run over ``found`` and then as it went on after the place ``met``."""
+        """Offer a candidate: the run to ``found``, and then the run's own steps after the place ``met``, renamed."""
+        # Steps after ``met`` are the run's own, in the names of the state that was found.
         renaming = None if met == len(self.run) else self.shortcuts.renaming(self.states[met], found.state)
         rest = tuple(self.shortcuts.renamed(call, renaming) for call in self.run[met + 1 :])
         first = self.run[: self.place + 1] if self.place else ()

@@ -1,4 +1,4 @@
-"""Where runs begin, once it is sure that the scope agrees with the model."""
+"""The initial states of a model in a scope, after a check that the scope agrees with the model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from holdfast.runs.selection import Selection
 def initial_states(machine: Interpreter, selection: Selection) -> list[bytes]:
     """The initial states, sorted.
 
-    Raises ModelError where the scope contradicts the model: there is no initial state, one exceeds a bound, or an
-    assumption is false. Assumptions speak of constants, so the initial states show them all.
+    Raises ModelError if the scope contradicts the model: there is no initial state, one exceeds a bound, or an
+    assumption is false. Assumptions are about constants, which are the same in all states, so initial states suffice.
     """
     states, scope = machine.initial(), machine.scope
     for prop in selection.of_kind("assume"):

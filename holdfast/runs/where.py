@@ -1,4 +1,4 @@
-"""For which elements a property fails, where its form tells."""
+"""The elements for which a property fails, if the form of the property tells them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from holdfast.lower.python.interpreter import Args, Interpreter
 def where_it_fails(
     machine: Interpreter, prop: Property, old: bytes, state: bytes, args: Args
 ) -> tuple[tuple[str, Value], ...]:
-    """The least elements, of those an outermost ``all`` runs over, for which the property fails in ``state``.
+    """The least elements, among those over which the outermost ``all`` ranges, for which ``prop`` fails in ``state``.
 
-    For a property of an action's steps, the action's arguments that it speaks of come first: ``old`` and ``args`` are
-    the state before the step and the arguments of the action. Empty where the property does not begin with ``all``.
+    For a property of an action's steps, the arguments that it reads come first; ``old`` is the state before the step,
+    and ``args`` are the arguments of the action. Empty if the property does not begin with ``all``.
     """
     mine = _own_arguments(machine, prop, args)
     variables, body = _outermost(prop.body)
@@ -33,7 +33,7 @@ def where_it_fails(
 
 
 def _own_arguments(machine: Interpreter, prop: Property, args: Args) -> Args:
-    """The arguments of the action that the property takes, in the order in which it takes them."""
+    """The arguments of the action that the property has as parameters, in the order of its parameters."""
     if prop.of is None:
         return ()
     named = dict(zip((param.name for param in machine.system.action(prop.of).params), args, strict=True))
@@ -41,7 +41,7 @@ def _own_arguments(machine: Interpreter, prop: Property, args: Args) -> Args:
 
 
 def _outermost(body: Expr) -> tuple[list[Param], Expr]:
-    """The variables of each outermost ``all``, and what it says of them."""
+    """The variables of the nested outermost ``all``, and the body inside them."""
     variables: list[Param] = []
     while isinstance(body, Quantified) and body.kind == "all":
         variables.append(Param(body.var, body.domain))

@@ -1,4 +1,4 @@
-"""Why a run shows something: the place in it that shows it, and the steps that led there."""
+"""Explain a run: find the place that shows the claim, and the steps that led there."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from holdfast.trace.views.slice import Slice, SliceQuestion, slice_run
 
 @attrs.frozen
 class Reasons:
-    """The run up to the place that shows it, and its slice."""
+    """The run up to the place that shows the claim, and its slice."""
 
     trace: Trace
     slice: Slice
 
 
 def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Reasons:
-    """Why a run shows a property, by its name or a rule id; by default what it claims, or first violates at its end.
+    """The reasons why a run shows a property.
 
-    A property that the end does not violate is looked for from the start on. Raises UsageError for a name that the
-    model does not have, and for a property that holds in all of the run.
+    ``name`` is a property or a rule id; by default it is the run's claim, or the first property that its end violates.
+    If the end does not show the property, the first place of the run that does is explained. Raises UsageError for a
+    name that the model does not have, and for a property that no place of the run shows.
     """
     script = replayer.script(trace)
     for wanted in _names(replayer, trace, script, name):
         if replayer.claim(wanted).kind == "leads_to":
             raise UsageError(f"--why: the run violates {wanted} as a whole, and not by what led to one of its states")
+        # The end first, then all places from the start on.
         for length in (len(script.steps), *range(len(script.steps))):
             part = attrs.evolve(script, steps=script.steps[:length])
             if replayer.shows(part, wanted):
@@ -41,7 +43,7 @@ def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Reasons:
 
 
 def _names(replayer: Replayer, trace: Trace, script: Script, name: str | None) -> list[str]:
-    """The claims that are asked for, at least one."""
+    """The names of the requested claims, at least one."""
     if name is None:
         found = trace.claim.name if trace.claim is not None else replayer.violated(script)
         if found is None:

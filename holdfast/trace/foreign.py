@@ -1,10 +1,15 @@
-"""Runs that no model stands behind: states as a file has them, taken apart into cells.
+"""Runs read from a file, without a model: the states of the file, split into cells.
 
-A variable is taken apart as far as its values have one shape in all states. A function gives a cell for each argument
-(``owner[s1]``), nested ones with all their arguments (``handle[p1, s1]``); a set of plain members one for each that is
-ever in it, a record one for each field (``disk.head``), a sequence one for each place, counted from 1 as TLA+ does.
-What is deeper, or has no one shape, is a single cell that holds its text. So ``trace/text.py`` shows such runs as it
-shows a model's.
+A variable is split as far as its values have one shape in all states:
+
+- a function gives a cell for each argument (``owner[s1]``), nested functions one for each combination of arguments
+  (``handle[p1, s1]``);
+- a set of plain members gives a cell for each value that is a member in some state;
+- a record gives a cell for each field (``disk.head``);
+- a sequence gives a cell for each place, counted from 1 as in TLA+.
+
+A value that nests deeper, or whose shape differs between states, stays one cell that holds its text. ``trace/text.py``
+can therefore show these runs like the runs of a model.
 """
 
 from __future__ import annotations
@@ -23,23 +28,23 @@ from holdfast.trace.itf_values import Fun, Opaque, Rec, Seq, SetOf, Tree, Tup, V
 from holdfast.trace.trace import Claim, Step, Trace
 
 UNKNOWN_ACTION = "step"
-"""What a step is called where the file does not name its action."""
+"""The name of a step if the file does not name its action."""
 
 MOST_CELLS = 4_096
-"""A variable of more cells stays whole: nobody reads so many."""
+"""A variable that would have more cells stays one cell: nobody reads that many."""
 
 MOST_KEYS = 4
-"""How many arguments deep functions are taken apart."""
+"""A value that has N keys already is not split further."""
 
 NO_VALUE = ("None", "none", "Nil", "NULL", "Null")
-"""Tags and model values that say that there is no value."""
+"""Tags and model values that mean: no value."""
 
 _ELEMENT = re.compile(r"(.+)_OF_([A-Z_][A-Z0-9_]*)")
 
 
 @attrs.frozen
 class ForeignState:
-    """A state of a file: its variables as trees and as the file has them, and the action that led to it."""
+    """A state of a file: its variables as trees and in the file's own encoding, and the action that led to it."""
 
     values: Mapping[str, Tree]
     raw: Mapping[str, Any]
@@ -50,7 +55,7 @@ class ForeignState:
 
 @attrs.frozen
 class ForeignRun:
-    """What a file holds: its states, and what it says besides."""
+    """The contents of a file: its states, its heading, and the violated property if the file names one."""
 
     path: Path
     model: str
@@ -60,7 +65,7 @@ class ForeignRun:
     claim: Claim | None = None
 
     def trace(self) -> Trace:
-        """The run as a Trace, its values taken apart."""
+        """The run as a Trace, with its values split into cells."""
         names = list(dict.fromkeys(name for state in self.states for name in state.values))
         constants = [name for name in names if name in self.heading.get("params", ())]
         given = [table for name in constants for table in _apart(name, [self.states[0].values[name]])]
@@ -101,17 +106,17 @@ class ForeignRun:
 
 
 def printable(text: str) -> str:
-    """A text from a file, safe to show: what would move a terminal's cursor is written as an escape."""
+    """A text from a file, safe to show: characters that could move a terminal's cursor are written as escapes."""
     return text if text.isprintable() else json.dumps(text)[1:-1]
 
 
 def argument(value: Tree) -> Value:
-    """An argument of an action, or any value that is one cell: plain, or as its text."""
+    """An argument of an action, or another value that takes one cell: the plain value, or else its text."""
     plain = _plain(value)
     return show(value) if plain is NOT_PLAIN else plain.value
 
 
-# Taking apart ----------------------------------------------------------------------------------------------------
+# Splitting into cells --------------------------------------------------------------------------------------------
 
 Part = tuple[Key, Value]
 """A key of a cell: its type and its value."""
@@ -119,7 +124,7 @@ Part = tuple[Key, Value]
 
 @attrs.frozen
 class _Leaf:
-    """What stands in one cell, in one state: a value with the name of its sort, or that a set has a member."""
+    """The content of one cell in one state: a value with the name of its sort, or the fact that a set has a member."""
 
     value: Value
     sort: str | None = None
@@ -127,7 +132,7 @@ class _Leaf:
 
 
 NOT_PLAIN = _Leaf(None)
-"""The answer for a value that is more than one cell; compared by identity."""
+"""The result for a value that needs more than one cell; compared by identity."""
 
 
 @attrs.frozen
@@ -138,21 +143,21 @@ class _Table:
 
 
 def _apart(name: str, values: Sequence[Tree | None]) -> list[_Table]:
-    """The cells of a variable over all states; None where a state does not have it."""
+    """The cells of a variable over all states. A value is None in a state that lacks the variable."""
     try:
         leaves = [{} if value is None else dict(_leaves(printable(name), (), value)) for value in values]
         fields = _by_field(leaves)
     except _NoOneShapeError:
         fields = {}
     if not fields:
-        # One cell with the text: also what is empty in all states has to be seen.
+        # One cell with the text. A variable that is empty in all states has no leaves, but must still be shown.
         whole: _Path = (printable(name), ())
         fields = _by_field([{} if value is None else {whole: _Leaf(argument(value))} for value in values])
     return [_table(field, leaves_of) for field, leaves_of in fields.items()]
 
 
 class _NoOneShapeError(Exception):
-    """The values of a variable differ in shape, or are too many."""
+    """The values of a variable differ in shape, or would need more than MOST_CELLS cells."""
 
 
 _Path = tuple[str, tuple[Part, ...]]
@@ -178,7 +183,7 @@ def _leaves(name: str, keys: tuple[Part, ...], value: Tree) -> Iterator[tuple[_P
 
 
 def _members(value: Tree) -> list[tuple[tuple[Part, ...], Tree | None]] | None:
-    """What a function, sequence or set consists of, by key (without a value for a set); None if a key is not plain."""
+    """The parts of a function, sequence or set, by key (a set's parts have no value); None if a key is not plain."""
     pairs: list[tuple[Tree, Tree | None]]
     match value:
         case Fun(entries):
@@ -199,12 +204,12 @@ def _members(value: Tree) -> list[tuple[tuple[Part, ...], Tree | None]] | None:
 
 
 def _plain(value: Tree) -> _Leaf:
-    """A value that one cell holds; NOT_PLAIN for any other."""
+    """A value that fits in one cell; NOT_PLAIN for any other."""
     match value:
         case bool():
             return _Leaf(value)
         case int():
-            # Digits that Python itself would refuse to print are kept as text.
+            # Python refuses to print a number of more than 4,300 digits, so such a number is kept as text.
             return _Leaf(value if is_printable(value) else number(value))
         case str():
             element = _ELEMENT.fullmatch(value)
@@ -230,7 +235,11 @@ def _key_type(leaf: _Leaf) -> Key:
 
 
 def _by_field(leaves: Sequence[Mapping[_Path, _Leaf]]) -> dict[str, list[dict[tuple[Part, ...], _Leaf]]]:
-    """The leaves by field; each field with its leaves in every state."""
+    """The leaves grouped by field, each field with its leaves in every state.
+
+    Raises _NoOneShapeError if the keys of a field differ in number or type, if a field mixes members and values, or if
+    it has too many cells.
+    """
     found: dict[str, list[dict[tuple[Part, ...], _Leaf]]] = {}
     for index, state in enumerate(leaves):
         for (name, keys), leaf in state.items():
@@ -252,6 +261,7 @@ def _table(name: str, states: Sequence[Mapping[tuple[Part, ...], _Leaf]]) -> _Ta
     member = every[0].member
     paths = sorted({keys for state in states for keys in state}, key=lambda keys: [_order(part) for part in keys])
     total = all(keys in state for keys in paths for state in states)
+    # A cell that is missing in some state is False there in a set, and None in anything else.
     absent = _Leaf(False) if member else _Leaf(None)
     kind = BoolType() if member else _type([*every, *([] if total else [absent])])
     types = tuple(part[0] for part in paths[0])
@@ -265,7 +275,7 @@ def _table(name: str, states: Sequence[Mapping[tuple[Part, ...], _Leaf]]) -> _Ta
 
 
 def _order(part: Part) -> tuple[Any, ...]:
-    """Numbers by size, also within names: ``s2`` before ``s10``."""
+    """The sort key of a key: numbers by size, also inside names, so ``s2`` comes before ``s10``."""
     value = part[1]
     if isinstance(value, int):
         return (0, value)
@@ -274,7 +284,7 @@ def _order(part: Part) -> tuple[Any, ...]:
 
 
 def _type(leaves: Sequence[_Leaf]) -> Scalar:
-    """The type of a cell with these values, as far as they tell."""
+    """The narrowest type that holds all these values; optional if one of them is None."""
     present = [leaf for leaf in leaves if leaf.value is not None]
     kind: Plain
     if present and all(isinstance(leaf.value, bool) for leaf in present):

@@ -2,12 +2,13 @@
 
 Every integer is a ``#bigint``, a map is a list of pairs, a relation is the set of its tuples, an element is a string
 such as ``n1_OF_NODE``. The action and its arguments stand in the variables ``mbt::actionTaken`` and
-``mbt::nondetPicks`` and again in each state's ``#meta``, so that readers of either kind find them. Constants that the
-scope gives are the trace's parameters. The file holds no time and no machine's name: equal traces are equal bytes.
+``mbt::nondetPicks``, and again in each state's ``#meta``: some readers look in one place, some in the other. Constants
+that the scope gives are the trace's parameters. The file holds no time and no machine name: equal traces give equal
+bytes.
 
-An Optional can be written in two ways. As a set of at most one element, which every reader takes; or as the variant
-that Quint writes (``Some`` of the value, ``None`` of the empty tuple), which itf-py 0.5 cannot read, because it turns
-the tag into the name of a Python class.
+An Optional can be written in two ways. Every reader takes a set of at most one element. Quint writes a variant
+(``Some`` of the value, ``None`` of the empty tuple); itf-py 0.5 cannot read it, because it turns the tag into the name
+of a Python class.
 """
 
 from __future__ import annotations
@@ -40,19 +41,19 @@ def write_itf(trace: Trace, path: Path, *, optionals: Optionals = "set") -> None
 
 
 def itf_text(trace: Trace, *, optionals: Optionals = "set") -> str:
-    """The contents of the file."""
+    """The text of the ITF file."""
     return json.dumps(itf_object(trace, optionals=optionals), indent=1) + "\n"
 
 
 def itf_object(trace: Trace, *, optionals: Optionals = "set") -> dict[str, Any]:
-    """The trace as the JSON object of an ITF file; a foreign run as it was read."""
+    """The trace as the JSON object of an ITF file; a foreign run is returned as it was read."""
     if trace.foreign is not None:
         return foreign_object(trace, trace.foreign)
     return _Writer(trace, optionals).trace_object()
 
 
 def foreign_object(trace: Trace, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The file that a foreign run came from; one that came from TLC has the states that ITF would have."""
+    """The object of the file that a foreign run was read from; for a run from TLC, the object that ITF would have."""
     loop = {} if trace.loop is None else {"loop": trace.loop}
     return dict(trace.heading or {}) | {"states": [dict(state) for state in states]} | loop
 
@@ -99,7 +100,7 @@ class _Writer:
         }
 
     def described(self) -> str:
-        """A sentence for whoever opens the file without the model."""
+        """A sentence for a reader who opens the file without the model."""
         claim, run = self.trace.claim, f"a run of {count(self.trace.length, 'step')}"
         command = f"{self.trace.command}: " if self.trace.command is not None else ""
         if claim is None:
@@ -122,7 +123,10 @@ class _Writer:
     # Values ---------------------------------------------------------------------------------------------------
 
     def field(self, cells: list[Cell], values: list[Value]) -> Any:
-        """A variable: a scalar, a relation as the set of its tuples, or a map. Cells come in order of their keys."""
+        """A variable: a scalar, a relation as the set of its tuples, or a map.
+
+        ``cells`` are all cells of one field, in the order of their keys; ``values`` are their values.
+        """
         field = cells[0].field
         if not field.keys:
             return self.scalar(field.type, values[0])
@@ -143,7 +147,7 @@ class _Writer:
                 return value
 
     def option(self, value: Any) -> Any:
-        """A value that has been written already, or None, as an Optional."""
+        """An Optional: ``value`` is None or a value in the encoding of ITF."""
         if self.optionals == "set":
             return {"#set": [] if value is None else [value]}
         return {"tag": "None", "value": {"#tup": []}} if value is None else {"tag": "Some", "value": value}
@@ -191,7 +195,7 @@ class _Writer:
 
 
 def _tuple(parts: list[Any]) -> Any:
-    """A key: one part stands for itself."""
+    """A key: a key of one part is that part, without a tuple around it."""
     return parts[0] if len(parts) == 1 else {"#tup": parts}
 
 
@@ -201,7 +205,7 @@ def _upper(name: str) -> str:
 
 
 def _fields(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The cells by variable, in order."""
+    """The cells grouped by variable, in their order."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.field.name, []).append(cell)
@@ -211,7 +215,8 @@ def _fields(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 def _pick_names(trace: Trace) -> dict[tuple[str, str], tuple[str, Plain]]:
     """For each action and parameter: its field in the record of picks, and its type.
 
-    Parameters of one name and type share a field; where types differ, the action's name goes before.
+    Parameters of one name and type share a field. Parameters of one name and different types get the action's name in
+    front of theirs.
     """
     params = [(signature.action, param) for signature in trace.signatures for param in signature.params]
     kinds: dict[str, set[str]] = {}

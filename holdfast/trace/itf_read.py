@@ -1,7 +1,7 @@
 """Read a run from ITF (Informal Trace Format), as Apalache, Quint, itf-py and Holdfast write it.
 
-The action and its arguments are looked for in the variables ``mbt::actionTaken`` and ``mbt::nondetPicks`` and in each
-state's ``#meta``; where both are there they have to agree.
+The action and its arguments may stand in the variables ``mbt::actionTaken`` and ``mbt::nondetPicks``, in each state's
+``#meta``, or in both. If they stand in both, they must agree.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from holdfast.trace.itf import ACTION, PICKS
 from holdfast.trace.itf_values import Rec, SetOf, Tree, Variant, decode, key, show, whole
 
 _TAGGED_RECORD = re.compile(r"[{,]\s*tag\s*:")
-"""A record with a field ``tag`` in the types of Apalache and Quint; a variant is ``Some(Int) | None(UNIT)``."""
+"""Finds a record with a field ``tag`` in the types of Apalache and Quint. A variant has the type ``Some(Int) |
+None(UNIT)`` there, without ``tag``."""
 
 
 def itf_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
-    """The run that the object of an ITF file holds; raises UsageError, naming file and place, where it is none."""
+    """The run in the object of an ITF file. Raises UsageError with file and place if the object holds no run."""
     try:
         return _Reading(data, path).run()
     except _WrongError as error:
@@ -31,7 +32,7 @@ def itf_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
 
 
 class _WrongError(Exception):
-    """What is wrong in the file, and where."""
+    """The error in the file and its place; ``itf_run`` adds the file's name."""
 
 
 class _Reading:
@@ -58,7 +59,7 @@ class _Reading:
         return ForeignRun(self.path, self._model(), self.heading, states, loop)
 
     def _model(self) -> str:
-        """What to call the model: what the file says, or else its own name."""
+        """The model's name: from the file's ``#meta`` if it gives one, or else the file's own name."""
         for name in ("model", "source"):
             said = self.meta.get(name)
             if isinstance(said, str) and said:
@@ -106,7 +107,7 @@ class _Reading:
             raise _WrongError(f"state {index}: {name}: {error}") from None
 
     def _action(self, index: int, taken: Tree | None, said: Any) -> str | None:
-        """The action's name; Quint leaves it empty where it took none that has a name."""
+        """The action's name, or None. Quint leaves the name empty for a step that takes no named action."""
         in_meta = said if isinstance(said, str) and said else None
         in_variable = taken if isinstance(taken, str) and taken else None
         if in_meta is not None and in_variable is not None and in_meta != in_variable:
@@ -119,7 +120,7 @@ class _Reading:
             return tuple((name, value) for name, value in picked.items() if value is not None)
         args = {name: self._value(index, f"the argument {name}", value) for name, value in said.items()}
         for name, value in args.items():
-            # A parameter of one name and several types stands under its action's name too.
+            # The picks may store it as ACTION_NAME: a parameter name that has several types gets that prefix.
             other = picked.get(name, picked.get(f"{action}_{name}"))
             if other is not None and key(other) != key(value):
                 raise _WrongError(f"state {index}: its #meta has {name} = {show(value)}, and {PICKS} {show(other)}")
@@ -127,7 +128,7 @@ class _Reading:
 
 
 def _picked(picks: Rec) -> dict[str, Tree | None]:
-    """The picks, without the options that they are wrapped in: variants, or sets of at most one element."""
+    """The picks without their wrapping as Optionals, which are variants or sets of at most one element."""
     found: dict[str, Tree | None] = {}
     for name, value in picks.fields:
         match value:
@@ -141,9 +142,9 @@ def _picked(picks: Rec) -> dict[str, Tree | None]:
 
 
 def read_json(text: str, path: Path) -> Any:
-    """The JSON value of a text; raises UsageError, with line and column, where it is none."""
+    """The JSON value of a text; raises UsageError, with line and column, if the text is no JSON."""
     collecting = gc.isenabled()
-    # Most of the time would go into looking for garbage among millions of new objects, none of which is any.
+    # With garbage collection on, most of the time goes into scans of millions of new objects that are all in use.
     gc.disable()
     try:
         return json.loads(text, parse_int=whole)

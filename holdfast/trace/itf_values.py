@@ -1,8 +1,8 @@
-"""Values of TLA+ as trees, read from the encoding of ITF and written in it.
+"""Values of TLA+ as trees: read from the encoding of ITF, and written to it.
 
-A truth value, a number and a string are themselves; everything else is one of the classes below. Sets and functions
-keep their members in one order, so that equal values are equal trees whatever the order they were written in. Python
-takes True for 1; ``key`` tells them apart, and orders all values.
+A truth value, a number and a string stand for themselves; every other value is an object of a class below. Sets and
+functions keep their members in one order, so equal values are equal trees in whatever order a file lists the members.
+In Python ``True == 1``; ``key`` tells them apart, and orders all values.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import attrs
 from holdfast.ir.errors import UsageError
 
 MOST_DEPTH = 100
-"""How deeply values may nest. No checker writes such values; without a limit they would exhaust Python's stack."""
+"""The limit of nesting. No checker writes deeper values; without a limit they would exhaust Python's stack."""
 
 _NAME = re.compile(r"(?!(?:TRUE|FALSE|SUBSET|UNION|DOMAIN)$)[A-Za-z_][A-Za-z0-9_]*")
-"""A string that may stand without quotes and be taken for nothing else."""
+"""A string that needs no quotes, because it cannot be mistaken for another value."""
 
 
 @attrs.frozen
@@ -39,13 +39,13 @@ class Seq:
 
 @attrs.frozen
 class SetOf:
-    """A set; its members are in order, each once."""
+    """A set; its members are sorted by ``key`` and distinct."""
 
     items: tuple[Tree, ...]
 
     @classmethod
     def of(cls, items: Iterable[Tree]) -> SetOf:
-        """The set of these, in any order."""
+        """The set of the given members, which may come in any order and more than once."""
         found = {key(item): item for item in items}
         return cls(tuple(found[each] for each in sorted(found)))
 
@@ -58,7 +58,7 @@ class Fun:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Tree, Tree]]) -> Fun:
-        """The function of these pairs, in any order."""
+        """The function of the given pairs, which may come in any order."""
         return cls(tuple(sorted(pairs, key=lambda pair: key(pair[0]))))
 
 
@@ -69,26 +69,28 @@ class Rec:
     fields: tuple[tuple[str, Tree], ...]
 
     def get(self, name: str) -> Tree | None:
-        """The field of that name."""
+        """The field of that name; None if the record has no such field."""
         return dict(self.fields).get(name)
 
 
 @attrs.frozen
 class Variant:
-    """One of several alternatives, by its tag."""
+    """One of several alternatives, with its tag."""
 
     tag: str
     value: Tree
 
     @property
     def is_unit(self) -> bool:
-        """Whether it carries no value: an empty tuple, or as older versions of Quint write it an empty record."""
+        """Whether it carries no value, which is written as an empty tuple, or by older versions of Quint as an empty
+        record.
+        """
         return self.value in (Tup(()), Rec(()), "U_OF_UNIT")
 
 
 @attrs.frozen
 class Opaque:
-    """A value that could not be written, as a text about it."""
+    """A value that its writer could not encode, as a text about it."""
 
     text: str
 
@@ -97,7 +99,8 @@ Tree = bool | int | str | Tup | Seq | SetOf | Fun | Rec | Variant | Opaque
 
 
 def key(value: Tree) -> tuple[Any, ...]:
-    """A key that orders all values, and is equal for equal values alone."""
+    """A sort key for all values; two values have equal keys only if they are equal."""
+    # In this order: in Python, a bool is an int, too.
     match value:
         case bool():
             return (0, value)
@@ -122,7 +125,7 @@ def key(value: Tree) -> tuple[Any, ...]:
 
 
 def show(value: Tree) -> str:
-    """The value as TLA+ writes it, but for elements and model values, which stand for themselves."""
+    """The value in the syntax of TLA+; elements and model values are written as their names."""
     match value:
         case bool():
             return "TRUE" if value else "FALSE"
@@ -149,7 +152,7 @@ def _listed(items: Iterable[Tree]) -> str:
 
 
 def is_printable(value: int) -> bool:
-    """Whether Python prints the number at once; it refuses more than 4,300 digits."""
+    """Whether ``str`` prints the number. Python refuses more than 4,300 digits; 13,000 bits are about 3,913 digits."""
     return value.bit_length() < 13_000
 
 
@@ -157,7 +160,7 @@ def number(value: int) -> str:
     """The decimal digits of a number of any size."""
     if is_printable(value):
         return str(value)
-    # What is not printable at once has more than 3,900 digits, so that something is left before these.
+    # A number that is not printable at once has more than 3,900 digits, so ``high`` is not 0 and the recursion ends.
     high, low = divmod(abs(value), 10**3900)
     return f"{'-' if value < 0 else ''}{number(high)}{low:03900d}"
 
@@ -166,10 +169,10 @@ def number(value: int) -> str:
 
 
 def decode(value: Any, *, records: bool = False) -> Tree:
-    """The tree of a value as ITF writes it, or as JSON alone would (plain numbers).
+    """The tree of a value in the encoding of ITF, or in plain JSON (plain numbers).
 
-    An object of ``tag`` and ``value`` is a variant, or with ``records`` a record, where the file's types say so.
-    Raises UsageError, without a place, for what is neither.
+    An object with the keys ``tag`` and ``value`` is a variant. With ``records`` it is a record: set it if the file's
+    types say so. Raises UsageError, without a place, for a value that is in neither encoding.
     """
     return _Reader(records).read(value, 0)
 
@@ -240,17 +243,18 @@ def _bigint(text: Any) -> int:
 
 
 def whole(text: str) -> int:
-    """The number that digits write, however many there are; Python alone refuses more than 4,300."""
+    """The number that the digits write, however many there are; ``int`` alone refuses more than 4,300."""
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
     if len(digits) <= 4000:
         return sign * int(digits)
+    # Split the digits in two halves: the recursion has logarithmic depth.
     half = len(digits) // 2
     power: int = 10**half
     return sign * (whole(digits[:-half]) * power + whole(digits[-half:]))
 
 
 def _excerpt(value: Any) -> str:
-    """The beginning of what was found, for a message."""
+    """The first 60 characters of a value, for a message."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -259,7 +263,7 @@ def _excerpt(value: Any) -> str:
 
 
 def encode(value: Tree) -> Any:
-    """The value as ITF writes it."""
+    """The value in the encoding of ITF."""
     match value:
         case bool() | str():
             return value

@@ -1,13 +1,18 @@
-"""A run on one line, to be pasted into a shell, a chat or a test: what it takes to make it again, and no more.
+"""A run on one line, to be pasted into a shell, a chat or a test. The line holds only what is needed to replay it.
 
     ownership tiny -ST-14 #9a1c3d5e7f901234 one_owner: open(p1,s1,1,True) open(p3,s1,2,True)
 
-The target as the command line calls the model, the scope, ``+`` each variant, ``-`` each removed rule, ``#`` the
-fingerprint of the model in its scope, the name of what the run shows (``-`` for nothing in particular), and the
-actions with their arguments. ``init(...)`` comes first where the initial condition has parameters. The repetition that
-shows that an action is not idempotent is implied. A lasso has ``loop:`` before the steps that go on for ever, and
-nothing behind it where nothing happens any more. What a shell or a blank would break in the target is written as in
-an address, ``%20``; nothing else in a line needs quoting beyond the single quotes around it.
+The parts of a line, in their order:
+
+- the target, which is the command line's name for the model, and the scope;
+- ``+`` and each variant, ``-`` and each removed rule, ``#`` and the fingerprint of the model in its scope;
+- the name of the claim, or ``-`` if the run shows nothing in particular;
+- the actions with their arguments; ``init(...)`` comes first if the initial condition has parameters.
+
+The repetition that shows that an action is not idempotent is implied. A lasso has ``loop:`` before the steps that
+repeat for ever; no steps follow ``loop:`` if nothing happens any more. Characters of the target that a shell would
+change, and blanks, are percent-encoded (``%20``). Nothing else in a line needs quoting, except the single quotes
+around the whole line.
 """
 
 from __future__ import annotations
@@ -24,13 +29,13 @@ from holdfast.trace.trace import Step, Trace
 COMMAND = "holdfast replay"
 SHAPE = "TARGET SCOPE [+VARIANT…] [-LABEL…] #FINGERPRINT CLAIM: ACTION(ARGUMENT,…) … [loop: ACTION(ARGUMENT,…) …]"
 NOTHING = "-"
-"""What stands for the claim of a run that shows nothing in particular."""
+"""Stands for the claim of a run that shows nothing in particular."""
 
 LOOP = "loop:"
-"""What stands before the steps of a lasso that go on for ever."""
+"""Stands before the steps of a lasso that repeat for ever."""
 
 LONGEST = 1 << 20
-"""Characters; a line of a million steps is a file."""
+"""Characters; a run of a million steps belongs in a file."""
 
 _TOKEN = re.compile(r"\S+")
 _FINGERPRINT = re.compile(r"#[0-9a-f]{16}")
@@ -42,7 +47,7 @@ _UNSAFE = re.compile(r"[\s%'\"\\`$!\x00-\x1f\x7f]|^[-@]")
 
 @attrs.frozen
 class Call:
-    """An action with the texts of its arguments, and the column in which it begins, from 1."""
+    """An action with the texts of its arguments, and the column in which it begins, counted from 1."""
 
     action: str
     args: tuple[str, ...]
@@ -54,8 +59,8 @@ class Call:
 
 @attrs.frozen
 class Line:
-    """What a line says; ``claim`` is None for a run that shows nothing in particular, and ``start`` where ``@init``
-    has no parameters. ``loop`` is the number of steps before those that go on for ever; None if none do.
+    """The parts of a line. ``claim`` is None for a run that shows nothing in particular; ``start`` is None if ``@init``
+    has no parameters. ``loop`` is the number of steps before the steps that repeat for ever; None if none do.
     """
 
     target: str
@@ -70,15 +75,15 @@ class Line:
 
 
 def replay_command(trace: Trace) -> str | None:
-    """The whole command that repeats a run, quoted for a shell.
+    """The whole command that replays a run, quoted for a shell.
 
-    None for a run that no model stands behind, and for one in a size that the model declares no scope of.
+    None for a foreign run, which has no model, and for a run in a scope that the model does not declare.
     """
     return None if trace.is_foreign or not trace.scope else f"{COMMAND} '{to_line(trace)}'"
 
 
 def to_line(trace: Trace) -> str:
-    """The line of a run; raises UsageError for one that no model stands behind."""
+    """The line of a run; raises UsageError for a foreign run, which has no model."""
     if trace.is_foreign:
         raise UsageError(f"the run of {trace.target} has no model behind it, and so no line; name one with --model")
     words = [
@@ -105,15 +110,15 @@ def _percent(found: re.Match[str]) -> str:
 
 
 def parse_line(text: str) -> Line:
-    """What a line says. The command before it and quotes around it may be left in place.
+    """The parts of a line. The command before it and the quotes around it may be left in place.
 
-    Raises UsageError with the column of what is wrong; whether the model has such actions is another question.
+    Raises UsageError with the column of the error. It does not check whether the model has such actions.
     """
     return _Parser(text).line()
 
 
 def looks_like_line(text: str) -> bool:
-    """Whether a text is meant to be a line: it is one line, with a fingerprint in it."""
+    """Whether a text is meant to be a replay line: it is one line and contains a fingerprint."""
     return "\n" not in text.strip() and re.search(r"\s#[0-9a-f]{16}\s", text) is not None
 
 
@@ -126,6 +131,7 @@ class _Parser:
         begin = _PREFIX.match(text)
         start = begin.end() if begin is not None else 0
         end = len(text.rstrip())
+        # Drop one pair of quotes around the line.
         if end - start >= 2 and text[start] == text[end - 1] and text[start] in "'\"":
             start, end = start + 1, end - 1
         self.tokens = [(found[0], found.start() + 1) for found in _TOKEN.finditer(text, start, end)]
@@ -161,12 +167,13 @@ class _Parser:
         )
 
     def _loop(self, started: bool) -> int | None:
-        """How many steps stand before the mark of a loop."""
+        """The number of steps before ``loop:``; None without ``loop:``. ``started``: the line begins with ``init``."""
         marks = [place for place, (text, _) in enumerate(self.tokens[self.at :]) if text == LOOP]
         if len(marks) > 1 or (marks and started and marks[0] == 0):
             column = self.tokens[self.at + marks[-1]][1]
             where = "a run ends in one loop" if len(marks) > 1 else "a loop has steps, and how a run starts is none"
             self._refuse(column, f"{LOOP} cannot stand here", where)
+        # ``init`` comes before the mark, but is no step.
         return marks[0] - started if marks else None
 
     def _target(self) -> str:
@@ -177,10 +184,11 @@ class _Parser:
             self._refuse(column, f"{text!r} is no text once its % signs are read", "write UTF-8, byte by byte")
 
     def _marked(self, mark: str) -> tuple[str, ...]:
-        """The words that begin with the mark, without it."""
+        """The following words that begin with ``mark``, each without it."""
         found: list[str] = []
         while self.at < len(self.tokens) and self.tokens[self.at][0].startswith(mark):
             text, column = self.tokens[self.at]
+            # A lone mark, or one before a colon, is the claim ``-:``, which must not come before the fingerprint.
             if len(text) == 1 or text.endswith(":"):
                 self._refuse(column, f"{text!r} names nothing", "the fingerprint, # and sixteen digits, comes before")
             found.append(text[1:])

@@ -1,4 +1,4 @@
-"""From a file to a run: which format it is in, and one line about whatever is none."""
+"""Read a run from a file: detect its format, or say in one line why the file holds no run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from holdfast.trace.line import Line, looks_like_line, parse_line
 from holdfast.trace.tlc import is_tlc_dump, looks_like_tlc, tlc_dump_run, tlc_run
 
 LARGEST = 64 << 20
-"""Bytes. Runs of a million small states are as large, and take seconds to read; more is a mistake, or a dump."""
+"""Bytes. A run of a million small states is about this large and takes seconds to read; a larger file is a mistake, or
+a dump of all states."""
 
 FORMATS = "a run is an ITF file (.itf.json), an output of TLC (plain, -tool, or -dumpTrace json), or a line of replay"
 
 
 def read_file(path: Path) -> ForeignRun | Line:
-    """The run in a file, or the line, if it holds one; raises UsageError, in one line, for any other."""
+    """The run in a file, or the replay line if the file holds one. Raises UsageError, in one line, for other files."""
     text = _text(path)
     if not text.strip():
         raise UsageError(f"{path}: is empty; {FORMATS}")
@@ -43,7 +44,7 @@ def _json(data: Any, path: Path) -> ForeignRun:
 
 
 def _text(path: Path) -> str:
-    """The text of a file; no more is read than a run may have."""
+    """The text of a file. Reads at most LARGEST bytes, also if the file grows after its size was asked."""
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
     try:

@@ -1,18 +1,18 @@
-"""A smaller run that shows the same: fewer steps first, then lesser arguments.
+"""Shrink a run: find a smaller run that shows the same. Fewer steps count first, then lesser arguments.
 
-A run is a list of calls, the first of which is the initial condition with its arguments. The shrinker knows no model.
-It asks ``shows`` about every smaller run that it thinks of, and keeps those that still show what the first one shows;
-nothing is taken for true that was not replayed. Its passes, repeated until none of them helps:
+A run is a list of calls; the first call is the initial condition with its arguments. The shrinker knows no model. It
+passes every smaller candidate to ``shows``, and keeps a candidate only if its replay still shows what the first run
+shows. It repeats these passes until none of them helps:
 
 1. drop chunks of steps, from half of the run down to single steps (delta debugging);
-2. lower arguments everywhere at once: another value of a type becomes a lesser one (so names merge), all large numbers
-   become one less, two names change places;
+2. lower arguments everywhere at once: replace a value of a type by a lesser one (so names merge), lower all large
+   numbers by one, swap two names;
 3. lower single arguments;
-4. ask ``shortcut``, who knows states, for fewer steps between two places of the run.
+4. ask ``shortcut``, which knows states, for fewer steps between two places of the run.
 
-Every run that is kept is less than the one before, in number of steps or, of equal steps, in the codes of the
-arguments, so shrinking ends. Equal runs shrink to equal runs: what ends it early is a number of tries, and no clock
-(or whoever asked, with Ctrl-C).
+Every kept run is less than the one before: it has fewer steps, or equally many steps and lesser argument codes. So
+shrinking ends. Equal runs shrink to equal runs, because the only early stop is a number of tries, never a clock (or
+the caller stops it, with Ctrl-C).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Call = tuple[str, tuple[int, ...]]
 """An action and the codes of its arguments."""
 
 Run = tuple[Call, ...]
-"""What was done, from the initial condition on."""
+"""The calls of a run, from the initial condition on."""
 
 
 def never() -> bool:
-    """Nobody stops it."""
+    """The default of ``stopped``: nobody stops the shrinker."""
     return False
 
 
 @attrs.define
 class Tries:
-    """How many candidates may be tried, and how many were. Whoever waits may have ``stopped`` it all."""
+    """The limit of candidates to try, and the number tried so far. The caller may end all with ``stopped``."""
 
     most: int
     stopped: Callable[[], bool] = never
@@ -45,20 +45,21 @@ class Tries:
 
     @property
     def left(self) -> int:
-        """How many more may be."""
+        """How many more candidates may be tried."""
         return 0 if self.stopped() else self.most - self.made
 
 
 def size(run: Run) -> tuple[int, tuple[int, ...]]:
-    """What is compared of two runs: the number of steps, then the arguments."""
+    """The order of runs: the number of steps, then the arguments."""
     return len(run), tuple(code for _, args in run for code in args)
 
 
 class Shrinker:
     """Shrinks one run.
 
-    ``shows`` says whether a candidate is a run of the model and ends with what is to be shown. ``params`` are the
-    types of each action's parameters; ``shortcut`` finds a run of fewer steps, or None, and counts its own tries.
+    ``shows`` tells whether a candidate is a run of the model and its end shows the same as the first run. ``params``
+    are the types of each action's parameters. ``shortcut`` finds a run of fewer steps, or None, and counts its own
+    tries.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Shrinker:
         return self.best
 
     def _keep(self, candidate: Run) -> bool:
-        """Keep a candidate that is less and shows the same; whether it was kept."""
+        """Keep a candidate that is less than the best run and shows the same; returns whether it was kept."""
         if candidate in self._tried or size(candidate) >= size(self.best) or not self.tries.left:
             return False
         self.tries.made += 1
@@ -101,7 +102,7 @@ class Shrinker:
     # Fewer steps ----------------------------------------------------------------------------------------------
 
     def _drop_chunks(self) -> None:
-        """Late steps go first: what led to the end is more often needed than what came in between."""
+        """Try to drop chunks, from the end of the run to its start; halve the chunks until they are single steps."""
         length = max(1, (len(self.best) - 1) // 2)
         while length:
             end = len(self.best)
@@ -129,20 +130,20 @@ class Shrinker:
                 self._exchange(kind)
 
     def _merge(self, kind: Plain) -> None:
-        """The greatest values become lesser ones, wherever they stand."""
+        """Replace the greatest values by lesser ones, at every place of the run."""
         for high in reversed(self._used(kind)):
             for low in range(high):
                 if self._keep(self._mapped(kind, {high: low})):
                     break
 
     def _close_gaps(self, kind: Plain) -> None:
-        """All numbers from one on become one less: later epochs follow an earlier one that did."""
+        """Lower all numbers from some number on by one: after an earlier epoch was lowered, the later ones follow."""
         for low in self._used(kind):
             if low:
                 self._keep(self._mapped(kind, {code: code - 1 for code in self._used(kind) if code >= low}))
 
     def _exchange(self, kind: Plain) -> None:
-        """Two names change places: what is named first is the first of its sort."""
+        """Swap two names, so that the name used first is the first of its sort."""
         used = self._used(kind)
         for low in used:
             for high in used:

@@ -1,9 +1,9 @@
-"""A trace as people read it: who did what, what changed, and what that breaks.
+"""A trace as text for people: which action was taken, the cells it changed, and the property that the run violates.
 
-Each step shows its action with the arguments by name and, below, the cells that changed, grouped by the element they
-belong to: a process's beliefs stand together. A cell belongs to the first element of a sort among its keys. A relation
-of several keys gains (``+``) and loses (``-``) tuples. The text has no colour and no time, and fits 100 columns as far
-as the model's names allow.
+Each step shows its action with the arguments by name. Below stand the cells that changed, grouped by the element that
+they belong to, so that a process's beliefs stand together. A cell belongs to the first element of a sort among its
+keys. A relation of several keys gains (``+``) and loses (``-``) tuples. The text has no colour and no time, and fits
+100 columns unless names of the model are too long.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOBODY = ""
 
 
 def render(trace: Trace, *, full: bool = False) -> str:
-    """The run as text, without a final newline; ``full`` shows every state whole, not only what changed."""
+    """The run as text, without a final newline; with ``full`` it shows every state whole, not only the changes."""
     blocks = [header(trace), _start(trace, full)]
     for number, (before, step) in enumerate(zip(trace.steps, trace.steps[1:], strict=False), start=1):
         blocks.append(_step(trace, number, before, step, full))
@@ -34,7 +34,7 @@ def render(trace: Trace, *, full: bool = False) -> str:
 
 
 def render_steps(trace: Trace) -> str:
-    """The steps alone, each with what it changed, without a final newline."""
+    """The steps alone, each with its changes, without a final newline."""
     pairs = enumerate(zip(trace.steps, trace.steps[1:], strict=False), start=1)
     return "\n".join(line for number, (before, step) in pairs for line in _step(trace, number, before, step, False))
 
@@ -43,7 +43,7 @@ def render_steps(trace: Trace) -> str:
 
 
 def header(trace: Trace, width: int = WIDTH) -> list[str]:
-    """What the run shows, and of which model."""
+    """The heading: the claim with its outcome, and the model with its configuration."""
     claim, about = trace.claim, configuration(trace.model, trace.scope, trace.variants, trace.removed)
     if claim is None:
         return [f"a run of {count(trace.length, 'step')}", "", about]
@@ -54,7 +54,7 @@ def header(trace: Trace, width: int = WIDTH) -> list[str]:
 
 
 def outcome(trace: Trace, claim: Claim) -> str:
-    """``violated after 3 steps``; of a leads-to it is the whole lasso that violates it."""
+    """Such as ``violated after 3 steps``. A leads-to is violated by the whole lasso, so its outcome names the loop."""
     steps = count(trace.length, "step")
     if claim.kind != "leads_to" or trace.loop is None:
         return f"{'reached' if claim.kind == 'witness' else 'violated'} after {steps}"
@@ -65,7 +65,7 @@ def outcome(trace: Trace, claim: Claim) -> str:
 
 
 def configuration(model: str, scope: str, variants: Sequence[str], removed: Sequence[str]) -> str:
-    """What was checked, on one line: ``Ownership, scope tiny, without ST-14``; a foreign run has no scope."""
+    """The checked configuration on one line: ``Ownership, scope tiny, without ST-14``; a foreign run has no scope."""
     parts = [model]
     parts += [f"scope {scope}"] if scope else []
     parts += [f"variant {', '.join(variants)}"] if variants else []
@@ -98,19 +98,19 @@ def _step(trace: Trace, number: int, before: Step, step: Step, full: bool) -> li
 
 
 def verdict(trace: Trace, width: int = WIDTH) -> list[str]:
-    """What the property reads, what is the matter, and the commands that repeat the run."""
+    """The end of the text: the cells that the property reads, the conclusion, and the commands that repeat the run."""
     lines: list[str] = []
     if trace.claim is not None:
         lines += _evidence(trace, trace.claim, width)
         lines += textwrap.wrap(conclusion(trace.claim), width, subsequent_indent="  ")
-    # A command stays on one line, however long: it is there to be copied.
+    # A command stays on one line, however long, so that it can be copied.
     lines += [f"reproduce: {trace.command}"] if trace.command is not None else []
     replay = replay_command(trace)
     return [*lines, f"replay:    {replay}"] if replay is not None else lines
 
 
 def _evidence(trace: Trace, claim: Claim, width: int) -> list[str]:
-    """What the property reads where it is violated."""
+    """The cells that the property reads in the last state, and in the state before it."""
     lines: list[str] = []
     if claim.reads_before and trace.length:
         lines += _read(trace, claim, trace.steps[-2], claim.reads_before, "before the last step", width)
@@ -118,14 +118,14 @@ def _evidence(trace: Trace, claim: Claim, width: int) -> list[str]:
 
 
 def _read(trace: Trace, claim: Claim, step: Step, names: Sequence[str], when: str, width: int) -> list[str]:
-    """What the property reads in a state, but for cells that are False, None or 0."""
+    """The cells that the property reads in a state, except cells that are False, None or 0."""
     cells = zip(trace.cells, step.values, strict=True)
     read = standing(((cell, value) for cell, value in cells if cell.field.name in names), full=False)
     return [f"what {claim.name} reads {when}", *listed(read, width), ""] if read else []
 
 
 def conclusion(claim: Claim) -> str:
-    """What is the matter, as a sentence."""
+    """A sentence that says which property is violated or which witness is reached."""
     where = f" for {', '.join(f'{name} = {value}' for name, value in claim.where)}" if claim.where else ""
     match claim.kind:
         case "witness":
@@ -133,7 +133,7 @@ def conclusion(claim: Claim) -> str:
         case "idempotent":
             return f"{claim.title} is violated: taken again with equal arguments, it must succeed and change nothing."
         case "deadlock":
-            # Other tools know no @final.
+            # An empty sentence means a foreign run: other tools have no @final.
             named = ", and no @final names this state" if claim.sentence else ""
             return f"This is a deadlock: no action is possible here{named}."
         case "lemma":
@@ -153,14 +153,14 @@ def conclusion(claim: Claim) -> str:
 
 
 def action(step: Step) -> str:
-    """The action with its arguments by name: ``open(p=p1, s=s1, e=2)``; its name where a file tells no arguments."""
+    """The action with its arguments by name: ``open(p=p1, s=s1, e=2)``; only its name if a file gives no arguments."""
     if not step.args and not step.code:
         return step.action
     return f"{step.action}({', '.join(f'{name}={value}' for name, value in step.args)})"
 
 
 def back(trace: Trace) -> str:
-    """How a lasso goes on after its last step."""
+    """A clause about the loop of a lasso: the state to which it returns after its last step."""
     if trace.loop == len(trace.steps) - 1:
         return "and then nothing happens any more (stuttering)"
     return f"and then back to {f'the state after step {trace.loop}' if trace.loop else 'the start'}, for ever"
@@ -172,13 +172,13 @@ def count(number: int, noun: str) -> str:
 
 
 def _state(trace: Trace, step: Step, full: bool) -> list[str]:
-    """A whole state; unless ``full`` without budgets and the cells that are False, None or 0."""
+    """A whole state; without ``full`` it leaves out budgets and the cells that are False, None or 0."""
     cells = zip(trace.cells, step.values, strict=True)
     return list(listed(standing(((cell, value) for cell, value in cells if full or not cell.field.hidden), full)))
 
 
 def standing(cells: Iterable[tuple[Cell, Value]], full: bool) -> list[tuple[Cell, str]]:
-    """Cells with their values, and relations of several keys as the tuples in them."""
+    """Pairs of a cell and its text; of a relation of several keys, only the tuples that it contains."""
     return [
         (cell, _stands(cell, value))
         for cell, value in cells
@@ -187,7 +187,7 @@ def standing(cells: Iterable[tuple[Cell, Value]], full: bool) -> list[tuple[Cell
 
 
 def is_blank(cell: Cell, value: Value) -> bool:
-    """Whether the value goes without saying: None, or False or 0 in a cell that is never None."""
+    """Whether the value need not be shown: it is None, or it is False or 0 in a cell that is never None."""
     return value is None or (not value and not isinstance(cell.field.type, OptionalType))
 
 
@@ -204,17 +204,17 @@ def _change(cell: Cell, old: Value, new: Value) -> str:
 
 
 def is_tuple(cell: Cell) -> bool:
-    """Whether the cell says that a relation of several keys has a tuple."""
+    """Whether the cell is the membership of one tuple in a relation of several keys."""
     return isinstance(cell.field.type, BoolType) and len(cell.keys) > 1
 
 
 def name_of(cell: Cell) -> str:
-    """The cell as people read it: ``epoch[s1]``, ``covered[s1, offset 0]``."""
+    """The cell's name for people: ``epoch[s1]``, ``covered[s1, offset 0]``."""
     return cell.field.name + (keys_of(cell, "[]") if cell.keys else "")
 
 
 def keys_of(cell: Cell, brackets: str) -> str:
-    """The keys; a number says what it counts, as in ``(p1, s1, offset 0)``."""
+    """The keys in brackets; a number stands after the name of its type, as in ``(p1, s1, offset 0)``."""
     parts = [
         f"{_words(key.name)} {value}".strip() if isinstance(key, NatType) else str(value)
         for key, value in zip(cell.field.keys, cell.keys, strict=True)
@@ -232,7 +232,7 @@ def _ghost(cell: Cell) -> str:
 
 
 def _groups(entries: Iterable[tuple[Cell, str]], first: Sequence[str] = ()) -> Iterator[str]:
-    """The entries, one a line, under the element that each belongs to; elements in ``first`` lead, in that order."""
+    """The entries, one a line, grouped by the element that each belongs to; elements in ``first`` come first."""
     groups = _by_home(entries, first)
     for home, texts in groups.items():
         for position, text in enumerate(texts):
@@ -240,7 +240,7 @@ def _groups(entries: Iterable[tuple[Cell, str]], first: Sequence[str] = ()) -> I
 
 
 def listed(entries: Iterable[tuple[Cell, str]], width: int = WIDTH) -> Iterator[str]:
-    """Entries under the element that each belongs to, as many on a line as fit."""
+    """The entries grouped by the element that each belongs to, as many on a line as fit."""
     groups = _by_home(entries)
     for home, texts in groups.items():
         first, rest = _margin(groups, home), _margin(groups, NOBODY)
@@ -258,7 +258,7 @@ def _by_home(entries: Iterable[tuple[Cell, str]], first: Sequence[str] = ()) -> 
     groups: dict[str, list[str]] = {home: [] for home in first}
     for cell, text in entries:
         groups.setdefault(home_of(cell), []).append(text)
-    # What belongs to nobody comes last.
+    # Cells that belong to no element come last.
     groups[NOBODY] = groups.pop(NOBODY, [])
     return {home: texts for home, texts in groups.items() if texts}
 
@@ -269,7 +269,7 @@ def _margin(groups: Iterable[str], home: str) -> str:
 
 
 def home_of(cell: Cell) -> str:
-    """The element that a cell belongs to: the first among its keys."""
+    """The element that a cell belongs to: the first among its keys, or NOBODY."""
     for key, value in zip(cell.field.keys, cell.keys, strict=True):
         if isinstance(key, SortType):
             return str(value)

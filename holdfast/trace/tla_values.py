@@ -1,8 +1,8 @@
 """Values as TLC prints them: from text to trees.
 
-Numbers, strings, TRUE and FALSE, model values, ``<<1, 2>>``, ``{1, 2}``, ``1..3``, ``[a |-> 1]`` and
-``(a :> 1 @@ b :> 2)``, within one another. TLC does not tell a tuple from a sequence, nor either from a function on
-1..n: as an argument of a function and in a set ``<<...>>`` is read as a tuple, elsewhere as a sequence.
+The values are numbers, strings, TRUE and FALSE, model values, ``<<1, 2>>``, ``{1, 2}``, ``1..3``, ``[a |-> 1]`` and
+``(a :> 1 @@ b :> 2)``, nested in one another. TLC prints a tuple, a sequence and a function on 1..n in the same way.
+Here ``<<...>>`` is a tuple if it is an argument of a function or in a set, and a sequence elsewhere.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
 def parse_value(text: str, *, member: bool = False) -> Tree:
-    """The value that a text writes; ``member`` says that it is an argument or in a set.
+    """The value that a text writes; ``member`` says that the value is an argument of a function or in a set.
 
-    What is whole, but no value of the kinds above (such as ``SUBSET {1, 2}``), is kept as its text. Raises UsageError,
-    without a place, for what is not whole: a string or bracket that does not end.
+    A complete text that is no value of the kinds above (such as ``SUBSET {1, 2}``) is kept as its text. Raises
+    UsageError, without a place, for an incomplete text: a string or bracket that does not end.
     """
     tokens = _tokens(text)
     parser = _Parser(tokens)
@@ -50,11 +50,11 @@ def parse_value(text: str, *, member: bool = False) -> Tree:
 
 
 class _NoValueError(Exception):
-    """The text is no value of the kinds that are known."""
+    """The text is no value of a known kind."""
 
 
 Token = tuple[str, str]
-"""Its kind, a group of the pattern, and its text."""
+"""The kind, which is a group of the pattern, and the text."""
 
 
 def _tokens(text: str) -> list[Token]:
@@ -65,6 +65,7 @@ def _tokens(text: str) -> list[Token]:
         if token is None:
             raise UsageError(f"the value {_excerpt(text)} ends within a string; was the file truncated?")
         kind = token.lastgroup or "other"
+        # A limit while scanning: `_Parser` calls itself for each bracket.
         depth += (token[kind] in CLOSING) - (token[kind] in CLOSING.values())
         if depth > MOST_DEPTH:
             raise UsageError(f"a value nests deeper than {MOST_DEPTH} levels")
@@ -77,7 +78,7 @@ CLOSING = {"<<": ">>", "{": "}", "[": "]", "(": ")"}
 
 
 def _check_whole(tokens: list[Token], text: str) -> None:
-    """Raise UsageError unless every bracket is closed by its own kind, and there is something at all."""
+    """Raise UsageError unless every bracket is closed by its own kind and there is at least one token."""
     expected: list[str] = []
     for kind, token in tokens:
         if kind == "sign" and token in CLOSING:
@@ -94,7 +95,7 @@ def _excerpt(text: str) -> str:
 
 
 class _Parser:
-    """One token after the other; raises _NoValueError where none of the known kinds goes on."""
+    """Parses one token after the other; raises _NoValueError at a token that continues no known kind of value."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -132,6 +133,7 @@ class _Parser:
         if kind != "number":
             raise _NoValueError
         high = whole(text)
+        # A huge interval, such as 0..10^9, is kept as its text.
         if high - low >= MOST_IN_INTERVAL:
             raise _NoValueError
         return SetOf.of(range(low, high + 1))
@@ -144,7 +146,7 @@ class _Parser:
         return name, self.value(member=False, depth=depth + 1)
 
     def _function(self, depth: int) -> Tree:
-        """``(a :> 1 @@ b :> 2)``, or a value in brackets."""
+        """``(a :> 1 @@ b :> 2)``; ``()`` is the empty function."""
         if self._skip(")"):
             return Fun(())
         first = self.value(member=True, depth=depth + 1)

@@ -1,7 +1,7 @@
-"""Read a run from what TLC printed, plainly or with ``-tool``, or dumped as JSON (``-dumpTrace json``).
+"""Read a run from an output of TLC: plain, with ``-tool``, or dumped as JSON (``-dumpTrace json``).
 
-Only the first error trace is read. TLC names the operator of a step, and its arguments only in a dump; what a value is
-it does not tell, so that its sorts and types stay unknown.
+Only the first error trace is read. TLC names the operator of each step, but gives its arguments only in a dump. It
+prints no types, so the sorts and types of values stay unknown.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _DEADLOCK = "Deadlock reached."
 
 STATE, STUTTERING, BACK = 2217, 2218, 2122
 INITIALLY = 2107
-"""Numbers of messages; the last is of an initial state that violates an invariant, and holds the state."""
+"""TLC's message numbers. INITIALLY reports an initial state that violates an invariant, and contains that state."""
 
 
 def looks_like_tlc(text: str) -> bool:
-    """Whether the text is what TLC prints, with a run in it or without."""
+    """Whether the text is an output of TLC, with or without a run in it."""
     return "@!@!@STARTMSG" in text or re.search(r"^(TLC2 Version|State \d+: <)", text, re.MULTILINE) is not None
 
 
 def tlc_run(text: str, path: Path) -> ForeignRun:
-    """The run that TLC printed; raises UsageError, naming the file, where there is none or it is not whole."""
+    """The run that TLC printed; raises UsageError with the file's name if there is none or it is incomplete."""
     lines = text.split("\n")
     parts = _Parts()
     for part in _of_tool(lines, path) if "@!@!@STARTMSG" in text else _of_plain(lines):
@@ -57,7 +57,9 @@ def tlc_run(text: str, path: Path) -> ForeignRun:
 
 @attrs.frozen
 class _Part:
-    """A piece of an error trace: its number as TLC counts, what led there, its lines and the first line's number."""
+    """A piece of an error trace: TLC's number of the state, the action that led to it, its lines, and the number of its
+    first line in the file.
+    """
 
     kind: Literal["state", "back", "stuttering", "error"]
     number: int = 0
@@ -68,7 +70,7 @@ class _Part:
 
 @attrs.define
 class _Parts:
-    """The first error trace, as it comes."""
+    """Collects the parts of the first error trace."""
 
     states: list[_Part] = attrs.field(factory=list)
     loop: int | None = None
@@ -77,10 +79,11 @@ class _Parts:
     def add(self, part: _Part) -> bool:
         """Take one more part; False if another trace begins, or this one is over."""
         if part.kind == "error":
-            # The first error is what the trace shows; other lines explain it.
+            # The trace shows the first error; later error lines explain it.
             self.error = self.error or part.header
             return not self.states
         if part.kind == "state":
+            # TLC numbers the states of a trace from 1; another number means that another trace begins.
             if self.states and part.number != len(self.states) + 1:
                 return False
             self.states.append(part)
@@ -110,7 +113,7 @@ def _of_plain(lines: list[str]) -> Iterator[_Part]:
 
 
 def _body(lines: list[str], start: int) -> tuple[str, ...]:
-    """The lines of a state: up to a blank one."""
+    """The lines of a state: all lines up to the first blank line."""
     end = start
     while end < len(lines) and lines[end].strip():
         end += 1
@@ -118,7 +121,7 @@ def _body(lines: list[str], start: int) -> tuple[str, ...]:
 
 
 def _of_tool(lines: list[str], path: Path) -> Iterator[_Part]:
-    """The parts of an output with ``-tool``: messages between a begin and an end; what stands elsewhere is skipped."""
+    """The parts of an output with ``-tool``: messages between a begin and an end. Other lines are skipped."""
     position = 0
     while position < len(lines):
         begin = _BEGIN.fullmatch(lines[position].strip())
@@ -154,7 +157,7 @@ def _message(number: int, lines: list[str], first: int) -> Iterator[_Part]:
 
 
 def _run(parts: _Parts, path: Path, modules: list[str]) -> ForeignRun:
-    # TLC processes the module that it was given last; steps name the one that defines their operator.
+    # TLC processes the root module last. If no module line was printed, the steps name the module of their operator.
     states, module = [], modules[-1] if modules else ""
     for index, part in enumerate(parts.states):
         values = _values(part, path)
@@ -168,7 +171,7 @@ def _run(parts: _Parts, path: Path, modules: list[str]) -> ForeignRun:
 
 
 def _values(part: _Part, path: Path) -> dict[str, Tree]:
-    """The variables of a state; each begins a line, and a long value goes on over indented ones."""
+    """The variables of a state. Each begins a line; the further lines of a long value are indented."""
     entries: list[tuple[int, str]] = []
     for offset, line in enumerate(part.body):
         if entries and line[:1].isspace():
@@ -218,7 +221,7 @@ def _foreign(path: Path, module: str, states: list[ForeignState], loop: int | No
 
 
 def _claim(error: str, path: Path) -> Claim | None:
-    """What TLC says that the run violates; of temporal properties it does not tell which."""
+    """The claim that TLC reports as violated; None for temporal properties, which TLC does not name."""
     violated, at = _VIOLATED.match(error), Place(str(path), 1)
     if error == _DEADLOCK:
         return Claim("deadlock", "deadlock", (), "", at)
@@ -236,7 +239,7 @@ def is_tlc_dump(data: Mapping[str, Any]) -> bool:
 
 
 def tlc_dump_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
-    """The run that TLC dumped as JSON; raises UsageError, naming the file, for what is none."""
+    """The run that TLC dumped as JSON; raises UsageError with the file's name if the object is no such dump."""
     try:
         return _of_dump(data.get("counterexample", data), path)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
@@ -255,6 +258,7 @@ def _of_dump(data: Mapping[str, Any], path: Path) -> ForeignRun:
     last, loop, module = len(numbered), None, ""
     taken: dict[int, Mapping[str, Any]] = {}
     for (source, _), action, (target, _) in data["action"]:
+        # Steps lead to greater numbers. Only the step from the last state may lead back; it closes the loop.
         if target > source:
             taken[int(target)] = action
         elif source == last and 1 <= target <= last:
@@ -275,7 +279,9 @@ def _of_dump(data: Mapping[str, Any], path: Path) -> ForeignRun:
 
 
 def _tree(value: Any, path: Path, depth: int) -> Tree:
-    """JSON has neither sets nor functions: TLC writes a set as an array, and a function by the texts of its keys."""
+    """The tree of a value in a dump. JSON has no sets or functions: TLC writes a set as an array, and a function as an
+    object whose names are the texts of its keys.
+    """
     if depth > MOST_DEPTH:
         raise UsageError(f"{path}: a value nests deeper than {MOST_DEPTH} levels")
     match value:

@@ -1,6 +1,6 @@
-"""A run of a model, with all that is needed to show it, to write it down and to repeat it.
+"""A run of a model, with everything needed to show it, to write it to a file and to replay it.
 
-A trace stands on its own: whoever renders it needs neither the model nor an engine.
+A trace is complete in itself: code that renders it needs neither the model nor an engine.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ClaimKind = Literal["invariant", "lemma", "step", "idempotent", "deadlock", "wit
 
 @attrs.frozen
 class Claim:
-    """What a run shows: a property that it violates, or a witness that it reaches.
+    """The property that a run violates, or the witness that it reaches.
 
-    ``sentence`` is the property in the words of the model. ``where`` names the elements for which it fails, where
-    that can be told; ``reads`` are the variables it speaks of, ``reads_before`` those it reads before the last step.
-    ``at`` is where the model says it.
+    ``sentence`` is the property in the words of the model. ``where`` names the elements for which it fails, if they
+    are known. ``reads`` are the variables that it reads, ``reads_before`` those that it reads before the last step.
+    ``at`` is its place in the model's source.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Claim:
 
     @classmethod
     def of_property(cls, prop: Property) -> Claim:
-        """The claim of an invariant, a lemma, a step property, a witness or a leads-to."""
+        """The claim of an invariant, a lemma, a step property, a witness or a leads-to; ValueError for other kinds."""
         if prop.kind not in ("invariant", "lemma", "step", "witness", "leads_to"):
             raise ValueError(f"no single run shows {prop.name}, a property of kind {prop.kind}")
         reads, before = _reads(prop.body, old=False), _reads(prop.body, old=True)
@@ -65,9 +65,10 @@ def _reads(body: Expr, *, old: bool) -> tuple[str, ...]:
 
 @attrs.frozen
 class Signature:
-    """An action with its parameters, whether the run takes it or not: a file's types must not depend on the run.
+    """An action with its parameters.
 
-    An initial condition with parameters is one too, under the name ``init``.
+    A trace has the signatures of all actions, also of those that the run does not take, so that the types in a file do
+    not depend on the run. An initial condition with parameters has a signature too, under the name ``init``.
     """
 
     action: str
@@ -78,10 +79,10 @@ class Signature:
 class Step:
     """One entry of a run: an action with its arguments, and the state after it.
 
-    The first entry is the start: its action is ``init``, its arguments the least that give the state. ``repeat`` marks
-    the second of two equal steps where the run shows that an action is not idempotent; if the second was ``refused``,
-    that names the rule and the error, and the state is the one before. ``code`` is the state as engines hold it, and
-    empty where no model stands behind the run.
+    The first entry is the start: its action is ``init``, and its arguments are the least that give the state. If the
+    run shows that an action is not idempotent, ``repeat`` marks the second of the two equal steps. If that second step
+    is refused, ``refused`` names the rule and the error, and the state is the one before. ``code`` is the state in the
+    engines' encoding; it is empty for a foreign run.
     """
 
     action: str
@@ -94,20 +95,20 @@ class Step:
 
 @attrs.frozen
 class Trace:
-    """A run, what it shows, and where it came from.
+    """A run, the claim that it shows, and its origin.
 
-    ``claim`` is None for a run that shows nothing in particular. ``loop`` makes the run a lasso: after
-    the last step it goes on from the state of the step with that index, for ever; if that is the last one, nothing
-    happens any more.
+    ``claim`` is None for a run that shows nothing in particular. ``loop`` makes the run a lasso: after the last step
+    it continues from the state of the step with that index, for ever. If ``loop`` is the index of the last step,
+    nothing happens any more.
 
-    ``target`` is what the command line calls the model, and ``options`` are further arguments that it had; they are
-    None where no command is known that finds the run. ``cells`` name the values of each step, hidden budgets included;
-    ``constants`` are the values that the scope gives. ``seed`` is None for a search, which draws nothing.
-    ``fingerprint`` is that of the model in its scope.
+    ``target`` is the command line's name for the model. ``options`` are further arguments of that command line; None
+    if no command is known that finds the run. ``cells`` name the values of each step, including hidden budgets.
+    ``constants`` are the values that the scope gives. ``seed`` is None for a search, which draws no random numbers.
+    ``fingerprint`` is the fingerprint of the model in its scope.
 
-    A *foreign* run was read from a file, with no model behind it. Its cells are the leaves of the file's values, and
-    ``foreign`` keeps the states as they were read, in the encoding of ITF; ``heading`` is what the file said besides
-    (``#meta``, ``params``, ``vars``).
+    A *foreign* run was read from a file, without a model. Its cells are the leaves of the file's values. ``foreign``
+    keeps the states as read, in the encoding of ITF; ``heading`` keeps the rest of the file (``#meta``, ``params``,
+    ``vars``).
     """
 
     model: str
@@ -129,23 +130,23 @@ class Trace:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether no model stands behind the run."""
+        """Whether the run was read from a file, without a model."""
         return self.foreign is not None
 
     @property
     def shown(self) -> Claim:
-        """The claim of a run that has one, as every run has that an engine reports."""
+        """The claim. Only for runs that have one, such as every run that an engine reports."""
         assert self.claim is not None, "this run shows nothing in particular"
         return self.claim
 
     @property
     def length(self) -> int:
-        """How many steps lead to what the run shows; neither the start nor a repeated step counts."""
+        """The number of steps that lead to the claim; neither the start nor a repeated step counts."""
         return sum(not step.repeat for step in self.steps) - 1
 
     @property
     def command(self) -> str | None:
-        """The line that finds this run again; None where no engine is known to find it."""
+        """The command line that finds this run again; None if no engine is known to find it."""
         if self.options is None:
             return None
         owed = self.claim is not None and self.claim.kind == "leads_to"
@@ -161,7 +162,7 @@ class Trace:
 
 @attrs.frozen
 class Origin:
-    """Where the runs of one check come from: what every trace of it has in common."""
+    """The origin of the runs of one check: the data that all its traces share."""
 
     system: System
     layout: Layout
@@ -170,7 +171,7 @@ class Origin:
     seed: int | None = None
 
     def trace(self, claim: Claim | None, steps: Iterable[Step], loop: int | None = None) -> Trace:
-        """The trace of these steps."""
+        """The trace of the given steps."""
         return Trace(
             model=self.system.name,
             target=self.target,
@@ -190,7 +191,7 @@ class Origin:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits over the meaning of the system in its scope: what a run depends on."""
+        """Sixteen hex digits that identify the meaning of the system in its scope, on which a run depends."""
         return self.system.fingerprint_in(self.layout.scope)
 
     def _signed(self) -> tuple[Action, ...]:
@@ -205,7 +206,7 @@ class Origin:
     def step(
         self, action: str, args: Sequence[int], state: bytes, *, repeat: bool = False, refused: str | None = None
     ) -> Step:
-        """A later entry: the action's arguments and the state after it, as the engines code them."""
+        """A later entry: ``args`` and ``state`` (the state after the step) are in the engines' encoding."""
         named = self.layout.decode_args(self.system.action(action), tuple(args))
         return Step(action, tuple(named.items()), state, self._values(state), repeat, refused)
 

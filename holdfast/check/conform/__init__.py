@@ -1,1 +1,1 @@
-"""Conformance: whether a log of a system is one that the model allows."""
+"""Conformance: checks whether the model allows the log of a system."""

@@ -1,7 +1,7 @@
-"""A dump of a metadata log as a log of events: its records, divided into operations by a mapping.
+"""A dump of a metadata log as a log of events: a mapping divides its records into operations.
 
-A dump is read once, from begin to end. The events are put into a temporary file, from which the judge reads them again;
-so standard input can be judged, and memory does not grow with the dump.
+A dump is read once, from begin to end. Its events go into a temporary file, from which the judge reads them again. So
+standard input can be judged, and memory does not grow with the dump.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from holdfast.check.conform.mappings.records import Divider, Fields, MisfitError
 from holdfast.ir.errors import Place, UsageError
 
 SOURCE = "controller"
-"""The source of all events: the controllers write one log, one after the other."""
+"""The source of all events. The controllers take turns to write one log, so there is only one source."""
 
 CHUNK = 2_000
-"""How many events are written to the temporary file at once."""
+"""The number of events that are written to the temporary file at once."""
 
 SHOWN = 6
-"""How many types of ignored records are named."""
+"""The limit of types of ignored records that are named."""
 
 
 class DumpLog(Log):
     """The events of a dump. ``paths``: its files in any order, ``-`` for standard input.
 
-    ``misfit``: the first records that are no operation, known after the survey. The events end before them.
-    ``operations``: how often each operation of the mapping was met.
+    ``misfit``: the first records that fit no operation, known after the survey. The events end before them.
+    ``operations``: how often each operation of the mapping occurred.
     """
 
     def __init__(self, paths: Sequence[str], mapping: Mapping) -> None:
@@ -53,12 +53,12 @@ class DumpLog(Log):
         self._types = self._divider.types | (self._snapshot.types if self._snapshot is not None else frozenset())
         self._events = tempfile.TemporaryFile()  # noqa: SIM115 - close()
         self._chunks: list[tuple[int, int]] = []
-        """Where each chunk of events begins in the temporary file, and how many bytes it has."""
+        """For each chunk of events, its position in the temporary file and its size in bytes."""
         self._names: list[str] = []
         self._kinds: dict[int, Kind] = {}
-        """By the identity of a kind, since two operations may have equal ones."""
+        """By the identity of a kind, because two operations may have equal kinds."""
         self._pending: list[DumpRecord] = []
-        """The records of a snapshot since the last one that leads an operation."""
+        """The records of a snapshot since the last record that begins an operation."""
         self._count = 0
         self._read: Counter[str] = Counter()
         self.operations = self._divider.met
@@ -80,18 +80,20 @@ class DumpLog(Log):
     def survey(self, visit: Callable[[LogEvent], object]) -> None:
         """Read the dump and call ``visit`` for each event.
 
-        Raises UsageError where the dump is damaged, and Unjudged if the begin of the log is not there.
+        Raises UsageError if the dump is damaged, and Unjudged if the begin of the log is missing.
         """
         reader = DumpReader()
         rows: list[Any] = []
         for batch in self._batches(reader):
             if self.misfit is not None:
+                # Read on to find damage in the rest of the dump, but make no more events.
                 continue
             for record, row in self._rows(batch):
                 event = self._event(row, self._count + 1)
                 try:
                     visit(event)
                 except UsageError as error:
+                    # A negative number fits no model, so the record is a misfit. Other errors are damage.
                     if not _has_negative([event.args, event.pre, event.post]):
                         raise
                     self.misfit = MisfitError(record, str(error))
@@ -106,8 +108,12 @@ class DumpLog(Log):
             raise UsageError(f"{', '.join(self._paths)}: no record says anything about the model; {FORMAT}")
 
     def _batches(self, reader: DumpReader) -> Iterator[list[DumpRecord]]:
-        """The relevant records, one list for each batch of the log, and one for each part of a snapshot."""
+        """The relevant records: one list for each batch of the log, and one for each operation of a snapshot.
+
+        Raises Unjudged if the begin of the log, or segments before a snapshot, are missing.
+        """
         begun: int | None = None
+        # None: nothing read; -1: inside the log; otherwise the end offset of the snapshot being read.
         for batch, records in groupby(read_dump(self._paths, reader), key=_batch):
             if not reader.whole:
                 raise Unjudged(
@@ -127,6 +133,7 @@ class DumpLog(Log):
                 raise Unjudged(f"{batch.file}: there is a snapshot at offset {batch.snapshot}, and {missing}")
             begun = batch.snapshot
             for record in used:
+                # A snapshot has no batches of operations: each leading record begins a new list.
                 if self._pending and self._snapshot.leads(record):
                     yield self._pending
                     self._pending = []
@@ -139,13 +146,13 @@ class DumpLog(Log):
         number = 0
         for start, size in self._chunks:
             self._events.seek(start)
-            # marshal.load would read the file byte by byte.
+            # marshal.load would read the file byte by byte, so read each chunk at once.
             for row in marshal.loads(self._events.read(size)):  # noqa: S302 - written here
                 number += 1
                 yield self._event(row, number)
 
     def notes(self) -> Iterator[str]:
-        """What the verdict has to say about the dump."""
+        """The sentences that the verdict adds about the dump."""
         read, passed = self._read.total(), self._ignored.total()
         kinds = ", ".join(f"{name} {count:,}" for name, count in self._ignored.most_common(SHOWN))
         more = ", …" if len(self._ignored) > SHOWN else ""
@@ -155,7 +162,7 @@ class DumpLog(Log):
             yield f"not in a dump, and so not judged: {text}"
 
     def conclude(self, judgement: Judgement) -> None:
-        """Add to an answer what the dump says besides its events: it is impossible if they end before a misfit."""
+        """Complete a judgement with facts about the dump: its notes, and the misfit, which makes a log impossible."""
         judgement.notes += self.notes()
         if self.misfit is not None and judgement.kind == "conforms":
             record = self.misfit.record
@@ -164,7 +171,7 @@ class DumpLog(Log):
             judgement.reason = f"the records from {where} are no operation of {self._mapping.file}: {self.misfit}"
 
     def _is_used(self, record: DumpRecord) -> bool:
-        """Whether an operation may have the record; counts it. Raises UsageError for a type that nobody knows."""
+        """Whether an operation may contain the record; also counts it. Raises UsageError for an unknown type."""
         if record.type in self._mapping.ignore:
             self._ignored[record.type] += 1
             return False
@@ -181,7 +188,7 @@ class DumpLog(Log):
         return True
 
     def _rows(self, batch: Sequence[DumpRecord]) -> Iterator[tuple[DumpRecord, Any]]:
-        """The events of a batch, as the temporary file has them."""
+        """The events of a batch, each with its record, in the form that the temporary file stores."""
         begins = bool(batch) and batch[0].batch.snapshot is not None
         divider = self._snapshot if begins and self._snapshot is not None else self._divider
         try:
@@ -220,7 +227,7 @@ def _batch(record: DumpRecord) -> DumpBatch:
 
 
 def _has_negative(value: Any) -> bool:
-    """Whether JSON contains a number below 0. No model has one, so no run of a model writes it."""
+    """Whether a JSON value contains a number below 0. No model has negative numbers, so no run contains them."""
     if isinstance(value, dict):
         value = list(value.values())
     return any(map(_has_negative, value)) if isinstance(value, list) else type(value) is int and value < 0

@@ -1,1 +1,1 @@
-"""A run looked at step by step: what a person at the explorer can ask and do, without a screen."""
+"""A run under exploration: everything that a person at the explorer can ask and do, without a screen."""

@@ -1,4 +1,4 @@
-"""A state as what each element believes, and what the last step changed of it."""
+"""A state as the beliefs of each element, with the changes of the last step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from holdfast.trace.trace import Step, Trace
 from holdfast.trace.views.events import acting_sort
 
 NOBODY = ""
-"""Whom the cells belong to that have no element among their keys."""
+"""The owner of cells that have no element among their keys."""
 
 
 @attrs.frozen
 class Belief:
-    """A cell with its value, and the value before the last step; at the start both are equal."""
+    """A cell with its value, and its value before the last step; at the start both are equal."""
 
     cell: Cell
     value: Value
@@ -29,10 +29,10 @@ class Belief:
 
 
 def beliefs(trace: Trace, step: Step, before: Step | None, *, full: bool = False) -> dict[str, tuple[Belief, ...]]:
-    """The cells of a state by the element that they belong to: the first among their keys.
+    """The cells of a state, grouped by the element that they belong to: the first among their keys.
 
-    Elements of the sort that acts come first, cells of nobody last. Without ``full``, cells that are False, None or 0
-    are left out unless the step changed them, and so are budgets.
+    Elements of the acting sort come first, cells without an element last. Without ``full``, cells that are False, None
+    or 0 are left out unless the last step changed them, and so are budgets.
     """
     old = step.values if before is None else before.values
     shown = (Belief(cell, *values) for cell, *values in zip(trace.cells, step.values, old, strict=True))

@@ -1,10 +1,10 @@
-"""Expressions over a run that no model stands behind: comparisons of its cells, by their names as they are shown.
+"""Expressions over a run without a model: comparisons of its cells, which are called by their shown names.
 
     epoch[s1] > 1 and not opened[s1]
     owner[s1] == n1
 
-``and``, ``or``, ``not``, comparisons with one another or with a constant, ``is None``. A bare name that is no cell is
-the value of that name. An order holds between whole numbers only; between anything else it is false.
+Allowed are ``and``, ``or``, ``not``, comparisons of cells and constants, and ``is None``. A bare name that is no cell
+is the value of that name. ``<``, ``<=``, ``>`` and ``>=`` compare whole numbers only; for other values they are false.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class CellExpressions:
         name = ast.unparse(node)
         index = self._cells.get(name)
         if index is not None:
-            # Bound as a default: a closure would do as well, and be looked up each time.
+            # ``index`` is bound as a default: a plain closure would look it up at each call.
             return lambda values, index=index: values[index]  # type: ignore[misc]
         if isinstance(node, ast.Name) and name in self._words:
             return lambda _: name
@@ -113,7 +113,7 @@ def _compared(op: ast.cmpop, left: Value, right: Value) -> bool:
 
 
 def _normal(name: str) -> str:
-    """A cell's name as Python would write it, where it is an expression of Python at all."""
+    """A cell's name in the spelling of ``ast.unparse``; unchanged if it is no Python expression."""
     try:
         return ast.unparse(ast.parse(name, mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""What may happen next in one state: the steps that are possible, and the rules that refuse all others."""
+"""The choices in one state: the steps that are possible, and the rules that refuse all others."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Step
 
 MOST_TRIED = 20_000
-"""How many combinations of arguments of one action are tried to say which rule refuses them."""
+"""An action with more instances is not tried, and its refusals are not listed."""
 
 Named = tuple[tuple[str, Value], ...]
 """Arguments by name."""
 
 _Reason = tuple[str, str | None, bool]
-"""The label, the error, and whether it is a bound."""
+"""The label, the error, and whether the label is a bound or a budget."""
 
 
 @attrs.frozen
 class Choice:
-    """A step that is possible: the entry that it adds to the run, and the property that it violates, if any."""
+    """A possible step: the entry that it adds to the run, and the property that it violates, if any."""
 
     step: Step
     changes: bool
@@ -39,8 +39,8 @@ class Choice:
 class Refusal:
     """The arguments with which one rule refuses an action.
 
-    ``label`` is the rule, ``error`` what the system answers. Where ``by_bound`` is set no rule refuses, but the step
-    leaves the scope, and ``label`` is the bound or the budget.
+    ``label`` is the rule, ``error`` the system's answer. If ``by_bound`` is set, no rule refuses the action, but the
+    step would leave the scope, and ``label`` is the bound or the budget that cuts it.
     """
 
     action: str
@@ -52,14 +52,14 @@ class Refusal:
 
 @attrs.frozen
 class Untried:
-    """An action with too many combinations of arguments to try each: nothing is said of what refuses it."""
+    """An action with too many instances to try each; its refusals are unknown."""
 
     action: str
     instances: int
 
 
 class Chooser:
-    """Answers what may happen in the states of one system, in the order of the source and of the arguments."""
+    """Lists the choices in the states of one system, in the order of the source and then of the arguments."""
 
     def __init__(self, replayer: Replayer) -> None:
         self.replayer = replayer
@@ -84,7 +84,9 @@ class Chooser:
         return tuple(Choice(step, True, self.violated_by_state(step.code)) for step in steps)
 
     def refusals(self, state: bytes) -> tuple[Refusal | Untried, ...]:
-        """What is not possible in a state: for each action, the rules that refuse it, in the order in which they do."""
+        """The refusals in a state: for each action the rules that refuse it, in the order of the first instance each
+        refuses.
+        """
         found: list[Refusal | Untried] = []
         for action in self.actions:
             found += self._refusals(state, action)

@@ -1,8 +1,8 @@
-"""Expressions that somebody asks of a state by hand: conditions to look for, values to watch.
+"""Expressions that a user writes about a state: conditions to look for, values to watch.
 
-They are written in the model language, as the body of an invariant is, and compiled by the model's own compiler, so
-that its messages are the messages here. Besides what an invariant may use, a field or helper needs no ``self.``, an
-element is called by its name (``n1``), and a property of states stands for whether it holds (``one_owner``).
+They are written in the model language, like the body of an invariant, and compiled by the model's own compiler, so
+users get its messages. There are three additions to the language of invariants: a field or helper needs no ``self.``,
+an element is called by its name (``n1``), and the name of a state property stands for its truth value (``one_owner``).
 
     epoch[s1] > 1 and not opened[s1]
     any(handle[p, s1] == epoch[s1] for p in Proc if reserved[p])
@@ -31,20 +31,20 @@ from holdfast.lower.layout import Layout, Value
 from holdfast.lower.python.values import LANGUAGE, value_function
 
 LONGEST = 2_000
-"""Characters. What is longer was not written by hand, and belongs into the model."""
+"""Characters. A longer expression was not written by hand; it belongs in the model."""
 
 STATES: tuple[PropertyKind, ...] = ("invariant", "lemma", "witness", "final", "assume")
-"""The kinds of property that speak of one state."""
+"""The kinds of property that are about one state."""
 
 
 @attrs.frozen
 class Expression:
-    """A compiled expression: its text, whether it is a condition, and its value in a state."""
+    """A compiled expression: its text, whether it is a condition, and the function that evaluates it in a state."""
 
     text: str
     is_condition: bool
     value: Callable[[Any], Value] = attrs.field(eq=False, repr=False)
-    """From a state, as engines hold it, to its value; of a run without a model, from the values of a state's cells."""
+    """Takes a state in the engines' encoding; for a run without a model, the values of a state's cells."""
 
 
 class ExpressionCompiler:
@@ -63,7 +63,7 @@ class ExpressionCompiler:
         }
 
     def compile(self, text: str) -> Expression:
-        """The expression that the text stands for; raises UsageError with the column of what is wrong."""
+        """The compiled expression of a text; raises UsageError with the column of the error."""
         tree = parse_expression(text)
         try:
             body = simplify(self._compiled(tree))
@@ -81,14 +81,14 @@ class ExpressionCompiler:
 
     def _compiled(self, tree: ast.expr) -> Expr:
         expressions = Expressions(self._context)
-        # The names that a property binds stay its own: bound names are unique within an expression.
+        # Bound names must be unique within an expression: names that a property binds may not be used again.
         for body in self._properties.values():
             for part in walk(body):
                 if isinstance(part, Quantified | Fold):
                     expressions.fresh(part.var)
         bound = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
         self._check_names(tree, bound)
-        # A variable of the expression hides what the model calls so.
+        # A bound variable of the expression hides a property or element of the same name.
         names = {name: expr for name, expr in (self._properties | self._elements).items() if name not in bound}
         members = {*self._context.fields, *self._helpers} - bound - names.keys()
         env = Env(self._module, {"self": False}, names, frozenset(), ())
@@ -112,18 +112,18 @@ class ExpressionCompiler:
 
 
 def _message(error: ModelError) -> str:
-    """What the compiler says, with the column alone for a place within the expression itself."""
+    """The compiler's message; for a place within the expression itself only the column is given."""
     place = f"column {error.place.column}" if not error.place.file else str(error.place)
     return f"{place}: {error.construct}: {error.problem}; {error.remedy}"
 
 
 def column(node: ast.expr) -> str:
-    """Where a part of an expression stands, for messages."""
+    """The column of a part of an expression, for messages."""
     return f"column {node.col_offset + 1}"
 
 
 def parse_expression(text: str) -> ast.expr:
-    """The syntax tree of an expression; raises UsageError."""
+    """The syntax tree of an expression; raises UsageError if the text is empty, too long or no expression."""
     if not text.strip():
         raise UsageError("the expression is empty; write one such as `epoch[s1] > 1`")
     if len(text) > LONGEST:
@@ -148,7 +148,7 @@ def _wrong(text: str, problem: str, remedy: str) -> NoReturn:
 
 
 def _context(source: ClassSource, system: System) -> Context:
-    """The model's fields and methods, as its own bodies see them."""
+    """The compile context with the model's fields and methods, as the model's own bodies see them."""
     types, fields = Types(), {}
     for name, field in source.fields.items():
         kind = field_type(field.node.annotation, field.module, types)
@@ -157,7 +157,7 @@ def _context(source: ClassSource, system: System) -> Context:
 
 
 class _Short(ast.NodeTransformer):
-    """Puts ``self.`` before the fields and helpers that are written without it."""
+    """Puts ``self.`` before fields and helpers that are written without it."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names

@@ -12,16 +12,16 @@ from holdfast.lower.python.interpreter import Args, Interpreter
 Ended = Literal["found", "exhausted", "budget", "stopped"]
 
 BUDGET = 100_000
-"""How many states a search looks at unless it is told another number."""
+"""The default for ``most``: the number of states after which a search gives up."""
 
 
 @attrs.frozen
 class Search:
     """How a search ended.
 
-    ``path`` is a shortest run to the state (None: there is none to show), ``states`` how many were looked at, ``depth``
-    how many steps away the last of them are. ``ended`` says whether the condition holds somewhere, or nowhere that can
-    be reached (``exhausted``), or whether the search gave up.
+    ``path`` is a shortest run to the state, or None if no state was found. ``states`` is the number of states visited,
+    ``depth`` the distance in steps of the last of them. ``ended`` is ``found``, or ``exhausted`` if the condition holds
+    in no state that can be reached, or ``budget`` or ``stopped`` if the search gave up.
     """
 
     path: tuple[tuple[str, Args], ...] | None
@@ -38,10 +38,11 @@ def nearest(
     most: int = BUDGET,
     stop: Callable[[], bool] = lambda: False,
 ) -> Search:
-    """Search breadth-first from ``start``, which does not count itself, for a state that is ``wanted``.
+    """Search breadth-first from ``start`` for a state that is ``wanted``; ``start`` itself is not tested.
 
-    Of several states as near the least counts, and of several steps to a state those of the least state, then action,
-    then arguments. The search gives up after ``most`` states, or when ``stop`` says so; it is asked once a state.
+    Of several states at the same distance the least wins. Of several steps to a state, the one from the least state
+    wins, then the first action, then the least arguments. The search gives up after ``most`` states, or when ``stop``
+    returns True; ``stop`` is called once for each state.
     """
     came: dict[bytes, tuple[bytes, int, Args] | None] = {start: None}
     level, depth = [start], 0
@@ -55,6 +56,7 @@ def nearest(
                     if new not in came:
                         came[new] = (state, index, args)
                         following.append(new)
+            # Finish the current state before giving up, so that its successors are complete.
             if len(came) > most:
                 break
         depth += bool(following)
@@ -70,7 +72,7 @@ def nearest(
 def _path(
     machine: Interpreter, came: dict[bytes, tuple[bytes, int, Args] | None], last: bytes
 ) -> tuple[tuple[str, Args], ...]:
-    """The steps from the start to a state."""
+    """The steps from the start to ``last``, by way of the predecessors in ``came``."""
     steps: list[tuple[str, Args]] = []
     state = last
     while (link := came[state]) is not None:

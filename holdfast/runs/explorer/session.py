@@ -1,8 +1,8 @@
-"""A run that somebody looks at step by step, and the runs that branch off from it: the explorer without its screen.
+"""A session of the explorer, without its screen: one run and the runs that branch off from it, step by step.
 
-A session holds runs that share their beginnings, and stands at one step of one of them. Stepping moves along that run.
-Taking a step that the run does not take branches off: the run that was left stays. Whatever changes the runs, or jumps
-from one to another, can be undone. The session knows the model if there is one; without it a run can be read only.
+A session holds runs that share their beginnings, and its position is a step of one of them. Moving goes along that run.
+Taking a step that is not the run's next step branches off; the old run stays. Every change of the runs, and every jump
+from one run to another, can be undone. A session without a model can only read its run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Run = tuple[Step, ...]
 
 @attrs.frozen
 class SessionView:
-    """What undo goes back to: the runs, which of them is looked at, and the step in it (0 is the start)."""
+    """A position to which undo can return: the runs, the current run, and the current step in it (0 is the start)."""
 
     runs: tuple[Run, ...]
     number: int = 0
@@ -39,7 +39,7 @@ class SessionView:
 
 
 class Session:
-    """Looks at ``trace``; ``replayer`` is what made it, and can take its states further, or None for a foreign run."""
+    """Explores ``trace``. ``replayer`` made the trace and can continue it; it is None for a foreign run."""
 
     def __init__(self, trace: Trace, replayer: Replayer | None = None) -> None:
         self.opened = trace
@@ -52,66 +52,66 @@ class Session:
 
     @classmethod
     def of_model(cls, system: System, scope: Scope, target: str) -> Session:
-        """A session that stands at the least initial state of a model; ``target`` is what it is called."""
+        """A session at the least initial state of a model; ``target`` is the command line's name for the model."""
         replayer = Replayer(system, scope, target=target, options=None)
         _, args = replayer.machine.starts()[0]
         trace = replayer.trace(Script(args, ()), None)
         assert not isinstance(trace, StoppedScript), "an initial state begins a run"
         return cls(trace, replayer)
 
-    # Where we are -----------------------------------------------------------------------------------------------
+    # The position -----------------------------------------------------------------------------------------------
 
     @property
     def run(self) -> Run:
-        """The run that is looked at."""
+        """The current run."""
         return self._view.runs[self._view.number]
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """All runs, the opened one first, then those that branched off, in that order."""
+        """All runs: the opened one first, then the branches in the order of their creation."""
         return self._view.runs
 
     @property
     def number(self) -> int:
-        """Which of the runs is looked at, from 0."""
+        """The index of the current run, from 0."""
         return self._view.number
 
     @property
     def at(self) -> int:
-        """Which step of the run is looked at; 0 is the start."""
+        """The index of the current step in the run; 0 is the start."""
         return self._view.at
 
     @property
     def step(self) -> Step:
-        """The step that is looked at, with the state after it."""
+        """The current step, with the state after it."""
         return self.run[self.at]
 
     @property
     def before(self) -> Step | None:
-        """The step before it; None at the start."""
+        """The step before the current one; None at the start."""
         return self.run[self.at - 1] if self.at else None
 
     @property
     def is_original(self) -> bool:
-        """Whether the run is the opened one, as it was."""
+        """Whether the current run is the opened one, unchanged."""
         return self.run == self.opened.steps
 
     def beliefs(self, *, full: bool = False) -> dict[str, tuple[Belief, ...]]:
-        """The state by the element that its cells belong to, with what the last step changed."""
+        """The current state, grouped by the element that its cells belong to, with the changes of the last step."""
         return beliefs(self.opened, self.step, self.before, full=full)
 
     # Moving along the run ---------------------------------------------------------------------------------------
 
     def go(self, at: int) -> None:
-        """To that step, or to the nearest there is."""
+        """Move to that step of the run, or to the nearest one if the run has no such step."""
         self._view = attrs.evolve(self._view, at=min(max(at, 0), len(self.run) - 1))
 
     def forward(self) -> None:
-        """One step on, unless the run ends here."""
+        """Move one step forward, unless the run ends here."""
         self.go(self.at + 1)
 
     def back(self) -> None:
-        """One step back, unless this is the start."""
+        """Move one step back, unless this is the start."""
         self.go(self.at - 1)
 
     # Branching off ----------------------------------------------------------------------------------------------
@@ -125,22 +125,23 @@ class Session:
         return () if self._chooser is None else self._chooser.starts()
 
     def refusals(self) -> tuple[Refusal | Untried, ...]:
-        """What is not possible here, by action and rule; none without a model."""
+        """The refusals in the current state, by action and rule; none without a model."""
         return () if self._chooser is None else self._chooser.refusals(self.step.code)
 
     def take(self, step: Step) -> None:
-        """Take a step that is one of the choices here: along a run that takes it too, or else on a new one.
+        """Take a step, which is one of the choices here.
 
-        At its end the run grows; before it another one branches off.
+        If a known run takes the same step, move along that run. Otherwise the run grows if this is its end, and a new
+        run branches off if it is not.
         """
         self._follow([*self._kept(), step])
 
     def begin(self, start: Step) -> None:
-        """Go to another initial state, which is one of ``starts``."""
+        """Move to another initial state, which is one of ``starts``."""
         self._follow([start])
 
     def follow(self, path: Sequence[tuple[str, Args]]) -> None:
-        """Take several steps, given in codes; raises UsageError for one that is not possible."""
+        """Take several steps, with arguments in codes; raises UsageError for a step that is not possible."""
         model = self.require_model()
         steps, state = self._kept(), self.step.code
         for action, args in path:
@@ -152,13 +153,14 @@ class Session:
         self._follow(steps)
 
     def _kept(self) -> list[Step]:
-        """The run up to here, as steps that count: what shows that an action is not idempotent is taken for good."""
+        """The run up to here. A repeated step becomes an ordinary one; if it was refused, it is left out."""
         return [attrs.evolve(step, repeat=False) for step in self.run[: self.at + 1] if step.refused is None]
 
     def _follow(self, steps: Sequence[Step]) -> None:
-        """Look at the last of these steps, on a run that begins with them."""
+        """Move to the last of these steps, on a run that begins with them."""
         wanted, runs, number = tuple(steps), self.runs, self.number
         at = len(wanted) - 1
+        # Prefer the current run, then the others in their order. If none begins with the steps, extend or branch off.
         for known in (number, *range(len(runs))):
             if runs[known][: at + 1] == wanted:
                 self._change(SessionView(runs, known, at))
@@ -169,7 +171,7 @@ class Session:
             self._change(SessionView((*runs, wanted), len(runs), at))
 
     def switch(self, number: int) -> None:
-        """Look at another run, at the last step that it shares with this one."""
+        """Move to another run, at most to the last step that it shares with the current run."""
         other = self.runs[number]
         shared = next(
             (at for at, (one, two) in enumerate(zip(self.run, other, strict=False)) if one != two),
@@ -190,13 +192,13 @@ class Session:
         return bool(self._future)
 
     def undo(self) -> None:
-        """Back to what was looked at before the last change, if there was one."""
+        """Return to the position before the last change, if there was one."""
         if self._past:
             self._future.append(self._view)
             self._view = self._past.pop()
 
     def redo(self) -> None:
-        """Take back the last undo, if nothing else has changed since."""
+        """Revert the last undo, if nothing else has changed since."""
         if self._future:
             self._past.append(self._view)
             self._view = self._future.pop()
@@ -226,7 +228,7 @@ class Session:
         return found
 
     def value(self, expression: Expression, step: Step) -> Value:
-        """What an expression is after a step."""
+        """The value of an expression in the state after a step."""
         return expression.value(step.values if self.replayer is None else step.code)
 
     def watch(self, text: str) -> None:
@@ -254,14 +256,15 @@ class Session:
         return False
 
     def search(self, condition: Expression, *, most: int = BUDGET, stop: Callable[[], bool] = lambda: False) -> Search:
-        """Look for the nearest state from here in which the condition holds, without going there: see ``follow``."""
+        """Search for the nearest state from here in which the condition holds. It does not move; see ``follow``."""
         machine = self.require_model().machine
         return nearest(machine, self.step.code, condition.value, most=most, stop=stop)
 
     def violated(self, at: int | None = None) -> str | None:
-        """The first property that the step at ``at`` (None: here), or the state after it, violates."""
+        """The first property that the step at ``at`` (None: the current step), or the state after it, violates."""
         at = self.at if at is None else at
         step = self.run[at]
+        # The opened run may show a claim that the chooser does not judge, or may have no model at all.
         if step.repeat or (self.is_original and at == len(self.run) - 1):
             claim = self.opened.claim
             if claim is not None and claim.kind != "witness":
@@ -277,20 +280,20 @@ class Session:
         at = next((at for at in range(len(self.run)) if self.violated(at) is not None), None)
         if at is None:
             return False
-        # What shows it comes last: the repetition of a step that is not idempotent.
+        # If a repetition shows that the step is not idempotent, it comes after the step.
         self.go(at + 1 if at + 1 < len(self.run) and self.run[at + 1].repeat else at)
         return True
 
     # Keeping ----------------------------------------------------------------------------------------------------
 
     def trace(self) -> Trace:
-        """The whole run that is looked at, with what its end violates."""
+        """The whole current run, with the claim that its end violates, if any."""
         if self.replayer is None or self.is_original:
             return self.opened
         script = self._script()
         made = self.replayer.trace(script, self.replayer.violated(script))
         assert not isinstance(made, StoppedScript), "every step of a run was possible when it was taken"
-        # No engine is known to find a run that somebody took by hand.
+        # No engine is known to find a run that a person took by hand.
         return attrs.evolve(made, options=None, seed=None)
 
     def _script(self) -> Script:
@@ -298,7 +301,7 @@ class Session:
         return self.replayer.script(attrs.evolve(self.opened, steps=self.run))
 
     def require_model(self) -> Replayer:
-        """The model; raises UsageError for a run that has none."""
+        """The replayer of the model; raises UsageError for a session without a model."""
         if self.replayer is None:
             raise UsageError("this run has no model, so that it can be read only; open it with --model MODEL")
         return self.replayer

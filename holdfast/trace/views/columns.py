@@ -1,10 +1,10 @@
-"""A run in columns: who acts and how on the left, what that changes of whom on the right.
+"""A run in columns: on the left the actor and the action, on the right the changed cells and their owners.
 
       #  who  action                        whose  what changed
       1  p1   open(s=s1, e=1)               p1     handle[p1, s1]  0     -> 1
                                             s1     opened[s1]      False -> True
 
-The text fits a width as far as the names of the model do; a longer value goes on in the next line.
+The text fits the given width unless the model's names are too long; a longer value continues on the next line.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from holdfast.trace.trace import Step, Trace
 from holdfast.trace.views.events import Event, events
 
 WIDTH = 80
-"""Columns where there is no terminal to measure."""
+"""Columns of text if the output is no terminal."""
 
 GAP = "  "
 HARD = "\N{NO-BREAK SPACE}"
 UNOWNED = "-"
-"""Whose a cell is that belongs to no element."""
+"""Stands in the column ``whose`` for a cell that belongs to no element."""
 NARROWEST = 20
-"""The least columns for an action, and for a change."""
+"""The smallest width of the column of actions, and of the column of changes."""
 
 
 @attrs.frozen(kw_only=True)
 class ColumnsView:
-    """How a run is shown: ``full`` states after each step, ``only`` some cells by name, in so many columns.
+    """How a run is shown.
 
-    ``notes`` are sentences about steps, by their numbers. ``refused`` has for the start (0) and for steps what each
-    action meets there, as a clause.
+    ``full``: every state is shown after its step. ``only``: the names of the cells to show; None for all. ``width``:
+    columns of text. ``notes``: sentences about steps, by the number of the step. ``refused``: by the number of a step
+    (0 for the start), a clause for each action that says which rules refuse it in that state.
     """
 
     full: bool = False
@@ -70,7 +71,7 @@ def _start(trace: Trace, view: ColumnsView) -> list[str]:
 
 
 def _state(trace: Trace, step: Step, view: ColumnsView) -> list[str]:
-    """The cells of a state; unless all are wanted without budgets, and those that go without saying."""
+    """The cells of a state; without ``full`` it leaves out budgets and the cells that are False, None or 0."""
     cells = [
         (cell, value)
         for cell, value in zip(trace.cells, step.values, strict=True)
@@ -84,7 +85,7 @@ def _notes(view: ColumnsView, number: int) -> list[str]:
 
 
 def _refused(view: ColumnsView, number: int) -> list[str]:
-    """What each action meets in a state: at the start of all of them, later of those for which it is another."""
+    """The rules that refuse each action in a state: at the start for all actions, later only where they changed."""
     clauses = view.refused.get(number)
     if not clauses:
         return []
@@ -92,7 +93,7 @@ def _refused(view: ColumnsView, number: int) -> list[str]:
     width = max(len(action) for action in clauses)
     lines = ["", f"     {lead}"] if number == 0 else [f"     {lead}"]
     for action, clause in clauses.items():
-        # A rule and its number stay together on a line.
+        # A rule and its number of choices stay together on a line.
         held = clause.replace(" ", HARD).replace(f";{HARD}", "; ")
         lines += [
             line.replace(HARD, " ") for line in _folded(f"       {action:{width}}  {held}", view.width, width + 9)
@@ -105,7 +106,7 @@ def _refused(view: ColumnsView, number: int) -> list[str]:
 
 @attrs.frozen
 class _Row:
-    """An event with the texts of its columns; a change is the owner and what changed."""
+    """An event with the texts of its columns; each change is a pair of the owner and the text of the change."""
 
     event: Event
     action: str
@@ -123,6 +124,7 @@ def _table(trace: Trace, view: ColumnsView) -> list[str]:
     rows = [_row(event, names, olds, nothing) for event in run.each]
     who = max(3, *(len(row.event.actor) for row in rows))
     whose = max(5, *(len(home) for row in rows for home, _ in (*row.changes, ("", ""))))
+    # The column of actions gets the room that the changes do not need, but neither falls below NARROWEST.
     room = view.width - len(f"{'#':>3}{GAP}{'':{who}}{GAP}{GAP}{'':{whose}}{GAP}")
     needed = max(len("what changed"), *(len(text) for row in rows for _, text in (*row.changes, ("", ""))))
     longest = max(len(row.action) for row in rows)
@@ -148,12 +150,12 @@ def _table(trace: Trace, view: ColumnsView) -> list[str]:
         lines += [*_notes(view, number), *_refused(view, number)]
         if view.full and row.event.step.refused is None:
             lines += ["     now", *_state(trace, row.event.step, view), ""]
-    # A state or a table of rules has a blank line behind it, which the last one does not need.
+    # A state or a table of rules ends with a blank line; the last one of the text does not need it.
     return [*(lines[:-1] if lines[-1] == "" else lines), *_skipped(skipped)]
 
 
 def _skipped(numbers: Sequence[int]) -> list[str]:
-    """That steps change nothing of what is shown."""
+    """A line that says that these steps change none of the shown cells."""
     if not numbers:
         return []
     which = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
@@ -166,7 +168,7 @@ def _row(event: Event, names: int, olds: int, nothing: str) -> _Row:
     action = (f"{step.action}({args})" if step.args or step.code else step.action) + (" again" if step.repeat else "")
     if step.refused is not None:
         return _Row(event, action, ((NOBODY, f"refused by {step.refused}"),))
-    # The actor's own changes come first, and those of nobody last.
+    # The actor's own changes come first, changes of cells without an owner last.
     ordered = sorted(event.changes, key=lambda change: (change.home == NOBODY, change.home != event.actor))
     homes = list(dict.fromkeys(change.home for change in ordered))
     changes = tuple(
@@ -189,7 +191,7 @@ def _owned(home: str, text: str, whose: int, width: int) -> list[str]:
 
 
 def _folded(text: str, width: int, indent: int) -> list[str]:
-    """The text in lines of that width; the later ones are indented."""
+    """The text in lines of at most ``width`` columns; all lines but the first are indented."""
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, subsequent_indent=" " * indent, drop_whitespace=True) or [""]

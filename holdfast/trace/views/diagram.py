@@ -1,11 +1,12 @@
-"""A run as a space-time diagram in text: a line for each process, time downwards, what happens beside it.
+"""A run as a space-time diagram in text: a line for each process, time downwards, the actions and changes beside it.
 
           p1   p3   s1
       1   ●────┼────▶   open(s1, 1, True)
           │    │    ┆     p1 handle[s1]=1; s1 opened=True, epoch=1, owner=n1
 
-``●`` acts and ``○`` acts without a change; an arrow points to each other line that the step changes. A step of nobody
-has ``◆`` where it changes something, and ``✗`` is a repetition that was refused.
+``●`` is an actor whose step changes something, ``○`` one whose step changes nothing. An arrow points to each other line
+that the step changes. A step without an actor has ``◆`` on each line that it changes. ``✗`` is a repetition that was
+refused.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from holdfast.trace.trace import Trace
 from holdfast.trace.views.lanes import Happening, Lane, LanePlan, plan
 
 MARGIN = 6
-"""The columns left of the lines, for the numbers of steps."""
+"""The width of the step numbers, left of the lines."""
 TEXT = 34
-"""The least columns for what happens."""
+"""The smallest width of the text beside the lines."""
 CLOSEST = 5
-"""The least distance of two lines."""
+"""The smallest distance of two lines."""
 
 
 def render_diagram(trace: Trace, only: Collection[str] | None = None, *, width: int = 80) -> str:
     """The diagram, without a final newline."""
-    # Names are short as a rule; where they are not, fewer have a line.
+    # Names are short as a rule. If long names leave too little room for the text, fewer elements get a line.
     most = max(2, (width - MARGIN - TEXT) // CLOSEST)
     drawn = plan(trace, only, most=most)
     while len(drawn.lanes) > 2 and MARGIN + _pitch(drawn.lanes) * len(drawn.lanes) + TEXT > width:
@@ -65,19 +66,19 @@ class _Drawing:
         return f"{'':{MARGIN}}{''.join(self.row())}"
 
     def row(self) -> list[str]:
-        """The characters of the lines, without a mark."""
+        """The characters of the lines, without marks."""
         cells = [" "] * (self.pitch * len(self.drawn.lanes))
         for index, lane in enumerate(self.drawn.lanes):
             cells[self.column(index)] = "│" if lane.acts else "┆"
         return cells
 
     def column(self, lane: int) -> int:
-        """Where a line runs: in the middle of its name."""
+        """The column of a line: the middle of its name."""
         length = len(self.drawn.lanes[lane].name)
         return lane * self.pitch + (self.pitch - length) // 2 + (length - 1) // 2
 
     def happening(self, happening: Happening) -> list[str]:
-        """The row with the marks, and rows for all that is said beside it."""
+        """The row with the marks, and more rows if the text beside it needs them."""
         first = f"{happening.event.number:>3}{'':{MARGIN - 3}}{''.join(self.marked(happening))}"
         room = max(TEXT, self.width - self.beside)
         texts = textwrap.wrap(self.call(happening), room, subsequent_indent="    ", break_on_hyphens=False)
@@ -96,7 +97,7 @@ class _Drawing:
         return f"{happening.call}{' again' if step.repeat else ''}"
 
     def marked(self, happening: Happening) -> list[str]:
-        """The lines with who acts and whom that changes."""
+        """The characters of the lines, with marks for the actor and for each element that the step changes."""
         cells, actor = self.row(), happening.actor
         others = [lane for lane in happening.touched if lane != actor]
         if actor is None:
@@ -105,6 +106,7 @@ class _Drawing:
             return cells
         start = self.column(actor)
         ends = [start, *(self.column(lane) for lane in others)]
+        # The arrow's shaft; `┼` where it crosses a line. The ends are overwritten below.
         for place in range(min(ends), max(ends)):
             cells[place] = "─" if cells[place] == " " else "┼"
         for lane in others:

@@ -1,4 +1,4 @@
-"""A run as events: who acts in each step, and what it changes, of whom."""
+"""A run as events: the element that acts in each step, the cells that change, and the elements that own them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Change:
 
 @attrs.frozen
 class Event:
-    """A step with its number, from 1, the element that acts (or NOBODY), and what it changes but for budgets."""
+    """A step with its number (from 1), the element that acts (or NOBODY), and its changes, budgets excluded."""
 
     number: int
     step: Step
@@ -38,7 +38,7 @@ class Event:
 
     @property
     def call(self) -> str:
-        """The action with its arguments, but for the one who acts: ``open(s1, 1)`` of p1."""
+        """The action with its arguments, without the actor: ``open(s1, 1)`` of p1."""
         others = [str(value) for _, value in self.step.args]
         if self.actor in others:
             others.remove(self.actor)
@@ -48,14 +48,14 @@ class Event:
 
 @attrs.frozen
 class Events:
-    """All events of a run. ``actors`` are the elements of the sort that acts, whether they do anything or not."""
+    """All events of a run. ``actors`` are all elements of the acting sort, also those that never act."""
 
     actors: tuple[str, ...]
     each: tuple[Event, ...]
 
 
 def events(trace: Trace, only: Collection[str] | None = None) -> Events:
-    """The events of a run, with the changes of some cells only, if their names are given."""
+    """The events of a run; with ``only``, their changes are limited to the cells of these names."""
     sort = acting_sort(trace)
     actors = _elements(trace).get(sort, ()) if sort is not None else ()
     shown = [not cell.field.hidden and (only is None or cell.name in only) for cell in trace.cells]
@@ -68,12 +68,14 @@ def events(trace: Trace, only: Collection[str] | None = None) -> Events:
 
 
 def differ(one: Value, two: Value) -> bool:
-    """Whether two values are not the same; True is not 1."""
+    """Whether two values differ. In Python True equals 1; here they differ."""
     return one != two or isinstance(one, bool) != isinstance(two, bool)
 
 
 def select_cells(trace: Trace, names: Sequence[str]) -> frozenset[str]:
-    """The names of the cells of these fields, and of these cells; raises UsageError for a name there is not."""
+    """The cell names that ``names`` selects; each is a field, for all its cells, or a cell. Raises UsageError for an
+    unknown name.
+    """
     chosen: set[str] = set()
     cells = [cell for cell in trace.cells if not cell.field.hidden]
     for name in names:
@@ -98,10 +100,10 @@ def _plain(name: str) -> str:
 
 
 def acting_sort(trace: Trace) -> SortType | None:
-    """The sort that most actions have a parameter of, the first of equals.
+    """The sort that occurs among the parameters of most actions; of several such sorts the first.
 
-    Where a file does not tell the types of parameters, it is the sort of most arguments; and where it tells no
-    arguments either, the sort that most variables are indexed by. None if there are no elements at all.
+    If a file gives no types of parameters, it is the sort that occurs in the arguments of most steps. If it gives no
+    arguments either, it is the sort that most variables have as a key. None if there are no elements at all.
     """
     uses: dict[SortType, int] = {}
     for kinds in _uses(trace):
@@ -112,7 +114,7 @@ def acting_sort(trace: Trace) -> SortType | None:
 
 
 def _uses(trace: Trace) -> Iterator[Collection[Key | object]]:
-    """The types that each action, step or variable mentions."""
+    """The types that each action, step or variable mentions, one collection for each; see ``acting_sort``."""
     if trace.signatures:
         for signature in trace.signatures:
             if signature.action != "init":
@@ -128,7 +130,7 @@ def _uses(trace: Trace) -> Iterator[Collection[Key | object]]:
 
 
 def _elements(trace: Trace) -> Mapping[SortType, tuple[str, ...]]:
-    """The elements of each sort that cells are indexed by, and those that actions are given, in order of appearance."""
+    """The elements of each sort, in order of appearance: keys of cells, and arguments of actions."""
     found: dict[SortType, dict[str, None]] = {}
     for cell in (*(cell for cell, _ in trace.constants), *trace.cells):
         for kind, key in zip(cell.field.keys, cell.keys, strict=True):
@@ -144,5 +146,5 @@ def _elements(trace: Trace) -> Mapping[SortType, tuple[str, ...]]:
 
 
 def _actor(step: Step, actors: Sequence[str]) -> str:
-    """The first argument that is one of those who act."""
+    """The first argument that is one of ``actors``, or NOBODY."""
     return next((str(value) for _, value in step.args if value in actors), NOBODY)

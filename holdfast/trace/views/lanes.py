@@ -1,4 +1,4 @@
-"""The lines of a space-time diagram: one for each element that acts or is changed, and what happens on them."""
+"""The lanes of a space-time diagram: one for each element that acts or is changed, and the events on them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from holdfast.trace.trace import Trace
 from holdfast.trace.views.events import Change, Event, events
 
 OTHERS = "others"
-"""The lane of all that has no lane of its own."""
+"""The name of the lane that elements without a lane of their own share."""
 STATE = "state"
-"""The same, where nothing has one."""
+"""The name of the shared lane if no element has a lane of its own."""
 
 
 @attrs.frozen
 class Lane:
-    """A line of the diagram; ``acts`` where its element is one of those that act."""
+    """A line of the diagram; ``acts`` says that its element is of the acting sort."""
 
     name: str
     acts: bool
@@ -27,9 +27,10 @@ class Lane:
 
 @attrs.frozen
 class Happening:
-    """An event on the lanes: who acts (None: nobody), and for each lane that it changes what becomes of it.
+    """An event on the lanes.
 
-    ``call`` is the action; who acts comes first in it if that is not what the lane is called.
+    ``actor`` is the lane of the acting element, None if nobody acts. ``call`` is the action; the actor's name stands
+    before it if the actor has no lane of its own. ``touched`` has the texts of the changes, by the lane that changes.
     """
 
     event: Event
@@ -40,7 +41,7 @@ class Happening:
 
 @attrs.frozen
 class LanePlan:
-    """What to draw. ``idle`` are the elements that could act, and neither do nor are changed."""
+    """The lanes and events to draw. ``idle`` are elements of the acting sort that neither act nor are changed."""
 
     lanes: tuple[Lane, ...]
     happenings: tuple[Happening, ...]
@@ -48,8 +49,10 @@ class LanePlan:
 
 
 def plan(trace: Trace, only: Collection[str] | None = None, *, most: int) -> LanePlan:
-    """The lanes of a run, at most so many, of those involved: who acts in the order of the model, then the others as
-    they come in. Where there are too many, the last ones share one lane.
+    """The lanes of a run, at most ``most``, for the elements that act or are changed.
+
+    The acting elements come first, in the order of the model, then the others in order of appearance. If there are
+    too many, the last ones share one lane.
     """
     run = events(trace, only)
     involved = dict.fromkeys(
@@ -58,6 +61,7 @@ def plan(trace: Trace, only: Collection[str] | None = None, *, most: int) -> Lan
     acting = [name for name in run.actors if name in involved]
     other = [name for name in involved if name not in acting and name != NOBODY]
     named = [*acting, *other]
+    # A change of a cell without an owner needs the shared lane, which counts too.
     if len(named) + (NOBODY in involved and _unowned(run.each)) > most:
         named = named[: most - 1]
     shared = any(_lane(name, named) is None for name in involved if name != NOBODY) or _unowned(run.each)
@@ -68,7 +72,7 @@ def plan(trace: Trace, only: Collection[str] | None = None, *, most: int) -> Lan
 
 
 def _unowned(each: Collection[Event]) -> bool:
-    """Whether something changes that belongs to nobody."""
+    """Whether a cell changes that belongs to no element."""
     return any(change.home == NOBODY for event in each for change in event.changes)
 
 
@@ -80,6 +84,7 @@ def _happening(event: Event, named: list[str]) -> Happening:
     actor = None if event.actor == NOBODY else _lane(event.actor, named)
     call = event.call
     if event.actor != NOBODY and actor is None:
+        # The actor has no lane of its own: the shared lane comes after the named ones.
         actor, call = len(named), f"{event.actor}: {call}"
     touched: dict[int, list[str]] = {}
     for change in event.changes:
@@ -92,7 +97,7 @@ def _happening(event: Event, named: list[str]) -> Happening:
 
 
 def short(change: Change) -> str:
-    """What becomes of a cell, without the element that it belongs to: ``owner=n1``, ``+used[s1, epoch 1]``."""
+    """The new value of a cell, without the element that owns it: ``owner=n1``, ``+used[s1, epoch 1]``."""
     cell = change.cell
     rest = keys_of(_without_home(cell, change.home), "[]") if len(cell.keys) > 1 else ""
     name = cell.field.name + ("" if rest == "[]" else rest)
@@ -102,7 +107,7 @@ def short(change: Change) -> str:
 
 
 def _without_home(cell: Cell, home: str) -> Cell:
-    """The cell with its other keys alone, for its name."""
+    """The cell without the key that is its owner, to build its short name."""
     place = next((index for index, key in enumerate(cell.keys) if str(key) == home), None)
     if place is None:
         return cell

@@ -1,9 +1,9 @@
-"""Why a run shows what it shows: the steps that led to it, and nothing else (a dynamic slice).
+"""A dynamic slice of a run: the steps that led to the claim, and no others.
 
-It begins with the cells that decide the property at the end. Going back, a step belongs to it if it changed such a
-cell; then the cells that its rules and its values read are wanted too, as they were before it. The steps left out
-changed nothing that was wanted, so those that are left, taken alone from the same start, show the same (unless a bound
-of the scope cuts one of them).
+The slice begins with the cells that decide the property at the end: these are the wanted cells. Going back, a step
+belongs to the slice if it changed a wanted cell. Then the cells that its rules and its written values read become
+wanted too, in the state before it. The steps that are left out changed no wanted cell. So the steps of the slice,
+taken alone from the same start, show the same, unless a bound of the scope cuts one of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from holdfast.trace.trace import Claim, Step, Trace
 
 @attrs.frozen
 class Cause:
-    """A step that led to the end: the wanted cells that it changed, and the cells that it needed for that."""
+    """A step of the slice: the wanted cells that it changed, and the cells that it needed to change them."""
 
     number: int
     wrote: tuple[int, ...]
@@ -32,10 +32,10 @@ class Cause:
 
 @attrs.frozen
 class Slice:
-    """The steps that led to what a run shows after step ``end``.
+    """The steps that led to the claim, which a run shows after step ``end``.
 
-    ``reads`` are the cells that decide it there, ``before`` those that decide it in the state before the last step.
-    Cells are numbers in a state, and sorted.
+    ``reads`` are the cells that decide the claim in that state, ``before`` the cells that decide it in the state before
+    the last step. A cell is given by its index in a state; the indices are sorted.
     """
 
     claim: Claim
@@ -46,15 +46,15 @@ class Slice:
 
     @property
     def left_out(self) -> int:
-        """How many steps up to the end do not belong to it."""
+        """The number of steps up to ``end`` that are not in the slice."""
         return self.end - len(self.causes)
 
     def writer(self, cell: int, by: int) -> int:
-        """The last step up to ``by`` that changed a wanted cell; 0 if it is as it was at the start."""
+        """The last step up to step ``by`` that changed a wanted cell; 0 if none did since the start."""
         return max((cause.number for cause in self.causes if cause.number <= by and cell in cause.wrote), default=0)
 
     def readers(self, cause: Cause, cell: int) -> list[int]:
-        """The later steps that needed what a step wrote; ``end`` + 1 stands for the property itself."""
+        """The later steps that needed the value that ``cause`` wrote; ``end`` + 1 stands for the property itself."""
         found = [
             other.number
             for other in self.causes
@@ -70,22 +70,22 @@ class Slice:
 
 @attrs.frozen
 class SliceQuestion:
-    """What is asked of the end of a run: a claim, and the property behind it, if it is one of the model's."""
+    """The question why a run shows a claim. ``prop`` is the claim's property; None if it is none of the model's."""
 
     claim: Claim
     prop: Property | None
 
 
 def slice_run(layout: Layout, trace: Trace, question: SliceQuestion) -> Slice:
-    """The slice of a run of the layout's system for what it shows at its end.
+    """The slice of a run of the layout's system, for the claim that it shows at its end.
 
-    A repeated step is no part of the run; an action that is not idempotent is asked for what its repetition reads. Of
-    a deadlock it is what the rules read that refuse all steps.
+    A repeated step is no part of the run. If an action is not idempotent, the slice starts from the cells that its
+    repetition reads. For a deadlock it starts from the cells that the refusing rules read.
     """
     steps = [step for step in trace.steps if not step.repeat]
     end = len(steps) - 1
     reads, before = _asked(layout, steps, question)
-    # Of a property of steps, and of a repetition, the last step itself is part.
+    # The last step itself is part of a step property's violation, and of a violated idempotence.
     involved = question.claim.kind in ("step", "idempotent")
     wanted = reads
     causes: list[Cause] = []
@@ -96,7 +96,7 @@ def slice_run(layout: Layout, trace: Trace, question: SliceQuestion) -> Slice:
         if changed or (last and involved):
             found = _effect(layout, old.code, step)
             needed = found.guards.union(*(found.sources[cell] for cell in changed))
-            # A wanted cell that the step leaves as it is may still depend on others: it might have been written.
+            # A wanted cell that this step does not change may still depend on cells: the step might have written it.
             kept = wanted - changed
             needed |= frozenset(source for cell in kept for source in found.sources[cell] if source != cell)
             itself = frozenset(cell for cell in kept if cell in found.sources[cell])
@@ -108,7 +108,7 @@ def slice_run(layout: Layout, trace: Trace, question: SliceQuestion) -> Slice:
 
 
 def _asked(layout: Layout, steps: Sequence[Step], question: SliceQuestion) -> tuple[Reads, Reads]:
-    """The cells that decide what the end shows: of the last state, and of the one before it."""
+    """The cells that decide the claim: in the last state, and in the state before it."""
     last = steps[-1]
     if question.prop is not None:
         old = steps[-2] if len(steps) > 1 else last
@@ -120,13 +120,14 @@ def _asked(layout: Layout, steps: Sequence[Step], question: SliceQuestion) -> tu
         if not isinstance(again.outcome, Taken):
             return again.guards, NOTHING
         changed = [cell for cell, code in enumerate(again.outcome.state) if code != last.code[cell]]
+        # Idempotence ignores ghost variables and budgets.
         shown = [cell for cell in changed if not (layout.cells[cell].field.ghost or layout.cells[cell].field.hidden)]
         return again.guards.union(*(again.sources[cell] for cell in shown)), NOTHING
     return _stuck(layout, last.code), NOTHING
 
 
 def _stuck(layout: Layout, state: bytes) -> Reads:
-    """What the rules read that refuse every step in a state."""
+    """The cells read by the rules that refuse every step in a state."""
     reads = NOTHING
     for action in layout.system.actions:
         for args in itertools.product(*(range(layout.codes(param.type)) for param in action.params)):

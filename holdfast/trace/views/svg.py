@@ -1,7 +1,7 @@
-"""A run as a space-time diagram in SVG: a line for each process, time downwards, an arrow wherever a step reaches.
+"""A run as a space-time diagram in SVG: a line for each process, time downwards, arrows to the lines a step changes.
 
-The picture stands alone: no script, no font and no style from elsewhere, light or dark as the reader's screen is. What
-a step changes in full is its tooltip. Widths are those of a fixed-width font, so that equal runs give equal bytes.
+The picture is complete in itself: it loads no script, font or style, and is light or dark like the reader's screen. A
+tooltip lists all changes of a step. Widths assume a fixed-width font, so equal runs give equal bytes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from holdfast.trace.views.lanes import Happening, LanePlan, plan
 
 MOST_LANES = 12
 LETTER = 7.3
-"""The width of a letter of 12 pixels, generously: fonts differ."""
+"""The width of a letter of 12 pixels. It is generous, because fonts differ."""
 LINE = 15
-"""From one line of text to the next."""
+"""The distance of two lines of text."""
 NUMBERS, EDGE = 46, 20
-"""The width left of the lanes, and around the picture."""
+"""The width of the step numbers left of the lanes, and the margin around the picture."""
 BOX = 24
 """The height of a lane's head."""
 LONGEST = 30
-"""Letters on a lane before a text goes on in the next line."""
+"""The most letters on one line of text; a longer text is wrapped."""
 REPEATED = 12
-"""With more steps than that the heads stand below the lanes as well."""
+"""If there are more steps than that, the heads stand below the lanes as well."""
 
 STYLE = """\
 .ground { fill: #ffffff; }
@@ -66,13 +66,17 @@ text { fill: #e6edf3; }
 
 
 def render_svg(trace: Trace, only: Collection[str] | None = None) -> str:
-    """The picture's file."""
+    """The text of the SVG file."""
     return _Picture(trace, plan(trace, only, most=MOST_LANES)).text()
 
 
 @attrs.frozen
 class _Row:
-    """An event with the texts on its lanes, the call above the line and the changes below, and its place."""
+    """An event with its texts and its place.
+
+    The call stands above the event's line, the changes of each lane below it. ``top``, ``line`` and ``bottom`` are in
+    pixels from the top of the picture.
+    """
 
     happening: Happening
     call: tuple[str, ...]
@@ -86,6 +90,7 @@ class _Picture:
     def __init__(self, trace: Trace, drawn: LanePlan) -> None:
         self.trace = trace
         self.drawn = drawn
+        # The order matters: the lanes' places depend on the rows' texts, and the sizes on both.
         self.title, self.about = _heading(trace)
         self.head = EDGE + 22 + LINE * len(self.about) + 14
         self.rows = self.placed(self.head + BOX + 10)
@@ -101,7 +106,7 @@ class _Picture:
         self.width = round(max(right + self.loop_room, EDGE + text) + EDGE)
 
     def placed(self, top: int) -> list[_Row]:
-        """The events one below the other, each as high as its texts."""
+        """The events one below the other, each high enough for its texts."""
         rows = []
         for happening in self.drawn.happenings:
             call = tuple(textwrap.wrap(_call(happening), LONGEST, subsequent_indent="  ", break_on_hyphens=False))
@@ -116,7 +121,7 @@ class _Picture:
         return rows
 
     def lanes(self) -> tuple[list[int], int]:
-        """Where each lane's line runs, and where the last one's texts end."""
+        """The x of each lane's line, and the x where the texts of the last lane end."""
         places, left = [], EDGE + NUMBERS
         for index, lane in enumerate(self.drawn.lanes):
             texts = [text for row in self.rows for text in row.changes.get(index, [])]
@@ -150,7 +155,7 @@ class _Picture:
         return "\n".join(parts) + "\n"
 
     def stripes(self) -> list[str]:
-        """Every other step on a ground of its own."""
+        """A coloured ground for every other step."""
         width = self.width - 2 * EDGE
         return [
             f'<rect class="stripe" x="{EDGE}" y="{row.top}" width="{width}" height="{row.bottom - row.top}"/>'
@@ -170,7 +175,7 @@ class _Picture:
         return parts
 
     def event(self, row: _Row) -> list[str]:
-        """A step: its number, its arrows, who acts, and the texts."""
+        """A step: its number, its arrows, the actor's dot, and the texts."""
         happening = row.happening
         parts = ["<g>", f"<title>{_safe(_tooltip(happening))}</title>"]
         parts.append(_text(EDGE + 6, row.line + 4, str(happening.event.number), "quiet"))
@@ -192,7 +197,7 @@ class _Picture:
         return [*parts, "</g>"]
 
     def lasso(self) -> list[str]:
-        """The way back to the state that a lasso returns to, right of the lanes."""
+        """An arrow right of the lanes, back to the state that a lasso returns to."""
         loop = self.trace.loop
         if loop is None or not self.rows or loop >= len(self.rows):
             return []
@@ -240,7 +245,7 @@ def _tooltip(happening: Happening) -> str:
 
 
 def _written_at(row: _Row) -> int:
-    """The lane that a step's action is written on: that of who acts, or the first that it changes."""
+    """The lane above which a step's action is written: the actor's lane, or else the first lane that changes."""
     actor = row.happening.actor
     return actor if actor is not None else min(row.happening.touched, default=0)
 
@@ -256,7 +261,7 @@ def _opening(width: int, height: int) -> str:
 def _text(x: int, y: int, text: str, kind: str = "", *, middle: bool = False) -> str:
     classes = f' class="{kind}"' if kind else ""
     anchor = ' text-anchor="middle"' if middle else ""
-    # Blanks at the start of a line that goes on are kept.
+    # SVG collapses blanks at the start of a text, so the indentation of a wrapped line becomes a shift to the right.
     indent = len(text) - len(text.lstrip(" "))
     return f'<text x="{x + round(indent * LETTER)}" y="{y}"{classes}{anchor}>{_safe(text.lstrip(" "))}</text>'
 
@@ -266,7 +271,7 @@ def _dot(x: int, y: int, kind: str) -> str:
 
 
 def _arrow(start: int, end: int, y: int) -> Sequence[str]:
-    """A line from one lane to another, with its tip."""
+    """An arrow from one lane to another, with its tip."""
     way = 1 if end > start else -1
     return (
         f'<line class="arrow" x1="{start}" y1="{y}" x2="{end - 8 * way}" y2="{y}"/>',
@@ -275,7 +280,7 @@ def _arrow(start: int, end: int, y: int) -> Sequence[str]:
 
 
 def _safe(text: str) -> str:
-    """The text as XML takes it: control characters, which it has no place for, are shown by their codes."""
+    """The text with XML's escapes; control characters, which XML cannot hold, are shown by their codes."""
     return escape(re.sub(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", _code, text))
 
 

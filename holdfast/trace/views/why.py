@@ -1,4 +1,4 @@
-"""A slice of a run as people read it: the steps that led to the end, what each wrote and for whom, and what it needed.
+"""A slice of a run as text: for each step, the cells that it wrote and who reads them, and the cells that it needed.
 
 4  open(p=p2, s=s1, e=2, heard=False)
    wrote   epoch[s1]: 1 -> 2            opened_by_its_owner reads it
@@ -16,12 +16,12 @@ from holdfast.trace.views.slice import Cause, Slice
 
 INDENT = "     "
 HEADS = 8
-"""The columns of ``wrote`` and ``needed``, with the gap behind them."""
+"""The width of the words ``wrote`` and ``needed`` with the gap after them."""
 HARD = "\N{NO-BREAK SPACE}"
 
 
 def render_why(trace: Trace, found: Slice, *, width: int = 80) -> str:
-    """The text, without a final newline."""
+    """The text of the slice, without a final newline."""
     return _Writer(trace, found, width).text()
 
 
@@ -40,7 +40,7 @@ class _Writer:
         return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks)
 
     def header(self) -> list[str]:
-        """What is asked, and how much of the run is an answer."""
+        """The question, and how many steps of the run answer it."""
         found, claim = self.found, self.found.claim
         outcome = "is reached" if claim.kind == "witness" else "is violated"
         led, out = len(found.causes), found.left_out
@@ -51,7 +51,7 @@ class _Writer:
         return [*lines, *self.wrapped(claim.sentence, "  ", later="  ")]
 
     def cause(self, cause: Cause) -> list[str]:
-        """A step with what it wrote and needed."""
+        """A step with the cells that it wrote and needed."""
         lines = self.wrapped(f"{cause.number:>3}  {action(self.steps[cause.number])}", "", later=INDENT)
         lines += self.listed("wrote", [(self.changed(cause, cell), self.readers(cause, cell)) for cell in cause.wrote])
         if not cause.wrote:
@@ -59,7 +59,7 @@ class _Writer:
         return [*lines, *self.needed("needed", cause.needed, cause.number - 1)]
 
     def footer(self) -> list[str]:
-        """What the property itself reads."""
+        """The cells that the property itself reads."""
         found, name = self.found, self.found.claim.name
         lines: list[str] = []
         if found.before:
@@ -72,7 +72,9 @@ class _Writer:
     # Cells ----------------------------------------------------------------------------------------------------
 
     def needed(self, head: str, cells: Sequence[int], at: int) -> list[str]:
-        """Cells with their values in a state, and the steps that wrote them; those of the start on one line."""
+        """Cells with their values in a state, and the steps that wrote them; cells unchanged since the start share a
+        line.
+        """
         written = [(cell, self.found.writer(cell, at)) for cell in cells]
         entries = [(self.value(cell, at), f"written by step {by}") for cell, by in written if by]
         lines = self.listed(head, entries)
@@ -86,7 +88,7 @@ class _Writer:
         return lines
 
     def listed(self, head: str, entries: Sequence[tuple[str, str]]) -> list[str]:
-        """Entries of two columns; the second stands below where the first is too long for it."""
+        """Entries in two columns; the second text stands on the next line if the first is too long."""
         lines: list[str] = []
         for index, (text, note) in enumerate(entries):
             line = f"{INDENT}{head if index == 0 else '':{HEADS}}{text:{self.column}}  {note}"
@@ -98,7 +100,7 @@ class _Writer:
         return lines
 
     def readers(self, cause: Cause, cell: int) -> str:
-        """Who needed what a step wrote."""
+        """A clause that names the readers of a written cell: later steps, or the property."""
         readers = self.found.readers(cause, cell)
         steps = [str(number) for number in readers if number <= self.found.end]
         parts = [f"for step{'s' if len(steps) > 1 else ''} {', '.join(steps)}"] if steps else []

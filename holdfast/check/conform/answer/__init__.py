@@ -1,1 +1,1 @@
-"""What is said of a log: the verdict, its reasons, and a run that explains it."""
+"""The answer about a log: the verdict, its reasons, and a run that explains the log."""

@@ -1,4 +1,4 @@
-"""Why no state allows an event: each way in which the model could have taken it, and what speaks against it."""
+"""Why no state allows an event: the ways in which the model could have taken it, and the reason against each."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 
 MOST = 400
-"""How many states, and how many choices of unknown arguments, are asked."""
+"""The limit of states, and of choices of unknown arguments, that are tried."""
 
 CELLS = 4
-"""How many differing cells are named at once."""
+"""The limit of differing cells that one reason names."""
 
 GUARD = "wrong: the model (the guard is too strict), the code (it lacks the guard), or the log (an event is missing)"
 FREE = "wrong: the model (a guard is missing), the code (it refused without need), or the log (its outcome)"
@@ -31,9 +31,9 @@ CELL = "wrong: the model (its effect), the code (the value it stored), or the lo
 
 @attrs.frozen
 class Candidate:
-    """One reason, with the number of states in which it holds. ``at``: the guard of the model, if one refuses.
+    """A reason, with the number of states in which it holds. ``at``: the guard of the model, if one refuses.
 
-    ``blame``: for each of model, code and log, what would be wrong with it.
+    ``blame``: for each of model, code and log, the mistake that it would have made.
     """
 
     text: str
@@ -43,24 +43,25 @@ class Candidate:
 
 
 _Reason = tuple[str, str, Place | None]
-"""Text, blame, place."""
+"""The text, the blame, and the place."""
 
 
 def candidates(world: World, facts: Facts) -> list[Candidate]:
-    """The reasons, the most frequent first."""
+    """The reasons why no state allows the event, the most frequent first."""
     trial = world.trial(facts)
     if trial is None:
         return []
     found: Counter[_Reason] = Counter()
     for state in itertools.islice(sorted(world.before), MOST):
+        # Count each reason once a state, however many choices of arguments give it.
         found.update({reason for reason in _reasons(world, trial, state) if reason[0]})
-    # The order of a set is not the same in every run, so ties are broken by the text.
+    # Sets have no fixed order across processes, so ties are broken by the text.
     ranked = sorted(found.items(), key=lambda each: (-each[1], each[0][0], str(each[0][2])))
     return [Candidate(text, blame, count, at) for (text, blame, at), count in ranked]
 
 
 def _reasons(world: World, trial: EventTrial, state: bytes) -> Iterator[_Reason]:
-    """What speaks against the event in one state, for each choice of its unknown arguments."""
+    """The reasons against the event in one state, for each choice of its unknown arguments."""
     before = _differences(world, state, world.expected(trial.pre), "before the event")
     if before:
         yield before, CELL, None
@@ -98,7 +99,7 @@ def _of_step(world: World, trial: EventTrial, action: Action, state: bytes, outc
 
 
 def _of_span(world: World, trial: EventTrial, action: Action, state: bytes, args: Args) -> Iterator[_Reason]:
-    """What speaks against the first step of a span that is not possible, or against the state after all steps."""
+    """The reason against the first step of a span that is not possible, or against the state after all steps."""
     assert trial.span is not None, "only an event with a span is asked"
     (nat, base), (_, end) = trial.span
     field = world.ground.counted(action.name)[0]

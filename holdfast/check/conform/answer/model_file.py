@@ -1,7 +1,7 @@
 """The model file of a run that explains a log: the model in the sizes of the log.
 
-It inherits everything from the model and adds a scope. There a code of a Nat is the place of a number among all numbers
-that the log mentions.
+It inherits everything from the model and adds a scope. In that scope, the code of a Nat is the index of a number among
+all numbers that the log mentions.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from holdfast.lower.layout import classes_of_scopes
 SCOPE = "log"
 
 WRITTEN = '"""The sizes of a log. Written by holdfast conform --run."""'
-"""The first line of a model file."""
+"""The first line of a model file; ``check_own`` recognises the file by it."""
 
 Numbers = Mapping[str, list[int]]
-"""All numbers that a log mentions, ascending, by Nat."""
+"""By Nat, all numbers that a log mentions, ascending."""
 
 
 def scope_of(system: System, world: World, numbers: Numbers) -> Scope:
-    """The scope of a world among all numbers of the log."""
+    """The scope of a world, with codes for all numbers of the log."""
     sizes = {**world.ground.layout.scope.sizes, **{nat: max(len(values) - 1, 1) for nat, values in numbers.items()}}
     given = {
         var.name: tuple(_given(var.value, process[place], numbers) for process in world.ground.names.constants[sort])
@@ -38,7 +38,7 @@ def scope_of(system: System, world: World, numbers: Numbers) -> Scope:
 
 
 def model_file(system: System, runs: Iterable[tuple[str, World, Numbers]]) -> str:
-    """The text of the file: for each run a class, by its name."""
+    """The text of the file: a class for each run, under the given name."""
     classes = classes_of_scopes(system.python)
     imports = sorted({f"from {cls.__module__} import {cls.__name__}" for cls in (system.python, *classes.values())})
     module = system.python.__module__
@@ -58,7 +58,7 @@ def model_file(system: System, runs: Iterable[tuple[str, World, Numbers]]) -> st
 
 
 def _class(system: System, world: World, numbers: Numbers, known: Iterable[str]) -> Iterator[str]:
-    """The lines of a class."""
+    """The lines of the class of one run."""
     scope = scope_of(system, world, numbers)
     sizes = ", ".join(f"{name}: {size}" for name, size in scope.sizes.items() if name in known)
     yield f'    """{system.name} in the sizes of a log."""'
@@ -68,7 +68,7 @@ def _class(system: System, world: World, numbers: Numbers, known: Iterable[str])
 
 
 def _names(world: World, numbers: Numbers) -> Iterator[str]:
-    """What the elements and the numbers of the model file are called in the log."""
+    """Comment lines: the log's names for the elements and numbers of the model file."""
     for sort, elements in world.ground.layout.elements.items():
         called = world.ground.names.called(sort)
         if sort == world.ground.sort:

@@ -1,7 +1,7 @@
-"""What would be possible where an event is impossible: the event after one more step, or another action in its place.
+"""Steps that would be possible in place of an impossible event: one more step before it, or another action.
 
-A line that is missing, or that names the wrong action, is as common as a wrong guard. Only a bounded number of steps is
-tried, so an empty answer says nothing.
+A missing line, or a line with the wrong action, is as common as a wrong guard. Only a bounded number of steps is tried,
+so an empty answer proves nothing.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from holdfast.ir.types import NatType
 from holdfast.lower.outcome import Taken
 
 STATES = 3
-"""How many states are asked."""
+"""The limit of states that are tried."""
 
 INSTANCES = 300
-"""How many choices of arguments of an action are tried."""
+"""The limit of instances of an action that are tried."""
 
 SHOWN = 5
-"""How many steps are named of each kind."""
+"""The limit of steps of each kind that are named."""
 
 
 def nearby(world: World, facts: Facts) -> tuple[str, ...]:
-    """Sentences about steps that would be possible. The steps that share arguments with the event come first."""
+    """Sentences about steps that would be possible. Steps that share arguments with the event come first."""
     trial = world.trial(facts)
     if trial is None:
         return ()
     copy = world.copy(world.slots)
+    # Trials count into a tally of their own, so that the verdict's figures stay the judge's.
     copy.tally = JudgeTally()
     states = sorted(world.before)[:STATES]
     instead = itertools.islice(_distinct(_instead(copy, trial, states)), SHOWN)
@@ -50,7 +51,7 @@ def _distinct(texts: Iterator[str]) -> Iterator[str]:
 
 
 def _instead(world: World, trial: EventTrial, states: Sequence[bytes]) -> Iterator[str]:
-    """The calls of other actions that change at least one cell of the event, and lead to all of them."""
+    """The instances of other actions that change a cell of the event and give all its cells the logged values."""
     if trial.facts.event.outcome not in (None, UNKNOWN) or trial.action is None:
         return
     pre, post = world.expected(trial.pre), world.expected(trial.post)
@@ -71,7 +72,7 @@ def _instead(world: World, trial: EventTrial, states: Sequence[bytes]) -> Iterat
 
 
 def _before(world: World, trial: EventTrial, states: Sequence[bytes]) -> Iterator[str]:
-    """The calls after which the event is possible."""
+    """The instances after which the event is possible."""
     for action, args in _instances(world, trial):
         step = world.ground.machine.step(action)
         for state in states:
@@ -88,7 +89,7 @@ def _before(world: World, trial: EventTrial, states: Sequence[bytes]) -> Iterato
 
 
 def _instances(world: World, trial: EventTrial) -> Iterator[tuple[Action, Args]]:
-    """Calls of all actions. Calls that share arguments with the event, by name and type, come first."""
+    """Instances of all actions. Instances that share arguments with the event, by name and type, come first."""
     pairs = zip(trial.facts.action.params, trial.facts.args, strict=True)
     known = {param: arg for param, arg in pairs if arg is not None}
     for shared in (True, False):
@@ -100,6 +101,7 @@ def _instances(world: World, trial: EventTrial) -> Iterator[tuple[Action, Args]]
                     if (stream and arg not in world.slots) or (
                         isinstance(arg, tuple) and world.windows.code(*arg) is None
                     ):
+                        # The world has no code for this stream or number: skip the action in this round.
                         break
                     choices.append((world.code(arg, stream),))
                 elif isinstance(param.type, NatType):

@@ -1,6 +1,6 @@
-"""A run that explains a log, found by judging the log once more and noting the steps.
+"""Find a run that explains a log: judge the log once more and note the steps.
 
-With several sources, the search for an order of the events runs first, and the run follows the order that it found.
+With several sources, the search for an order of the events runs first. The run follows the order that it finds.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from holdfast.check.conform.logs.events import STATE
 from holdfast.check.conform.logs.log import Log
 
 LONGEST = 5_000
-"""The most events of a log of which a run is noted."""
+"""The limit of events; no run is noted for a longer log."""
 
 Check = Callable[[int], None]
-"""Takes how many events are done, and raises Unjudged if a limit is exceeded."""
+"""Takes the number of events done, and raises Unjudged if a limit is exceeded."""
 
 
 class NoRunError(Exception):
@@ -31,7 +31,7 @@ class NoRunError(Exception):
 
 @attrs.frozen
 class Retrace:
-    """The steps of a run, and its world. ``events``: how many events of the log it explains."""
+    """The steps of a run, and its world. ``events``: the number of events of the log that it explains."""
 
     world: World
     steps: list[StatePath]
@@ -39,7 +39,7 @@ class Retrace:
 
 
 def check_length(judgement: Judgement) -> None:
-    """Raise NoRunError for a log of which no run is noted."""
+    """Raise NoRunError if the answer is unknown, or the log is too long to note a run."""
     if judgement.kind == "unknown":
         raise NoRunError("the answer is unknown")
     if judgement.judged > LONGEST:
@@ -47,12 +47,13 @@ def check_length(judgement: Judgement) -> None:
 
 
 def of_all_streams(log: Log, judgement: Judgement, check: Check) -> Retrace:
-    """The run of all streams together that explains a log: up to its end, or up to the first impossible event.
+    """The run of all streams together that explains a log, up to its end or to the first impossible event.
 
-    Raises NoRunError, and Unjudged where that is not known.
+    Raises NoRunError if there is no such run, and Unjudged if that is not known.
     """
     ground = judgement.ground
     assert ground is not None, "a log that was judged has one"
+    # The judge may have made room for more numbers in its windows than a ground of all streams would have by default.
     room = {nat: size + 1 for nat, size in ground.layout.scope.sizes.items() if nat in ground.frame.literals}
     hidden = tuple(action.name for action in ground.hidden.actions)
     joint = Ground(ground.frame, ground.names, None, 0, {}, hidden)
@@ -62,7 +63,7 @@ def of_all_streams(log: Log, judgement: Judgement, check: Check) -> Retrace:
 
 
 def of_part(log: Log, judgement: Judgement, part: World, check: Check) -> Retrace:
-    """The same for one world alone."""
+    """Like ``of_all_streams``, for one world alone."""
 
     def made() -> World:
         world = World(part.ground, part.slots, JudgeTally())
@@ -73,7 +74,7 @@ def of_part(log: Log, judgement: Judgement, part: World, check: Check) -> Retrac
 
 
 def _retraced(log: Log, judgement: Judgement, made: Callable[[], World], check: Check) -> Retrace:
-    """``made``: makes the world at its start."""
+    """Judge the log again and note its steps. ``made`` makes the world at its start."""
     world = made()
     reader = Reader(world.ground.frame.system, world.ground.names, world.ground.sort)
     order: Iterable[Facts]
@@ -101,7 +102,7 @@ def _is_same(facts: Facts, other: Facts | None) -> bool:
 
 
 def _order(log: Log, judgement: Judgement, reader: Reader, world: World, check: Check) -> Sequence[Facts]:
-    """The events in an order that is a run; of an impossible log, in one that is a run for as long as any."""
+    """The events in an order that is a run; for an impossible log, the order that is a run for as long as possible."""
     sources = [(source, log.count(source), map(reader.facts, log.events_of(source))) for source in log.sources]
     orders = NotedOrders(world, sources, check)
     if not orders.judge() and judgement.kind == "conforms" and orders.stuck is not None:
@@ -119,14 +120,14 @@ def _place(facts: Facts) -> str:
 
 @attrs.frozen
 class _Link:
-    """The events that led to a state, the last one first."""
+    """An event that led to a state, linked to the events before it."""
 
     facts: Facts
     before: _Link | None
 
 
 class NotedOrders(Orders):
-    """Notes for each state of each node in which order the events led to it."""
+    """A search for an order that notes, for each state of each node, the order of events that led to it."""
 
     def __init__(self, world: World, sources: Sequence[tuple[str, int, Iterator[Facts]]], check: Check) -> None:
         super().__init__(world, sources, check)
@@ -138,15 +139,17 @@ class NotedOrders(Orders):
         """The events that lead to the furthest node."""
         state = min(state for positions, state in self._links if positions == self.furthest)
         found, link = [], self._links[self.furthest, state]
+        # The links go from the last event to the first.
         while link is not None:
             found.append(link.facts)
             link = link.before
         return found[::-1]
 
     def refer(self, trials: Sequence[EventTrial], nodes: dict[Positions, set[bytes]]) -> None:
-        """As for orders; the links follow the states."""
+        """As in ``Orders``; the links move with the states to their new codes."""
         self._unsettled = {}
         keys = sorted((positions, state) for positions, states in nodes.items() for state in states)
+        # A group of its own for each state, to see which new state belongs to which old one.
         moved = self.world.windows.refer_groups(*numbers_of_all(trials, [{state} for _, state in keys]))
         links: dict[tuple[Positions, bytes], _Link | None] = {}
         for positions in nodes:
@@ -158,7 +161,7 @@ class NotedOrders(Orders):
         self._links = links
 
     def after(self, trial: EventTrial, positions: Positions, moved: Positions, states: set[bytes]) -> set[bytes]:
-        """As for orders, state by state."""
+        """As in ``Orders``, state by state, so that each new state gets the link of its predecessor."""
         found: set[bytes] = set()
         for state in sorted(states):
             link = _Link(trial.facts, self._links[positions, state])
@@ -168,6 +171,6 @@ class NotedOrders(Orders):
         return found
 
     def settle(self, positions: Positions, at: Positions, states: set[bytes]) -> None:
-        """As for orders; free events are no part of the order."""
+        """As in ``Orders``. Free events are not noted in the order."""
         for state in states:
             self._links.setdefault((at, state), self._unsettled[positions, state])

@@ -22,18 +22,19 @@ CONFORMS, IMPOSSIBLE, UNKNOWN = 0, 12, 20
 CODES = {"conforms": CONFORMS, "impossible": IMPOSSIBLE, "unknown": UNKNOWN}
 
 COME_ALONG = Path(__file__).parents[__name__.count(".")]
-"""The folder of the models that come along."""
+"""The folder that holds the models shipped with Holdfast."""
 
 SHOWN = 8
-"""How many candidates are shown."""
+"""The limit of candidates that are shown."""
 
 
 @attrs.frozen
 class LogVerdict:
-    """What is said about a log.
+    """The answer about a log.
 
-    ``candidates``: for an impossible log, what speaks against its first wrong event; ``also`` has the first reason
-    against each event that could come next instead, and ``nearby`` steps that would be possible there.
+    For an impossible log, ``candidates`` are the reasons against its first wrong event. ``also`` has the events of
+    other sources that could come next instead, each with the first reason against it. ``nearby`` are sentences about
+    steps that would be possible there. ``run`` are the lines about the runs that explain the log.
     """
 
     system: System
@@ -50,13 +51,13 @@ class LogVerdict:
 
     @property
     def at(self) -> Place:
-        """Where the log stops being a run, or else the model."""
+        """The place where the log stops being a run, or else the model."""
         facts = self.judgement.facts
         return facts.event.at if facts is not None else self.system.init.at
 
 
 def verdict_of(system: System, judgement: Judgement, run: tuple[str, ...] = ()) -> LogVerdict:
-    """The verdict for what the judge found."""
+    """The verdict for a judgement, with its candidates and nearby steps."""
     facts, world = judgement.facts, judgement.world
     if facts is None or world is None:
         return LogVerdict(system, judgement, (), run=run)
@@ -77,7 +78,7 @@ def headline(verdict: LogVerdict) -> str:
 
 
 def call(facts: Facts) -> str:
-    """An event as one writes a call."""
+    """An event in the form of a call, with its span and its outcome."""
     args = ", ".join(f"{name}={_json(value)}" for name, value in facts.event.args.items())
     span = f" [{facts.event.span[0]}, {facts.event.span[1]})" if facts.event.span is not None else ""
     outcome = f" → {facts.event.outcome}" if facts.event.outcome is not None else ""
@@ -99,7 +100,7 @@ def render(verdict: LogVerdict) -> str:
 
 
 def _diagnosis(verdict: LogVerdict) -> Iterator[str]:
-    """Why an event is impossible."""
+    """The lines that explain why an event is impossible."""
     if verdict.judgement.facts is not None:
         yield "No state of the model allows the event:"
     for each in verdict.candidates[:SHOWN]:
@@ -121,7 +122,7 @@ def _diagnosis(verdict: LogVerdict) -> Iterator[str]:
 
 
 def _in_model(at: Place) -> str:
-    """A place in a model: from the folder of the user, or from the one of the models that come along."""
+    """A place in a model, relative to the current folder or to the folder of the shipped models."""
     file = Path(at.file)
     for root in (Path.cwd(), COME_ALONG):
         if file.is_relative_to(root):
@@ -137,7 +138,7 @@ def _place(facts: Facts) -> str:
 
 
 def scope_of(verdict: LogVerdict) -> dict[str, str]:
-    """What was judged and what was not, as a table."""
+    """A table of what was judged and what was not."""
     judgement = verdict.judgement
     tally, system = judgement.tally, verdict.system
     never = [action.name for action in system.actions if not judgement.seen[action.name]]
@@ -173,7 +174,7 @@ def scope_of(verdict: LogVerdict) -> dict[str, str]:
 
 
 def _worlds(judgement: Judgement) -> str:
-    """How many parts were judged, each with its streams."""
+    """The number of judged parts and of their streams."""
     if not judgement.streams or judgement.ground is None or judgement.ground.projection is None:
         return "1, all streams together" if judgement.streams > 1 else "1"
     sort, slots = judgement.ground.sort, len(judgement.ground.layout.elements[str(judgement.ground.sort)])

@@ -1,11 +1,12 @@
-"""Dumps of the metadata log: what ``kafka-dump-log.sh --cluster-metadata-decoder`` prints of segments and snapshots.
+"""Read dumps of the metadata log: the output of ``kafka-dump-log.sh --cluster-metadata-decoder``.
 
-``read_dump`` gives the records in the order of their offsets. The files may be named in any order. One file may hold
-the dump of several segments, as the tool prints them for ``--files A,B``; then A comes before B in the log.
+A dump shows segments and snapshots. ``read_dump`` gives the records in the order of their offsets. The files may be
+named in any order. One file may hold the dump of several segments, as the tool prints them for ``--files A,B``; then A
+comes before B in the log.
 
-A snapshot replaces all of the log below its end offset, so it is used only where the log is not there: the reader
-begins with the oldest snapshot that the log goes on from, unless the log begins at offset 0. After that, a snapshot is
-used if segments are missing below its end, and passed over otherwise.
+A snapshot replaces all of the log below its end offset, so it is used only if that part of the log is missing. If the
+log begins at offset 0, no snapshot is needed to begin with. Otherwise the reader begins with the oldest snapshot from
+which the log continues. A later snapshot is used if segments are missing below its end, and skipped otherwise.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ STDIN = "-"
 FORMAT = "a dump is what kafka-dump-log.sh --cluster-metadata-decoder prints"
 
 _HEAD = 4
-"""In how many lines a file says where it starts."""
+"""The number of first lines in which a file may say where it starts."""
 _LONGEST = 1 << 16
-"""Bytes of one of these lines."""
+"""The limit of bytes of one of these lines."""
 
 
 def read_dump(paths: Sequence[str], reader: DumpReader | None = None) -> Iterator[DumpRecord]:
     """The records of dumps, in the order of the log. ``paths``: the files in any order, ``-`` for standard input.
 
-    ``reader``: a new reader that reads them, for those who ask it where the log begins.
+    ``reader``: a new reader to use, for callers that ask it afterwards where the log begins.
 
-    Records of unknown types are among them, and so are those of a metadata transaction that is aborted later. Raises
-    UsageError ``FILE:LINE: …`` where a file is damaged, where segments leave a gap or overlap, and where one is given
-    twice. The reader keeps no lines: its memory does not grow with the dump.
+    The records include records of unknown types, and records of a metadata transaction that is aborted later. Raises
+    UsageError ``FILE:LINE: …`` if a file is damaged, if segments leave a gap or overlap, and if one is given twice.
+    The reader keeps no lines, so its memory does not grow with the dump.
     """
     if not paths:
         raise UsageError(f"no dump is given; name a file, or - for standard input; {FORMAT}")
@@ -58,10 +59,10 @@ def read_dump(paths: Sequence[str], reader: DumpReader | None = None) -> Iterato
 
 
 class _File:
-    """A file of a dump. Its first lines are read at once, the rest in its turn.
+    """A file of a dump. Its first lines are read at once, the rest when its turn comes.
 
-    ``kind`` and ``offset``: where its first section starts, as the line of number ``line`` says it. ``kind`` is None if
-    none of the first lines says it.
+    ``kind`` and ``offset``: the kind and the start of its first section, read from line number ``line``. ``kind`` is
+    None if none of the first lines gives it.
     """
 
     def __init__(self, path: str) -> None:
@@ -75,8 +76,9 @@ class _File:
         try:
             self._open = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115 - closed by close()
             self.key: object = "stdin" if path == STDIN else os.fstat(self._open.fileno())[1:3]
-            """What identifies the file, by whatever path it is named."""
+            """Identifies the file by inode and device, whatever path names it."""
             self._read_start(self._open)
+            # Do not hold many files open. A pipe cannot be opened again, so it stays open.
             if path != STDIN and self._open.seekable():
                 self.close()
         except (OSError, ValueError) as error:
@@ -98,7 +100,7 @@ class _File:
             self._open = None
 
     def _read_start(self, file: IO[bytes]) -> None:
-        """Read the first lines, until one says where the file starts."""
+        """Read the first lines, until one gives the start of the file."""
         for number in range(1, _HEAD + 1):
             raw = file.readline(_LONGEST)
             self._head.append(raw)
@@ -117,10 +119,11 @@ def _ordered(files: Sequence[_File]) -> list[_File]:
     first = min((file.offset for file in files if file.kind == "log"), default=0)
     ends = [file.offset for file in files if file.kind == "snapshot" and file.offset >= first]
     base = min(ends) if first and ends else 0
-    """The end of the snapshot to begin with; 0 if the log does without. Older snapshots are of no use."""
+    """The end offset of the snapshot to begin with; 0 if the log begins with itself. Older snapshots are not used."""
     used = [file for file in files if file.kind != "snapshot" or file.offset >= base]
 
     def place(file: _File) -> tuple[bool, bool, int, bool]:
+        # Unknown files first, then the base snapshot, then by offset; a snapshot comes before a log at its end offset.
         begins = file.kind == "snapshot" and file.offset == base
         return file.kind is not None, not begins, file.offset, file.kind == "log"
 

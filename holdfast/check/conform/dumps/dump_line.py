@@ -1,7 +1,7 @@
 """The kinds of lines that ``kafka-dump-log.sh --cluster-metadata-decoder`` prints.
 
-``DumpLogSegments`` prints for each file: ``Dumping FILE``; where the file starts; then for each batch a header, and a
-line for each of its records. Releases before 3.3 write some words otherwise, and those are known too.
+``DumpLogSegments`` prints for each file: ``Dumping FILE``; a line with the start of the file; then for each batch a
+header and a line for each of its records. Releases before 3.3 spell some words differently; these are known too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ RECORD = re.compile(
     rf"\| offset: {_N} [A-Za-z]+: (-?[0-9]{{1,19}}) key[sS]ize: {_SIGNED} value[sS]ize: {_SIGNED} "
     rf"sequence: {_SIGNED} headerKeys: \[\] (payload: |)"
 )
-"""The begin of a record's line, up to its payload: offset, time, and the mark of a payload, empty for control."""
+"""The begin of a record's line, up to its payload. Groups: offset, time, and ``payload: ``, empty for control records.
+"""
 
 HEADER = re.compile(
     rf"baseOffset: {_N} lastOffset: {_N} count: {_N} baseSequence: {_SIGNED} lastSequence: {_SIGNED} "
@@ -27,7 +28,8 @@ HEADER = re.compile(
     rf"isTransactional: (?:true|false) isControl: (true|false) (?:deleteHorizonMs: \S+ )?position: {_N} "
     rf"[A-Za-z]+: {_SIGNED} size: {_N} magic: {_N} compresscodec: \S+ crc: {_SIGNED} isvalid: (true|false)\s*"
 )
-"""The header of a batch: first and last offset, count, epoch, whether control, and whether its checksum is right."""
+"""The header of a batch. Groups: first and last offset, count, epoch, whether control, whether the checksum is right.
+"""
 FIRST, LAST, COUNT, EPOCH, CONTROL_BATCH, VALID = 1, 2, 3, 4, 5, 9
 HEADER_BEGINS = "baseOffset: "
 
@@ -49,10 +51,10 @@ Kind = Literal["log", "snapshot", "bootstrap"]
 
 @attrs.frozen
 class Start:
-    """What a file is, by the line after its name.
+    """The kind and start of a file, from the line after its name.
 
-    ``offset``: of a log, where it starts; of a snapshot, where it ends: the first offset that it does not hold. A
-    bootstrap snapshot has none. The first controller writes its records to the log as well.
+    ``offset`` of a log is its first offset. ``offset`` of a snapshot is its end: the first offset that it does not
+    hold. A bootstrap snapshot has none; the first controller writes its records to the log as well.
     """
 
     kind: Kind

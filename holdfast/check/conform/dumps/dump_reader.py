@@ -1,7 +1,7 @@
 """Reads dumps line by line: the records of the log in the order of their offsets, each exactly once.
 
-A file of a dump may hold several *sections*, one for each segment or snapshot that ``kafka-dump-log.sh`` was given.
-A segment goes on where the one before it ends. A snapshot replaces all of the log below its end offset.
+A dump file may hold several *sections*, one for each segment or snapshot that ``kafka-dump-log.sh`` was given. A
+segment continues where the previous one ends. A snapshot replaces all of the log below its end offset.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from holdfast.ir.errors import Place
 
 
 class DumpReader:
-    """Reads one file after the other. A reader keeps the place in the log that it has come to."""
+    """Reads one file after the other, and keeps its position in the log between files."""
 
     def __init__(self) -> None:
         self._next: int | None = None
-        """The offset where the log goes on; None before the first segment, and after a snapshot that replaces it."""
+        """The offset at which the log continues; None before the first segment, and after a snapshot replaced it."""
         self._from_snapshot: int | None = None
-        """The end of the last snapshot that was used: the records of the log begin there."""
+        """The end offset of the last used snapshot: the log's own records are used from there on."""
         self._whole = False
-        """Whether the records before ``_next`` begin with offset 0, or with a snapshot."""
+        """Whether the log that was read begins at offset 0, or with a snapshot."""
         self._begin_file("")
 
     @property
     def whole(self) -> bool:
-        """Whether the records so far begin with offset 0, or with a snapshot."""
+        """Whether the records so far begin with offset 0, or with a snapshot, so that none before them is missing."""
         return self._whole or self._from_snapshot is not None
 
     def read(self, file: str, lines: Iterable[bytes]) -> Iterator[DumpRecord]:
-        """The records of a file. Raises UsageError at the first line that is damaged or does not fit to those before.
+        """The records of a file. Raises UsageError at the first line that is damaged or does not fit the lines before.
 
-        Of the quorum's own records, and of records that a snapshot replaces, only the places are checked.
+        Only the offsets are checked of the quorum's own records, and of records that a snapshot replaces.
         """
         self._begin_file(file)
         match_record, place = dump_line.RECORD.match, self._place
@@ -59,7 +59,7 @@ class DumpReader:
             if not match[3] or self._control:
                 self._read_control(line, match)
             elif self._used:
-                # What stands before the payload is ASCII, so columns are bytes.
+                # The text before the payload is ASCII, so columns are bytes.
                 kind, version, data = read_payload(raw[match.end() :], place)
                 yield DumpRecord(kind, version, data, offset, int(match[2]), self._batch, number)
         self._line = max(self._line, 1)
@@ -73,19 +73,19 @@ class DumpReader:
         self._file = file
         self._line = 0
         self._named = False
-        """Whether the last line is the name of a segment or snapshot; the next one says where it starts."""
+        """Whether the last line named a segment or snapshot; the next line must give its start."""
         self._start: Start | None = None
-        """The start of the present section."""
+        """The start of the current section."""
         self._footer = True
-        """Whether a snapshot has its footer."""
+        """Whether the current snapshot has shown its footer; always True outside a snapshot."""
         self._offset = 0
         """The offset of the next record in the section."""
         self._missing = 0
-        """How many records of the present batch are still to come."""
+        """The number of records of the current batch that are still to come."""
         self._control = False
-        """Whether the present batch is one of control records."""
+        """Whether the current batch holds control records."""
         self._used = False
-        """Whether the records of the present batch are handed out: a snapshot may replace or repeat them."""
+        """Whether the records of the current batch are returned; a snapshot may replace or repeat them."""
         self._batch = DumpBatch(file, 0, -1, 0)
 
     def _begin_section(self, start: Start) -> None:
@@ -102,18 +102,18 @@ class DumpReader:
                     f"the snapshot ends at {start.offset}, but the log before it was read up to {self._next}",
                     "give each segment and snapshot in a file of its own; they are read in the right order then",
                 )
-            self._footer = True  # The log says what the snapshot says: it is passed over.
+            self._footer = True  # The log already holds what the snapshot holds, so the snapshot is skipped.
             self._start = Start("bootstrap", start.offset)
         elif start.kind == "snapshot":
             self._from_snapshot, self._next = start.offset, None
 
     def _reaches(self, offset: int) -> bool:
-        """Whether what was read of the log, or the last snapshot, reaches the end of another snapshot."""
+        """Whether the log read so far, or the last snapshot, reaches that end offset of another snapshot."""
         reached = self._from_snapshot if self._next is None else self._next
         return reached is not None and offset <= reached
 
     def _begin_log(self, offset: int) -> None:
-        """Begin a segment; it goes on where the one before it ends, or covers the end of the snapshot."""
+        """Begin a segment. It must begin where the log continues, or not after the end of the last snapshot."""
         begins = self._from_snapshot
         if self._next is not None and offset != self._next:
             self._apart(offset, self._next)
@@ -124,7 +124,7 @@ class DumpReader:
         self._next = self._offset = offset
 
     def _apart(self, offset: int, expected: int) -> NoReturn:
-        """Raise UsageError about a segment or batch that does not begin where the log has come to."""
+        """Raise UsageError about a segment or batch that does not begin at the ``expected`` offset."""
         if offset > expected:
             last = f" to {offset - 1}" if offset - 1 > expected else ""
             self._damaged(f"the log goes on at offset {offset}; {expected}{last} is missing", "give the whole log")
@@ -133,7 +133,7 @@ class DumpReader:
         )
 
     def _end_section(self) -> None:
-        """Check that the present section is complete."""
+        """Check that the current section is complete."""
         if self._missing:
             self._damaged(
                 f"{self._missing} records of the batch at offset {self._batch.first} are missing",
@@ -171,7 +171,7 @@ class DumpReader:
     def _begin_batch(self, match: Match[str]) -> None:
         """Read the header of a batch."""
         first, last, count = int(match[dump_line.FIRST]), int(match[dump_line.LAST]), int(match[dump_line.COUNT])
-        if self._start is None:  # Without the lines that name the segment.
+        if self._start is None:  # The dump has no lines that name the segment.
             self._begin_section(Start("log", first))
         assert self._start is not None
         if self._missing:
@@ -183,6 +183,7 @@ class DumpReader:
         if match[dump_line.VALID] == "false":
             self._damaged(f"the batch at offset {first} is damaged (isvalid: false)", "dump another controller's log")
         kind, end = self._start.kind, self._from_snapshot
+        # A batch is atomic, so a snapshot of the same log never ends within one.
         if kind == "log" and end is not None and first < end <= last:
             self._damaged(f"the snapshot ends at {end}, within this batch", "give a snapshot of the same log")
         self._missing = count
@@ -192,7 +193,7 @@ class DumpReader:
         self._batch = DumpBatch(self._file, first, last, int(match[dump_line.EPOCH]), snapshot)
 
     def _read_control(self, line: str, match: Match[str]) -> None:
-        """Read a record of the quorum, or one that lacks what it should have."""
+        """Read a record of the quorum, or report a record without the parts that it needs."""
         if not self._control:
             self._unknown(line)
         control = dump_line.CONTROL.fullmatch(line, match.end())
@@ -209,13 +210,13 @@ class DumpReader:
         damaged(self._place(), problem, remedy)
 
     def _misplaced(self, offset: int) -> NoReturn:
-        """Raise UsageError about a record that does not belong to the present batch, or not here."""
+        """Raise UsageError about a record that is in no batch, or has an unexpected offset."""
         if not self._missing:
             self._damaged(f"the record at offset {offset} belongs to no batch", "print the dump again")
         self._damaged(f"the record has offset {offset}, but {self._offset} comes next", "give the whole log, in order")
 
     def _unknown(self, line: str) -> NoReturn:
-        """Raise UsageError about a line that the tool does not print, or not here."""
+        """Raise UsageError about a line that the tool does not print, or not at this place."""
         if not line.endswith("\n"):
             self._damaged(f"the dump ends within the line {shown(line)}", "print the whole dump")
         if dump_line.WITHOUT_OFFSET.match(line):

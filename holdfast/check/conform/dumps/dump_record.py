@@ -20,16 +20,16 @@ DECODER = "print the dump with --cluster-metadata-decoder, by the tool of the re
 _PAIR = struct.Struct(">qq")
 _PACKED_VERSION = b"\x01"
 _SKIPPED = "Error at "
-"""How the payload of a record begins that the tool could not decode."""
+"""The begin of a payload that the tool could not decode."""
 
 
 @attrs.frozen
 class DumpBatch:
-    """Records that the controller appended at once. ``first`` and ``last``: the offsets of the first and last one.
+    """Records that the controller appended at once. ``first`` and ``last``: the offsets of the first and last record.
 
-    ``epoch``: the epoch of the controller that appended them. ``snapshot``: None for a batch of the log. For a batch of
-    a snapshot it is the end offset of that snapshot: its records stand for all of the log below that offset, and their
-    own offsets count from 0.
+    ``epoch``: the epoch of the controller that appended them. ``snapshot``: None for a batch of the log; for a batch of
+    a snapshot, the end offset of that snapshot. Records of a snapshot replace all of the log below its end offset, and
+    their own offsets count from 0.
     """
 
     file: str
@@ -40,9 +40,10 @@ class DumpBatch:
 
 
 class DumpRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record with its place in the log. ``time``: when it was appended, in milliseconds. ``line``: of the file.
+    """A record with its place in the log.
 
-    ``data``: the fields by their names in the dump; one that holds bytes is decoded from base64.
+    ``time``: the time of its append, in milliseconds. ``line``: its line in the file. ``data``: the fields by their
+    names in the dump; fields of bytes are decoded from base64.
     """
 
     type: str
@@ -62,7 +63,7 @@ class DumpRecord(msgspec.Struct, frozen=True, gc=False):
 def end_offsets(record: DumpRecord) -> tuple[tuple[int, int], ...]:
     """The streams of an S3_STREAM_END_OFFSETS_RECORD, each with its committed end, in the record's order.
 
-    Its bytes are one byte 1, then for each stream its id and its end, as big-endian int64. Raises UsageError for bytes
+    The bytes are one byte 1, then for each stream its id and its end, as big-endian int64. Raises UsageError for bytes
     of another form.
     """
     packed = record.data.get("endOffsets")
@@ -88,6 +89,7 @@ def read_payload(line: bytes, at: Callable[[], Place]) -> tuple[str, int, dict[s
     ``at``: makes the place of the line, for an error. Raises UsageError for a payload of another form.
     """
     payload = quick(line)
+    # The quick decoder reads the usual payload. The strict one is slower, but says what is wrong.
     if payload is None:
         payload = _read_strictly(line.decode(), at())
     kind, version, data = payload.get("type"), payload.get("version"), payload.get("data")
@@ -103,7 +105,7 @@ def read_payload(line: bytes, at: Callable[[], Place]) -> tuple[str, int, dict[s
 
 
 def _read_strictly(text: str, at: Place) -> dict[str, Any]:
-    """The object of a payload; raises UsageError that says what is wrong with it."""
+    """The object of a payload; raises UsageError that names the error in it."""
     try:
         payload = STRICT.decode(text)
     except StrictError as error:
@@ -125,7 +127,7 @@ def _undecoded(text: str, at: Place) -> NoReturn:
 
 
 def _decode_field(name: str) -> Callable[[dict[str, Any]], None]:
-    """Decodes one field, if the record has it."""
+    """A function that decodes one field in place, if the record has it."""
 
     def decode(data: dict[str, Any]) -> None:
         if data.get(name) is not None:

@@ -1,1 +1,1 @@
-"""The judge: which states a model may be in after each event of a log."""
+"""The judge: computes the states that the model may be in after each event of a log."""

@@ -1,6 +1,6 @@
-"""The worlds of one initial state: each of them judges its part of a log, and all of them have to allow it.
+"""A branch: the worlds that begin in one initial state. Each world judges its part of a log; all have to allow it.
 
-The worlds of a log share its start. So a log is possible if it is for the worlds of one and the same initial state.
+All worlds of a log share its start. So a log is possible only if one initial state exists whose worlds all allow it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from holdfast.check.conform.judge.trial import JudgeTally
 from holdfast.check.conform.judge.world import World
 
 WORLDS = 4_000
-"""The most worlds."""
+"""The limit of worlds."""
 
 MOST_STARTS = 8
-"""Up to how many initial states are told apart; more are judged as one branch, where each world chooses its own."""
+"""The limit of initial states with a branch each. More are judged as one branch, where each world chooses its own."""
 
 
 class Branch:
     """The worlds that begin in one of the states ``start``.
 
-    ``slots``: how many streams a world has; ``streams``: how many the log names; ``wanted``: those to be judged, None
-    for all.
+    ``slots``: the number of streams in a world. ``streams``: the number of streams that the log names. ``wanted``: the
+    streams to judge, None for all.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class Branch:
         wanted: frozenset[int] | None,
     ) -> None:
         self.ground, self.wanted, self.start = ground, wanted, frozenset(start)
-        # A log that names no stream is judged with one that nobody names.
+        # If the log names no stream, one stream without a name is judged.
         self._expected = max(1, streams if wanted is None else len(wanted))
         self.tally = JudgeTally()
         self.refusing: World | None = None
-        """The world that did not allow the last event."""
+        """The world that refused the last event."""
         self.template: World | None = None
-        """The world of a stream that no event has named so far; None if all worlds are there from the start."""
+        """The world of a stream that no event has named so far; None if all worlds exist from the start."""
         self.worlds: list[World] = []
         self._by_stream: dict[int, World] = {}
         self._elsewhere = ground.projection.elsewhere if ground.projection is not None else {}
@@ -64,7 +64,7 @@ class Branch:
             ]
 
     def complete(self, streams: int) -> list[World]:
-        """All worlds, made before the first event: for sources whose events each world puts in order on its own."""
+        """All worlds, created before the first event. Needed for several sources, which each world orders alone."""
         if self.template is not None:
             chosen = range(streams) if self.wanted is None else sorted(self.wanted)
             self.worlds = [self.template.copy({stream: 0}) for stream in chosen] or [self.template]
@@ -72,7 +72,7 @@ class Branch:
         return self.worlds
 
     def take(self, facts: Facts) -> bool:
-        """Go through an event. False if one world does not allow it: then ``refusing`` is that world."""
+        """Judge an event. Returns False if a world refuses it; ``refusing`` is that world then."""
         unjudged: Unjudged | None = None
         for world in self._concerned(facts):
             try:
@@ -80,14 +80,14 @@ class Branch:
                     self.refusing = world
                     return False
             except Unjudged as error:
-                # Another world may know that the event is impossible.
+                # Go on: another world may show that the event is impossible.
                 unjudged = unjudged or error
         if unjudged is not None:
             raise unjudged
         return True
 
     def _concerned(self, facts: Facts) -> Iterator[World]:
-        """The worlds that an event may concern; makes those of streams that it names first."""
+        """The worlds that an event may concern. Creates the worlds of streams that it names first."""
         if self.template is None:
             yield from self.worlds
             return
@@ -103,13 +103,13 @@ class Branch:
         if len(facts.streams) == 1 and facts.action.name not in self._elsewhere:
             yield from [self._by_stream[stream] for stream in sorted(streams) if stream in self._by_stream]
         else:
-            # The log's streams are all that there are. So nobody asks the template once each of them has its world.
+            # The log names all streams that exist. Once each has its world, the template stands for none.
             if len(self.worlds) < self._expected:
                 yield self.template
             yield from self.worlds
 
     def is_as(self, other: Branch) -> bool:
-        """Whether two branches that went through the same events will agree from now on."""
+        """Whether two branches that judged the same events will give the same answers from now on."""
         mine, others = ([*each.worlds, *([each.template] if each.template else [])] for each in (self, other))
         return len(mine) == len(others) and all(
             one.states == two.states and one.windows.values == two.windows.values and one.guess == two.guess

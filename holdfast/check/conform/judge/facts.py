@@ -1,4 +1,4 @@
-"""What an event says in the terms of the model: an action, its arguments, its outcome, cells before and after it."""
+"""An event in the terms of the model: an action, its arguments, its outcome, and cells before and after it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from holdfast.ir.system import Action, System, Var
 from holdfast.ir.types import NatType, Plain, SortType
 
 _Keys = tuple[tuple[Code, ...], tuple[int, ...]]
-"""The keys of a cell, and those of the projected sort among them."""
+"""The keys of a cell, and the keys of the projected sort among them."""
 
 
 class Told(msgspec.Struct, frozen=True, gc=False):
-    """The value of one cell, as an event tells it. ``keys`` are the values of its keys."""
+    """The value of one cell, told by an event. ``keys`` are the values of the cell's keys."""
 
     var: Var
     keys: tuple[Code, ...]
@@ -29,7 +29,7 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False):
-    """An event in the terms of the model. ``args``: None stands for an argument that is not known."""
+    """An event in the terms of the model. ``args``: None stands for an unknown argument."""
 
     event: LogEvent
     action: Action
@@ -41,7 +41,7 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reader:
-    """Reads events. ``projected`` is the sort of which a world has one element; None if a world has all elements."""
+    """Reads events. ``projected`` is the sort of which each world has one element; None if a world has all elements."""
 
     def __init__(self, system: System, names: LogNames, projected: str | None) -> None:
         self.system = system
@@ -57,13 +57,13 @@ class Reader:
         self.project(projected)
 
     def project(self, sort: str | None) -> None:
-        """From now on a world has one element of this sort, or all if it is None."""
+        """Set the projected sort: from now on a world has one element of it, or all elements if it is None."""
         self.projected = sort
         self._known: dict[tuple[str, ...], _Keys] = {}
-        """The keys that the texts of a path name. Events name few cells, and most of them often."""
+        """A cache: the keys for the texts of a path. Events name few cells, and most of them often."""
 
     def facts(self, event: LogEvent) -> Facts:
-        """What the event says; raises UsageError where it names something that the model does not have."""
+        """The facts of an event; raises UsageError if it names something that the model does not have."""
         at = event.at
         action = self.actions.get(event.action)
         if action is None:
@@ -72,6 +72,7 @@ class Reader:
             damaged(at, f"{self.system.name} answers no error {event.outcome}", nearest(event.outcome, self.errors))
         args: list[Code] = []
         streams: list[int] = []
+        # ``left`` counts the given arguments that no parameter has taken.
         given, left = event.args, len(event.args)
         for name, kind, sort in self._params[event.action]:
             if name not in given:
@@ -102,7 +103,7 @@ class Reader:
         return found
 
     def _add(self, found: list[Told], var: Var, path: tuple[str, ...], value: Json, at: Place) -> None:
-        """Add the cells at a path: the name of the field, and the texts of its first keys."""
+        """Add the cells below a path, which is the name of the field and the texts of its first keys."""
         if len(path) <= len(var.keys):
             if not isinstance(value, dict):
                 problem = f"{var.name} has a value in place of the keys ({', '.join(map(str, var.keys))})"
@@ -122,7 +123,7 @@ class Reader:
         return Told(var, keys, self.names.value(var.value, value, at, var.name), streams)
 
     def _keys_of(self, var: Var, path: tuple[str, ...], at: Place) -> _Keys:
-        """The keys at a path, and the streams among them. They are remembered unless a number is among them."""
+        """The keys at a path, and the streams among them. Keys with a number are not cached: a log has many."""
         keys = tuple(self.names.key(kind, text, at, var.name) for kind, text in zip(var.keys, path[1:], strict=True))
         streams = tuple(
             key
@@ -139,7 +140,7 @@ def _sort(kind: Plain) -> str | None:
 
 
 def numbers(facts: Facts) -> Iterator[tuple[str, Number]]:
-    """All numbers of Nats that an event mentions besides its span, each with the name of the place."""
+    """All numbers of Nats that an event mentions, without its span, each with the name of its parameter or field."""
     for param, arg in zip(facts.action.params, facts.args, strict=True):
         if isinstance(arg, tuple):
             yield param.name, arg
@@ -152,7 +153,7 @@ def numbers(facts: Facts) -> Iterator[tuple[str, Number]]:
 def numbers_of(
     facts: Facts, action: Action | None, cells: Iterable[Told], span: tuple[Number, Number] | None
 ) -> list[Number]:
-    """The numbers that matter to a step of the action, and to the cells."""
+    """The numbers that a step of ``action`` (None: no step) and the cells need, with the ends of the span."""
     if action is facts.action:
         wanted = [arg for arg in facts.args if type(arg) is tuple]
     else:

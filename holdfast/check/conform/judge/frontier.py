@@ -1,4 +1,4 @@
-"""The states in which the model may be, and the windows that their codes go by."""
+"""The frontier: the states in which the model may be, and the windows that their codes refer to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.lower.layout import Field
 
 
 class Frontier:
-    """The states after the events so far. ``slots``: the streams of the world, each with its place in the states."""
+    """The states after the events so far. ``slots``: the world's streams, each with its index in the states."""
 
     def __init__(self, ground: Ground, slots: dict[int, int], tally: JudgeTally) -> None:
         self.ground = ground
@@ -27,26 +27,28 @@ class Frontier:
         self.ground_sort = None if ground.sort is None else SortType(ground.sort)
         """The projected sort."""
         self.stream_params: dict[str, list[bool]] = {}
-        """For each action, which of its parameters are of the projected sort."""
+        """For each action, whether each of its parameters is of the projected sort."""
         self.ways: dict[str, tuple[int, bool, list[tuple[bool, int]]]] = {}
-        """By field: its offset, whether it is optional, and for each key whether it is of that sort and its stride."""
+        """By field: its offset, whether it is optional, and for each key whether it is of the projected sort and its
+        stride.
+        """
         self.windows, starts = ground.start()
         self.states = set(starts)
         self.next_paths: dict[bytes, StatePath] = {}
         self.paths: dict[bytes, StatePath] | None = None
-        """For each state a path to it, where somebody wants a run of the model; None otherwise."""
+        """For each state a path to it, if a run of the model is wanted; None otherwise."""
         self.mentioned: dict[str, set[int]] = {}
-        """The numbers that the events have mentioned, where ``paths`` is not None."""
+        """The numbers that the events have mentioned; filled only if ``paths`` is not None."""
         self.guess: str | None = None
-        """Why runs may be missing among those behind ``states``, so that nothing is impossible; None if none are."""
+        """Why runs may be missing behind ``states``, so that nothing is impossible; None if none are missing."""
         for param in ground.system.init.params:
             if ground.is_open(param.type):
                 self.guess = f"not every number was tried for {param.name} of the start"
         self.before: set[bytes] = set()
-        """The states before the last event, when its numbers were in the windows."""
+        """The states before the last event, in the codes of the windows that hold its numbers."""
 
     def trace(self) -> Self:
-        """The same world, which notes paths from now on. To be called at the start."""
+        """Note paths from now on; returns this frontier. Call it at the start only."""
         self.windows, starts = self.ground.start()
         init = self.ground.system.init
         self.paths = {state: StatePath(init.name, self._values(init, starts[state])) for state in self.states}
@@ -55,7 +57,7 @@ class Frontier:
         return self
 
     def ordered(self, states: set[bytes]) -> Iterable[bytes]:
-        """The states; where paths are noted in an order that is the same in every run."""
+        """The states; if paths are noted, in an order that is the same in every process."""
         return states if self.paths is None else sorted(states)
 
     def path(
@@ -67,7 +69,9 @@ class Frontier:
         state: bytes = b"",
         after: bytes = b"",
     ) -> StatePath:
-        """The path that goes on by a step from ``state`` to ``after``, which may count the fields ``counted`` on."""
+        """The path ``before``, continued by a step from ``state`` to ``after``. ``counted``: the fields that the step
+        may count on.
+        """
         cells = [
             (field.name, place, (nat, number))
             for field in counted
@@ -85,10 +89,11 @@ class Frontier:
         )
 
     def copy(self, slots: dict[int, int]) -> Self:
-        """The same world, to go on from apart, with other streams."""
+        """A copy with other streams, which continues independently and notes no paths."""
         other = type(self).__new__(type(self))
         other.ground, other.slots, other.tally = self.ground, slots, self.tally
         other.windows, other.states, other.guess = self.windows.copy(), self.states, self.guess
+        # The states are shared: ``take`` replaces the set and never changes it.
         other.next_paths = {}
         other.ground_sort, other.stream_params, other.ways = self.ground_sort, self.stream_params, self.ways
         other.before, other.paths, other.mentioned = self.before, None, {}
@@ -104,7 +109,7 @@ class Frontier:
             raise self.full(error) from None
 
     def full(self, error: FullError) -> Unjudged:
-        """The reason for an answer ``unknown``, where a window has no room."""
+        """The reason for an answer ``unknown`` if a window has no room."""
         room = self.ground.layout.scope.sizes[error.nat] + 1
         return Unjudged(
             f"the window of {error.nat} has room for {room} values, and {error.needed} are needed at once; "
@@ -113,6 +118,7 @@ class Frontier:
 
     def _refer_with_paths(self, trial: EventTrial, paths: dict[bytes, StatePath]) -> None:
         states = list(self.states)
+        # A group of its own for each state, so that each path stays with its state.
         groups = self.windows.refer_groups(trial.wanted, [{state} for state in states], trial.counted)
         moved = [next(iter(group)) for group in groups]
         self.paths = {new: paths[old] for old, new in zip(states, moved, strict=True)}
@@ -121,7 +127,7 @@ class Frontier:
             self.mentioned[nat].add(value)
 
     def expected(self, cells: Iterable[Told]) -> list[Expected]:
-        """The cells of this world that an event tells, with the codes that they should have."""
+        """The cells of this world that an event tells, with their codes."""
         found = []
         for told in cells:
             way = self.ways.get(told.var.name)
@@ -149,9 +155,9 @@ class Frontier:
     # Arguments --------------------------------------------------------------------------------------------------
 
     def completions(self, action: Action, facts: Facts) -> Iterable[Args]:
-        """The codes of the arguments; an unknown argument takes each value in turn."""
+        """The codes of the arguments, once for each combination of values of the unknown arguments."""
         if action is facts.action and None not in facts.args:
-            # This is the usual case, and so it is the fast one.
+            # The usual case: all arguments are known. It must be fast.
             streams = self.stream_params.get(action.name)
             if streams is None:
                 streams = self.stream_params[action.name] = [param.type == self.ground_sort for param in action.params]
@@ -175,7 +181,7 @@ class Frontier:
         return [tuple(choice[0] for choice in choices)] if known else itertools.product(*choices)
 
     def choices(self, param: Param) -> range:
-        """The codes that a parameter may have, as far as the windows know."""
+        """The codes that a parameter may have; for a Nat, the codes of the values in its window."""
         if isinstance(param.type, NatType) and self.ground.is_open(param.type):
             self.guess = self.guess or f"not every number was tried for {param.name} of a hidden step"
             return range(len(self.windows.values[param.type.name]))

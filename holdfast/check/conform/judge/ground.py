@@ -1,4 +1,4 @@
-"""A model made ready for one log: its sizes, its constants as cells, its literals, and how it divides into worlds."""
+"""A ground: a model prepared for one log, with its sizes, its constants as cells, its literals, and its projection."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from holdfast.lower.provenance.reads import ask
 from holdfast.lower.python.prune import prune
 
 NARROW, WIDE = 12, 48
-"""The least and the most values that a window has room for, where nobody says and no constant needs more."""
+"""The least and the most values that a window has room for, if no option and no constant asks for more."""
 
 SPARE = 4
-"""How many values a window has room for, besides the constants and one value for each cell."""
+"""The number of values that a window has room for, besides the constants and one value for each cell."""
 
 SLOTS = 64
-"""The most elements of a sort that a log may name, and the most numbers of a plain Nat, where nobody wants more."""
+"""The limit of elements of a sort in a log, and of numbers of a plain Nat unless an option allows more."""
 
 CODES = 254
-"""The most values of a Nat that a cell can tell apart, beside None."""
+"""The most values of a Nat that a cell of one byte can hold, besides None."""
 
 STREAM = "Stream"
-"""The sort that is projected, where nobody names one."""
+"""The sort that is projected if no option names one."""
 
 
 class Unjudged(Exception):
-    """The log cannot be judged: the answer is ``unknown``, for this reason."""
+    """The log cannot be judged. The message is the reason for the answer ``unknown``."""
 
 
 @attrs.frozen
 class Frame:
-    """A model before the log is known: ghosts dropped, its uses of Nats checked.
+    """A model before the log is known: its ghosts are dropped, and its uses of Nats are checked.
 
-    ``literals``: the numbers of the log that stand for 1, 2, … of the model, by Nat.
+    ``literals``: by Nat, the numbers of the log that stand for 1, 2, … of the model.
     """
 
     system: System
@@ -57,7 +57,7 @@ class Frame:
 
     @classmethod
     def of(cls, system: System, literals: Mapping[str, Mapping[int, int]]) -> Frame:
-        """Raises UsageError for a model that computes with a Nat, and for literals that do not fit the model."""
+        """The frame of a model. Raises UsageError for a model that computes with a Nat, and for unfit literals."""
         dropped = frozenset(var.name for var in system.variables if var.ghost)
         used = uses(system, dropped)
         found = {nat.name: _literals(system, nat.name, used, literals.get(nat.name, {})) for nat in system.nats}
@@ -75,7 +75,7 @@ class Frame:
         return cls(system, dropped, used, found)
 
     def sort(self, wanted: str | None) -> str | None:
-        """The sort to project: the one that is named, or else Stream. Raises UsageError for a name that is none."""
+        """The sort to project: ``wanted``, or else Stream if it exists. Raises UsageError for an unknown sort."""
         known = [sort.name for sort in self.system.sorts]
         if wanted is not None and wanted not in known:
             raise UsageError(f"{self.system.name} has no sort {wanted}; it has {', '.join(known) or 'none'}")
@@ -99,11 +99,11 @@ def _literals(system: System, nat: str, used: Uses, said: Mapping[int, int]) -> 
 
 
 class Ground:
-    """A frame for the elements that a log names. ``windows``: how many values each window has room for.
+    """A frame with the elements that a log names. ``windows``: by Nat, the number of values a window has room for.
 
-    ``projection`` is None where each world has all elements. ``slots``: how many elements of the projected sort a
-    world has. Raises Unjudged for too many elements or too great a number of a plain Nat, and UsageError if an
-    assumption is false.
+    ``projection`` is None if each world has all elements. ``slots``: the number of elements of the projected sort in a
+    world. Raises Unjudged for too many elements or too great a number of a plain Nat, and UsageError if an assumption
+    is false.
     """
 
     def __init__(
@@ -125,6 +125,7 @@ class Ground:
         self.actions = {action.name: action for action in frame.system.actions}
         self.hidden = HiddenActions(frame.system, hidden, frame.dropped, frame.uses.counted)
         sizes = self._sizes(slots)
+        # The windows come second: their sizes depend on the numbers of cells, and so on the sizes of the sorts.
         sizes |= {nat.name: self._window(nat.name, windows, sizes) - 1 for nat in self.system.nats}
         scope = Scope("log", sizes, {}, {}, self.system.init.at)
         kept = frozenset(var.name for var in self.system.variables if var.ghost) - frame.dropped
@@ -148,7 +149,7 @@ class Ground:
         return sizes
 
     def _window(self, nat: str, windows: Mapping[str, int], sizes: Mapping[str, int]) -> int:
-        """The room of a window: as wanted, and at least for what never leaves."""
+        """The room of a window: the wanted number of values, but at least the values that never leave it."""
         if nat in self.frame.uses.plain:
             return self._all_numbers(nat, windows.get(nat))
         own = {
@@ -162,10 +163,11 @@ class Ground:
         if nat in windows:
             return max(windows[nat], pinned)
         cells = sum(self._holding(nat, sizes))
+        # Between NARROW and WIDE values, but always SPARE more than the pinned ones.
         return max(min(max(NARROW, pinned + cells + SPARE), WIDE), pinned + SPARE)
 
     def _all_numbers(self, nat: str, wanted: int | None) -> int:
-        """How many numbers a plain Nat has: up to the greatest of the log and of the model, and the one after it."""
+        """The number of values of a plain Nat: up to the greatest in log and model, one more if counted on."""
         uses = self.frame.uses
         greatest: int = max((self.names.greatest.get(nat, 0), *uses.literals.get(nat, ())))
         room = max(greatest + 1 + (nat in uses.rising), wanted or 0)
@@ -179,7 +181,7 @@ class Ground:
         return room
 
     def _check_size(self) -> None:
-        """Loops over many numbers of a plain Nat make a step too large, which is said before the first event."""
+        """Raise Unjudged before the first event if loops over a plain Nat make a step too large to compile."""
         for action in self.system.actions if self.frame.uses.plain else ():
             try:
                 self.machine.step(action)
@@ -190,17 +192,17 @@ class Ground:
                 ) from None
 
     def is_open(self, kind: Type) -> bool:
-        """Whether the type has more values than a window knows."""
+        """Whether the type has values that no window holds."""
         return isinstance(kind, NatType) and kind.name not in self.frame.uses.plain
 
     def notes(self) -> list[str]:
-        """What a verdict has to say about numbers that were taken as they are."""
+        """The verdict's notes on plain Nats, whose numbers are the same in log and model."""
         sizes = self.layout.scope.sizes
         taken = ", ".join(f"{nat} 0 to {sizes[nat]}" for nat in self.frame.uses.plain)
         return [f"numbers taken as they are: {taken}; the model has no others"] if taken else []
 
     def _holding(self, nat: str, sizes: Mapping[str, int]) -> Iterator[int]:
-        """The number of cells of each variable that holds the Nat. A variable keyed by a Nat counts as one cell."""
+        """For each variable that holds the Nat, its number of cells. A key that is a Nat counts as one cell."""
         for var in self.system.variables:
             if nat_of(var.value) == nat and var.name not in self.frame.dropped:
                 yield prod(
@@ -210,7 +212,7 @@ class Ground:
                 )
 
     def start(self) -> tuple[Windows, dict[bytes, tuple[int, ...]]]:
-        """The windows, and the states in which a world may begin, with arguments of ``@init`` that give each."""
+        """The windows, and the initial states of a world, each with arguments of ``@init`` that give it."""
         windows = Windows(self.layout, self.frame.literals, self.frame.uses.plain)
         wanted = [
             value
@@ -220,6 +222,7 @@ class Ground:
             if isinstance(value, tuple)
         ]
         windows.refer(wanted, set())
+        # The constants become cells of the blank state; ``@init`` then runs on it like on any state.
         blank = bytearray(self.layout.blank())
         for sort, constants in self.names.constants.items():
             for number, process in enumerate(constants):
@@ -259,5 +262,5 @@ class Ground:
         return list(itertools.product(*(range(self.layout.codes(param.type)) for param in prop.params)))
 
     def counted(self, action: str) -> tuple[Field, ...]:
-        """The fields that an action counts on."""
+        """The fields that an action counts on; empty for most actions."""
         return tuple(self.layout.field(name) for name in self.frame.uses.counted.get(action, ()))

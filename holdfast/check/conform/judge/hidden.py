@@ -1,8 +1,8 @@
-"""Hidden steps: actions that a log does not show, and the events before which they are tried.
+"""Hidden steps: actions that a log does not show, tried before the events that they may matter to.
 
 A hidden step and an event are independent if neither writes a field that the other reads, writes or tells. Independent
-steps can change places, so a hidden step can wait for the next event, or hidden step, that is not independent of it.
-It is tried just before that one, and no run is lost.
+steps can be swapped. So a hidden step can be moved to just before the next event or hidden step that depends on it.
+Trying it only there loses no run.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from holdfast.ir.system import Action, System
 from holdfast.lower.python.prune import prune
 
 IN_A_ROW = 4
-"""The most hidden steps that are inserted before one event."""
+"""The limit of hidden steps inserted before one event."""
 
 
 class HiddenActions:
-    """The hidden actions of a model. Raises UsageError for an action that is not there, or that counts a cell on."""
+    """The hidden actions of a model. Raises UsageError for an unknown action, and for an action that counts on."""
 
     def __init__(
         self, system: System, names: tuple[str, ...], dropped: frozenset[str], counted: dict[str, tuple[str, ...]]
@@ -37,11 +37,12 @@ class HiddenActions:
         self._relevant: dict[tuple[str, frozenset[str]], tuple[Action, ...]] = {}
 
     def before(self, action: str, told: frozenset[str]) -> tuple[Action, ...]:
-        """The hidden actions that may matter to an event of an action that tells some fields."""
+        """The hidden actions that may matter to an event of ``action`` that tells the fields ``told``."""
         found = self._relevant.get((action, told))
         if found is None:
             reads, writes = set(self._reads.get(action, ())) | told, set(self._writes.get(action, ()))
             chosen: list[Action] = []
+            # A hidden action also matters if a chosen one depends on it, so grow the set until nothing is added.
             while more := [each for each in self.actions if each not in chosen and self._depends(each, reads, writes)]:
                 chosen += more
                 reads = reads.union(*(self._reads[each.name] for each in more))

@@ -1,4 +1,4 @@
-"""Judges a log: are its events a run of the model?"""
+"""Judge a log: decide whether its events are a run of the model."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from holdfast.ir.system import System
 Kind = Literal["conforms", "impossible", "unknown"]
 
 SMALL = 8
-"""Up to how many streams are judged together where a model cannot be judged one stream at a time."""
+"""The limit of streams that are judged together if a model cannot be judged one stream at a time."""
 
 MERGED_EVERY = 64
-"""After how many events the judge looks for branches that agree."""
+"""The number of events after which the judge merges branches that agree."""
 
 
 @attrs.frozen
 class JudgeOptions:
-    """What the command line asks. ``joint``: streams a world, 0 for all, None to decide by the model."""
+    """The options of the command line. ``joint``: streams in a world, 0 for all, None to decide by the model."""
 
     joint: int | None = None
     project: str | None = None
@@ -46,12 +46,12 @@ class JudgeOptions:
 class Judgement:
     """The answer about a log.
 
-    ``reason``: why the answer is ``unknown``. ``facts``: the first impossible event; ``also``: the next events of other
-    sources, which are impossible there, too. ``world``: the world that found it. ``start``: the initial states of the
-    worlds. ``parts``: the worlds of which a run explains the log: all of them, or the one that found it impossible.
-    ``together``: why all streams were judged together. ``chosen``: the streams that were judged, None for
-    all. ``apart``: the choices that each world made on its own, if there are several worlds. ``finished``: how many
-    worlds were judged to the end before ``judged`` events of the next one, where one is judged after the other.
+    ``reason``: why the answer is ``unknown``. ``facts``: the first impossible event. ``also``: the next events of other
+    sources, which are impossible there, too. ``world``: the world that refuses them. ``start``: the initial states of
+    the worlds. ``parts``: the worlds whose runs explain the log: all worlds, or the one that found it impossible.
+    ``together``: why all streams were judged together. ``chosen``: the judged streams, None for all. ``apart``: the
+    choices that each world made on its own, if there are several worlds. ``finished``: if worlds are judged one after
+    the other, the number of worlds judged to the end; ``judged`` then counts the events of the next world.
     """
 
     kind: Kind
@@ -79,13 +79,14 @@ class Judgement:
 def judge(
     system: System, log: Log, literals: Mapping[str, Mapping[int, int]], options: JudgeOptions, meter: Meter
 ) -> Judgement:
-    """Read a log twice and judge it. Raises UsageError where the log is damaged or does not fit the model."""
+    """Read a log twice and judge it. Raises UsageError if the log is damaged or does not fit the model."""
     frame = Frame.of(system, literals)
     sort = frame.sort(options.project)
     names = LogNames(frame.system)
     survey = Survey(names, Reader(frame.system, names, sort), frame, meter)
     try:
         log.survey(survey.visit)
+        # The survey has seen all elements. From here on, a new name would be a bug.
         names.adding = False
         judging = _Judging(frame, survey, sort, log, options, meter)
     except Unjudged as error:
@@ -118,10 +119,10 @@ class _Judging:
         self.last: deque[Facts] = deque(maxlen=LAST)
         self.branches = self._branches()
         self.reason: str | None = None
-        """Why a branch could not be judged to the end."""
+        """Why a branch was not judged to the end; None if all were."""
 
     def _divide(self, frame: Frame, sort: str | None) -> tuple[Projection | None, int, str | None]:
-        """The projection, how many streams a world has, and why all are judged together."""
+        """The projection, the number of streams in a world, and the reason if all streams are judged together."""
         joint, count = self.options.joint, len(self.streams)
         if sort is None or joint == 0 or (joint is not None and joint >= count):
             return None, 0, None
@@ -150,6 +151,7 @@ class _Judging:
     def _branches(self) -> list[Branch]:
         starts = [{state} for state in self.ground.start()[1]]
         if len(starts) > MOST_STARTS:
+            # Too many initial states to tell apart: one branch starts in all of them.
             starts = [set().union(*starts)]
         self.joined = len(starts) == 1 and bool(self.ground.system.init.params)
         return [
@@ -181,7 +183,7 @@ class _Judging:
         return self.answered
 
     def _check_limits(self, events: int) -> None:
-        """Raise Unjudged if a limit is exceeded, with ``events`` events done."""
+        """Raise Unjudged if a limit is exceeded. ``events``: the number of events done."""
         steps = sum([branch.tally.steps for branch in self.branches])
         if self.meter.tick(events, steps, steps, self.survey.count - events):
             raise Unjudged(f"stopped by a limit ({self.meter.spent})")
@@ -204,6 +206,7 @@ class _Judging:
         facts_of = self.reader.facts
         for event in self.log.events_of(self.log.sources[0]):
             facts = facts_of(event)
+            # Each branch judges the event; those that refuse it, or cannot judge it, are dropped.
             self.branches = [branch for branch in self.branches if self._takes(branch, facts)]
             if not self.branches:
                 self._fail()
@@ -228,13 +231,13 @@ class _Judging:
         return taken
 
     def _fail(self) -> None:
-        """No branch is left: the log is impossible, unless one was not judged to the end."""
+        """Answer ``impossible``, since no branch is left; raises Unjudged if one was not judged to the end."""
         if self.reason is not None:
             raise Unjudged(self.reason)
         self.answered.kind = "impossible"
 
     def _merge(self) -> None:
-        """Leave out branches that agree with an earlier one from now on."""
+        """Drop branches that give the same answers as an earlier one from now on."""
         kept: list[Branch] = []
         for branch in self.branches:
             if not any(branch.is_as(other) for other in kept):
@@ -242,7 +245,7 @@ class _Judging:
         self.branches = kept
 
     def _several_sources(self) -> None:
-        """Judge each world on its own, since each may order the events in its own way."""
+        """Judge one world after the other, because each may order the events in its own way."""
         furthest: Orders | None = None
         for branch in self.branches:
             try:
@@ -262,7 +265,7 @@ class _Judging:
         self.last.extend(furthest.last())
 
     def _stuck(self, branch: Branch) -> Orders | None:
-        """The orders of the first world that does not allow the log; None if all worlds of the branch do."""
+        """The orders of the first world that refuses the log; None if all worlds of the branch allow it."""
         for number, world in enumerate(branch.complete(len(self.streams))):
             orders = self._orders(world)
             try:

@@ -1,6 +1,7 @@
-"""What one action with given arguments does to a state, and which rules decided that.
+"""The outcome of one action with given arguments in a state, and the rules that decided it.
 
-This is the interpreter's step function, without what searches need besides. Actions are compiled at their first use.
+This is the interpreter's step function, without the parts that only searches need. Actions are compiled at their first
+use.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Step = Callable[[bytes, tuple[int, ...]], Outcome]
 
 
 MOST_KEPT = 50_000
-"""How many sets of steps are kept."""
+"""The limit of cached ``Steps``; the cache is emptied when it is full."""
 
 Changes = tuple[tuple[int, int], ...]
 """The cells that a step changes, each with its new code."""
@@ -31,7 +32,7 @@ Changes = tuple[tuple[int, int], ...]
 
 @attrs.frozen
 class Steps:
-    """The steps of one action from one state that change it: arguments and changes of each.
+    """The steps of one action that change one state: the arguments and changes of each.
 
     ``bound``: the first bound that cuts a step; None if none is cut.
     """
@@ -54,7 +55,7 @@ class LogMachine:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.touched: set[str] = set()
-        """The labels of the conditions and effects that decided something; whoever reads the set clears it."""
+        """The labels of the conditions and effects that decided something; the reader of the set clears it."""
         self._steps: dict[str, Step] = {}
         self._outcomes: list[Refused | Cut] = []
         self._kept: dict[tuple[str, tuple[range, ...], bytes], Steps] = {}
@@ -74,7 +75,7 @@ class LogMachine:
     def steps(self, action: Action, choices: tuple[range, ...], state: bytes) -> Steps:
         """The steps of an action with all choices of its arguments.
 
-        They depend on the fields of the action alone, so they are kept by those cells of the state.
+        They depend only on the fields that the action reads or writes, so the cache key holds only those cells.
         """
         if action.name not in self._cells:
             self._cells[action.name] = list(self._fields(action))
@@ -87,11 +88,12 @@ class LogMachine:
             bound = next((to.bound for _, to in outcomes if isinstance(to, Cut)), None)
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
+            # Steps that change nothing are left out: a hidden step without an effect need not be tried.
             found = self._kept[name] = Steps(tuple(each for each in taken if each[1]), bound)
         return found
 
     def _fields(self, action: Action) -> Iterator[slice]:
-        """The cells of the fields that an action reads or writes."""
+        """The slices of a state that hold the fields which an action reads or writes."""
         names = {part.var for part in expressions(action.body) if isinstance(part, Read)}
         names |= {stmt.var for stmt in statements(action.body) if isinstance(stmt, Assign | Fill)}
         for field in self.layout.fields:

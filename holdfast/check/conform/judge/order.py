@@ -1,17 +1,17 @@
-"""Which numbers of a log a model only puts in order.
+"""Decide which numbers of a log need only their order, because the model does nothing but compare them.
 
-A log has numbers without bound, and a search has few codes. Where a model only compares the values of a Nat, their
-order is all that matters, so that a code can stand for the value at its place in the order (``window.py``). Between two
-values that the log tells lie others; a cell that is keyed by the Nat stands for all values from its own up to the next
-one. That is sound if the model asks of such keys only whether they lie in half-open ranges (``a <= o and o < b``).
+Numbers in a log have no bound, but a search has few codes. If a model only compares the values of a Nat, only their
+order matters. Then a code can stand for the value at that index of the ordered values (``window.py``). More values lie
+between two values that the log tells; a cell that is keyed by the Nat stands for all values from its own key up to the
+next one. That is sound if the model only asks whether such keys lie in half-open ranges (``a <= o and o < b``).
 
-Counting on (``x + 1``) means the next value of the log, which the log has to tell.
+Counting on (``x + 1``) means the next value of the log; the event has to tell that value.
 
-A Nat of which the model asks more is *plain*: for example the ids of a few brokers, which a model compares with each
-other in loops. A number of a plain Nat is the same number in the log and in the model. The model has no numbers above
-the greatest one of the log, as it has no elements of a sort that the log does not name; the verdict says so. With that,
-loops, quantifiers and ``x + 1`` need no further care. A model that sums or computes otherwise with a Nat is refused, by
-the Nat and the place.
+A Nat is *plain* if the model does more with it. An example are the ids of a few brokers, which a model compares with
+each other in loops. A number of a plain Nat is the same number in the log and in the model. The model has no numbers
+above the greatest one of the log, like it has no elements of a sort that the log does not name; the verdict says so.
+With that, loops, quantifiers and ``x + 1`` need no further care. A model that sums or otherwise computes with a Nat is
+refused; the error names the Nat and the place.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from holdfast.lower.python.prune import prune
 class Uses:
     """How a model uses its Nats.
 
-    ``counted``: the variables that an action adds one to, by the action's name; variables of plain Nats are left out.
-    ``literals``: the numbers above 0 that the model names, by Nat. ``plain``: each Nat whose numbers are taken as they
-    are, and why. ``rising``: the plain Nats of which an action adds one to a cell.
+    ``counted``: by the action's name, the variables that it adds one to, without variables of plain Nats. ``literals``:
+    by Nat, the numbers above 0 that the model names. ``plain``: by Nat, why its numbers are the same in log and model.
+    ``rising``: the plain Nats whose cells some action adds one to.
     """
 
     counted: dict[str, tuple[str, ...]]
@@ -58,7 +58,7 @@ class Uses:
 
 
 def uses(system: System, dropped: frozenset[str]) -> Uses:
-    """How the actions use Nats; ``dropped`` are ghosts that are not kept. Raises UsageError for other arithmetic."""
+    """The uses of Nats in the actions, without the ghosts ``dropped``. Raises UsageError for other arithmetic."""
     reading = _Reading(system, dropped)
     for action in (system.init, *system.actions):
         reading.action(action)
@@ -76,7 +76,7 @@ def uses(system: System, dropped: frozenset[str]) -> Uses:
 
 
 def nat_of(kind: Type) -> str | None:
-    """The Nat whose values an expression of this type has."""
+    """The Nat whose values an expression of this type takes; None for other types."""
     match kind:
         case NatType(name):
             return name
@@ -98,16 +98,17 @@ class _Reading:
         self.plain: dict[str, str] = {}
         self.at: Place = system.init.at
         self.ranging: dict[str, str] = {}
-        """The loop and quantified variables of the action that range over a Nat."""
+        """The loop and quantified variables of the current action that range over a Nat, with its name."""
         self.next: set[str] = set()
-        """The locals of the action that are the next value of a cell."""
+        """The locals of the current action that hold the next value of a cell."""
 
     def nat(self, kind: Type) -> str | None:
-        """The Nat whose values an expression of this type has; None for an Int, whose bounds belong to the model."""
+        """The Nat whose values an expression of this type takes; None for an Int, whose bounds belong to the model."""
         name = nat_of(kind)
         return name if name in self.nats else None
 
     def action(self, action: Action) -> None:
+        # Order matters: the checks below look up the ranging variables and next-value locals of this action.
         body = prune(action.body, self.dropped)
         self.ranging = dict(_ranging(body))
         self.next = {stmt.name for stmt in statements(body) if isinstance(stmt, Let) and is_next(stmt.value)}
@@ -147,7 +148,7 @@ class _Reading:
         return [key for key in keys if not self._is_ranging(key)]
 
     def _key(self, var: str, keys: tuple[Expr, ...]) -> None:
-        """A cell at one value of a Nat would stand for all values up to the next."""
+        """Check the keys of a written cell: a cell at one value of a Nat would change all values up to the next."""
         for kind, key in zip(self.system.var(var).keys, keys, strict=True):
             nat = self.nat(kind)
             self._value(nat, key)
@@ -181,7 +182,7 @@ class _Reading:
             self._take_plainly(self.nat(expr.type), "looks at the next value of a cell")
 
     def _fold(self, expr: Fold) -> None:
-        """The least value of a range is in a window, as ``_parts`` says; sums and the greatest value are not."""
+        """Check a fold. A ``min`` over a range is in a window (see ``_parts``); sums and ``max`` are not."""
         summed = self.nat(expr.value.type) if expr.kind == "sum" else None
         if summed is not None:
             self._refuse(summed, "takes a sum of its values")
@@ -191,7 +192,7 @@ class _Reading:
             self._take_plainly(expr.domain.name, "takes a max over its values")
 
     def _expected(self, expr: Expr) -> None:
-        """Look at the parts of an expression where a value of a Nat is expected."""
+        """Check the parts of an expression at which a value of a Nat is expected."""
         match expr:
             case IfElse(then=then, orelse=orelse):
                 self._value(self.nat(expr.type), then)
@@ -204,7 +205,7 @@ class _Reading:
                     self._value(self.nat(kind), key)
 
     def _value(self, nat: str | None, expr: Expr) -> None:
-        """An expression that stands where a value of the Nat is expected: a bare number is a literal of it there."""
+        """Check an expression at which a value of ``nat`` is expected: a bare number there is a literal of the Nat."""
         match expr:
             case _ if nat is None:
                 pass
@@ -220,14 +221,14 @@ class _Reading:
                 self._take_plainly(nat, "compares it with other numbers")
 
     def _parts(self, expr: Expr) -> Iterable[Expr]:
-        """The parts of an expression, without the loop variables where they may stand."""
+        """The parts of an expression that need a check, without loop variables at allowed places."""
         match expr:
             case Compare():
                 return self._compared(expr)
             case Read(keys=keys):
                 return [key for key in keys if not self._is_ranging(key)]
             case Fold(kind="min", value=value) if self._is_ranging(value):
-                # The least value of a union of half-open ranges begins one of them, so the window holds it.
+                # The least value of a union of half-open ranges begins one of the ranges, so the window holds it.
                 return (expr.where, expr.default)
             case _:
                 return children(expr)
@@ -236,8 +237,9 @@ class _Reading:
         return isinstance(expr, Name) and expr.name in self.ranging
 
     def _compared(self, expr: Compare) -> Iterable[Expr]:
-        """The sides of a comparison without a loop variable, of which it may ask only for half-open ranges."""
+        """The sides of a comparison that need a check. A loop variable needs none if it tests a half-open range."""
         for one, other, op in ((expr.left, expr.right, expr.op), (expr.right, expr.left, _TURNED[expr.op])):
+            # Only ``>=`` and ``<`` are allowed: the two ends of a half-open range.
             if isinstance(one, Name) and one.name in self.ranging:
                 if any(self._is_ranging(part) for part in walk(other)):
                     problem = "compares two of its values in a loop"
@@ -249,7 +251,7 @@ class _Reading:
         return (expr.left, expr.right)
 
     def _take_plainly(self, nat: str | None, problem: str) -> None:
-        """Take the numbers of the Nat as they are, since no window can hold it. The first reason is kept."""
+        """Make the Nat plain, because no window can hold it. Only the first reason is kept."""
         if nat is not None:
             self.plain.setdefault(nat, f"{self.at}: {self.system.name} {problem}")
 
@@ -261,16 +263,17 @@ class _Reading:
 
 
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+# The operators of a comparison whose sides are swapped.
 
 
 def _computes(expr: Arithmetic) -> bool:
-    """Whether the expression is neither one more than another one nor the least or greatest of several."""
+    """Whether the expression is neither ``x + 1`` nor a ``min`` or ``max``."""
     one_more = expr.op == "+" and any(isinstance(arg, Lit) and arg.value == 1 for arg in expr.args)
     return not (one_more and len(expr.args) == 2) and expr.op not in ("min", "max")
 
 
 def is_next(expr: Expr) -> bool:
-    """Whether the expression is one more than a cell."""
+    """Whether the expression is a cell plus one."""
     if not isinstance(expr, Arithmetic) or expr.op != "+" or len(expr.args) != 2:
         return False
     cell, one = expr.args
@@ -278,7 +281,7 @@ def is_next(expr: Expr) -> bool:
 
 
 def _ranging(body: Iterable[Stmt]) -> Iterable[tuple[str, str]]:
-    """The variables that range over a Nat, with its name."""
+    """The variables that range over a Nat, each with the name of the Nat."""
     for stmt in statements(tuple(body)):
         if isinstance(stmt, For) and isinstance(stmt.domain, NatType):
             yield stmt.var, stmt.domain.name

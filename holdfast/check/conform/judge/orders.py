@@ -1,15 +1,15 @@
-"""Several sources: a log is possible if some order of its events is a run.
+"""Judge a log of several sources: it is possible if some order of its events is a run.
 
-An order keeps the order of each source, puts an event behind its cause, and puts an event that ended before another
-one began in front of it. The search goes through all such orders at once, one event at a time: a *node* is how many
-events of each source have taken effect, and the states in which the model may be then. Nodes of one round share the
-windows. Only the events that overlap are held in memory.
+An order keeps the order of each source. It puts an event after its cause, and after every event that ended before the
+event began. The search follows all such orders at once, one event at a time. A *node* is a pair: how many events of
+each source have taken effect, and the states in which the model may be then. All nodes of one round share the windows.
+Only overlapping events are held in memory.
 
-An event that does not concern the world takes effect as soon as it may: that only frees others.
+An event that does not concern the world takes effect as soon as it may: that only frees other events.
 
-A request whose outcome is unknown takes effect at its place in its source and within its interval, or never. So who
-writes the log ends the interval when the request cannot take effect any more. If that is after later lines of the
-source, the request is a source of its own.
+A request with an unknown outcome takes effect at its place in its source and within its interval, or never. So the
+writer of the log must end the interval at the time after which the request cannot take effect any more. If that is
+after later lines of the source, the request needs a source of its own.
 """
 
 from __future__ import annotations
@@ -30,22 +30,24 @@ from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.names import Number
 
 MOST_NODES = 5_000
-"""The most nodes of a round."""
+"""The limit of nodes in a round."""
 
 MOST_HELD = 10_000
-"""The most events of a source that are held at once."""
+"""The limit of events of a source that are held at once."""
 
 LAST = 5
-"""How many accepted events a verdict shows."""
+"""The number of accepted events that a verdict shows."""
 
 Positions = tuple[int, ...]
+"""For each source, the number of its events that have taken effect."""
 
 
 @attrs.define
 class _Source:
-    """The events of a source that some node has not taken.
+    """The events of a source that at least one node has not taken yet.
 
-    ``base``: how many events every node has taken; ``past`` are the last of these.
+    ``base``: the number of events that every node has taken. ``past``: the last of these. ``held``: the events read
+    after them, each with its trial, which is None for an event that does not concern the world.
     """
 
     name: str
@@ -56,13 +58,13 @@ class _Source:
     past: deque[Facts] = attrs.field(factory=lambda: deque(maxlen=LAST))
 
     def last(self, position: int) -> list[Facts]:
-        """The last events before a position."""
+        """The last events before a position, at most LAST."""
         held = itertools.islice(self.held, position - self.base)
         return [*self.past, *(facts for facts, _ in held)][-LAST:]
 
 
 class Orders:
-    """The orders of a log's events in one world. ``sources``: the name, the number of events and the events of each.
+    """The orders of a log's events in one world. ``sources``: for each, its name, its number of events, its events.
 
     ``check_limits`` is called with the number of events of the longest order so far; it raises Unjudged at a limit.
     """
@@ -78,20 +80,20 @@ class Orders:
         self.sources = [_Source(name, count, events) for name, count, events in sources]
         self.places = {source.name: place for place, source in enumerate(self.sources)}
         self.stuck: Facts | None = None
-        """The event that no order allows: the one that begins first, of all that may come next."""
+        """The event that no order allows: among all that may come next, the one that begins first."""
         self.also: tuple[Facts, ...] = ()
-        """The other events that may come next, and that no state allows either."""
+        """The other events that may come next; no state allows them either."""
         self.consumed = 0
         self.furthest: Positions = tuple(0 for _ in sources)
-        """The node at which the events were all taken, or at which no event was possible any more."""
+        """The node at which all events were taken, or at which no event was possible any more."""
 
     def judge(self) -> bool:
-        """Whether some order is a run. Raises Unjudged where that is not known."""
+        """Whether some order is a run. Raises Unjudged if that is not known."""
         end = tuple(source.count for source in self.sources)
         nodes = self._settled({tuple(0 for _ in self.sources): self.world.states})
         while end not in nodes:
             self.check_limits(self.consumed)
-            # Orders with fewer events behind them cannot be at the end.
+            # No node is at the end, so every order has to take one more event.
             following = self._round(nodes)
             if not following:
                 self._blame(nodes)
@@ -111,7 +113,7 @@ class Orders:
         return True
 
     def _round(self, nodes: dict[Positions, set[bytes]]) -> dict[Positions, set[bytes]]:
-        """The nodes after one event more."""
+        """The nodes after one more event."""
         tries = [
             (positions, place, trial)
             for positions in nodes
@@ -119,6 +121,7 @@ class Orders:
             if trial is not None
         ]
         trials = [trial for *_, trial in tries]
+        # One call for all trials: the nodes share the windows, so their states must move together.
         try:
             self.refer(trials, nodes)
         except FullError as error:
@@ -134,12 +137,12 @@ class Orders:
         return found
 
     def refer(self, trials: Sequence[EventTrial], nodes: dict[Positions, set[bytes]]) -> None:
-        """Let the windows take in the numbers of some events, and the states of the nodes follow. Raises FullError."""
+        """Add the numbers of events to the windows, and move the nodes' states to the new codes. Raises FullError."""
         groups = self.world.windows.refer_groups(*numbers_of_all(trials, list(nodes.values())))
         nodes.update(zip(nodes, groups, strict=True))
 
     def _note_overlap(self, trial: EventTrial, states: set[bytes]) -> None:
-        """Guess if the event is possible once the windows lack the numbers of overlapping events."""
+        """Set a guess if the event is possible when the windows lack the numbers of overlapping events."""
         world, windows = self.world, self.world.windows
         world.windows = windows.copy()
         try:
@@ -152,11 +155,11 @@ class Orders:
             world.guess = world.guess or f"{at.file}:{at.line} may count on over the numbers of an overlapping event"
 
     def after(self, trial: EventTrial, positions: Positions, moved: Positions, states: set[bytes]) -> set[bytes]:  # noqa: ARG002
-        """The states after an event that leads from a node with these states to the node ``moved``."""
+        """The states after an event that leads from a node with these states to the node ``moved``; see NotedOrders."""
         return self.world.after(trial, states)
 
     def settle(self, positions: Positions, at: Positions, states: set[bytes]) -> None:
-        """Learn that free events lead from a node with these states to the node ``at``."""
+        """Called when free events lead from a node with these states to the node ``at``; for subclasses."""
 
     def _settled(self, nodes: dict[Positions, set[bytes]]) -> dict[Positions, set[bytes]]:
         """The nodes after all events that do not concern the world and may take effect now."""
@@ -164,6 +167,7 @@ class Orders:
         for positions, states in nodes.items():
             at = positions
             while True:
+                # An event that takes effect may free others that had to wait for it, so repeat.
                 free = [place for place, trial in self._next(at) if trial is None]
                 if not free:
                     break
@@ -173,7 +177,7 @@ class Orders:
         return found
 
     def _next(self, positions: Positions) -> list[tuple[int, EventTrial | None]]:
-        """The sources whose next event may take effect, with what it means in the world."""
+        """The sources whose next event may take effect, each with the event's trial in this world."""
         found = []
         for place, source in enumerate(self.sources):
             entry = self._entry(source, positions[place])
@@ -192,7 +196,7 @@ class Orders:
         return found
 
     def _ends_before(self, source: _Source, position: int, begin: int) -> bool:
-        """Whether a source has an event left that ended before this begin. Begins ascend, ends need not."""
+        """Whether a source has an event left that ended before ``begin``. In a source begins ascend, ends need not."""
         while (entry := self._entry(source, position)) is not None:
             event = entry[0].event
             if event.end < begin:
@@ -215,6 +219,7 @@ class Orders:
     def _forget(self, nodes: dict[Positions, set[bytes]]) -> None:
         for place, source in enumerate(self.sources):
             least = min(positions[place] for positions in nodes)
+            # Events that every node has taken are no longer needed.
             while source.base < least:
                 source.past.append(source.held.popleft()[0])
                 source.base += 1
@@ -231,15 +236,16 @@ class Orders:
         self.also = tuple(also)
 
     def last(self) -> list[Facts]:
-        """The last events of an order to the furthest node."""
+        """The last events, by their begins, of an order that leads to the furthest node."""
         found = [facts for place, source in enumerate(self.sources) for facts in source.last(self.furthest[place])]
         return sorted(found, key=lambda facts: (facts.event.begin, facts.event.source, facts.event.number))[-LAST:]
 
     def _contradiction(self, positions: Positions) -> NoReturn:
-        """Raise UsageError: of the events that come next, each has to wait for another one."""
+        """Raise UsageError: each of the next events has to wait for another event, so no order exists."""
         entries = [self._entry(source, positions[place]) for place, source in enumerate(self.sources)]
         events = [entry[0].event for entry in entries if entry is not None]
-        # Times alone never contradict each other: begins ascend in a source, and along the times.
+        # Times alone never contradict each other: the remaining event that begins first waits for no other. So a cause
+        # is part of the contradiction.
         waiting = [each for each in events if each.cause and positions[self.places[each.cause[0]]] < each.cause[1]]
         event = min(waiting, key=lambda event: (event.begin, event.source))
         damaged(

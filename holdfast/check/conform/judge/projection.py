@@ -1,15 +1,16 @@
-"""Whether a model can be judged one element of a sort at a time: one *world* for each stream.
+"""Check whether a model can be judged one element of a sort at a time, with one *world* for each stream.
 
-A world sees the events of its stream, those without a stream, and of an event of another stream only its loop over
-all streams. That is sound under three conditions, which this module checks for the statements that conformance keeps:
+A world judges the events of its stream and the events without a stream. Of an event of another stream it judges only
+the loop over all streams. That is sound under three conditions. This module checks them for the statements that
+conformance keeps:
 
-- A quantifier over the sort stands only in a ``require``, where fewer elements make it weaker: ``all`` on the positive
-  side, ``any`` on the negative one. Then one world refuses only what all streams together refuse.
-- An action of one stream writes only cells of that stream, or, in a loop over all streams, cells of each alone. What
-  the loop does depends on nothing of the action's own stream, and counts on no number: only the world of the action's
-  own stream is told which number comes next.
-- No cell holds an element of the sort, and no constant is keyed by it. ``@init`` has no parameter of it, and an action
-  has at most one.
+- A quantifier over the sort stands only in a ``require``, and fewer elements make the condition weaker: ``all`` on the
+  positive side, ``any`` on the negative side. Then one world refuses only what all streams together refuse.
+- An action of one stream writes only cells of that stream, or, in a loop over all streams, cells of each stream alone.
+  The loop depends on nothing of the action's own stream, and counts on no number: only the world of the action's own
+  stream learns which number comes next.
+- No cell holds an element of the sort, and no constant is keyed by it. ``@init`` has no parameter of the sort, and an
+  action has at most one.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ from holdfast.lower.python.prune import prune
 
 @attrs.frozen
 class Projection:
-    """How the events of a model divide among worlds.
+    """The division of a model's events among worlds.
 
-    ``weak``: the actions with a ``require`` over all elements, with the labels of these. ``elsewhere``: for actions of
-    one element that loop over all, the loop alone. ``problem``: why the model cannot be divided, None if it can.
+    ``weak``: the actions with a ``require`` over all elements, with the labels of these rules. ``elsewhere``: for
+    actions of one element that also loop over all elements, that loop alone. ``problem``: why the model cannot be
+    divided; None if it can.
     """
 
     sort: str
@@ -58,7 +60,7 @@ class _Indivisible(Exception):
 
 
 def project(system: System, sort: str, dropped: frozenset[str]) -> Projection:
-    """How to divide the model by the elements of a sort, without the ghosts ``dropped``."""
+    """The division of the model by the elements of a sort, without the ghosts ``dropped``."""
     weak: dict[str, tuple[str, ...]] = {}
     elsewhere: dict[str, Action] = {}
     kind = SortType(sort)
@@ -89,13 +91,13 @@ def project(system: System, sort: str, dropped: frozenset[str]) -> Projection:
 
 
 class _Quantifiers:
-    """Finds the quantifiers over a sort in a body, and refuses a quantifier that one world would misjudge."""
+    """Finds quantifiers over a sort in a body. Refuses a quantifier that a single world would judge wrongly."""
 
     def __init__(self, sort: SortType, at: Place) -> None:
         self.sort = sort
         self.at = at
         self.lets: dict[str, Expr] = {}
-        """The locals whose values look at all elements."""
+        """The locals whose values depend on all elements."""
 
     def labels(self, body: tuple[Stmt, ...]) -> tuple[str, ...]:
         """The labels of the requires with quantifiers over the sort."""
@@ -123,7 +125,7 @@ class _Quantifiers:
         )
 
     def _weaker(self, expr: Expr, *, positive: bool) -> None:
-        """Raise unless fewer elements make the condition weaker."""
+        """Raise unless fewer elements make the condition weaker. ``positive``: not under an odd number of negations."""
         if not self._ranges(expr):
             return
         match expr:
@@ -135,6 +137,7 @@ class _Quantifiers:
                 for part in children(expr):
                     self._weaker(part, positive=positive)
             case Implies(left, right):
+                # The left side of an implication counts as negated.
                 self._weaker(left, positive=not positive)
                 self._weaker(right, positive=positive)
             case Ruled(arg=arg):
@@ -151,7 +154,7 @@ def _elsewhere(body: tuple[Stmt, ...], own: str, sort: SortType, system: System)
     """The statements of an action of one element that write cells of other elements."""
     tainted = {own}
     for stmt in statements(body):
-        # A local may stand for a cell of the action's own element, even where it does not name the element itself.
+        # A local may hold a cell of the action's own element, also if it does not name the element itself.
         if isinstance(stmt, Let) and any(isinstance(part, Name) and part.name in tainted for part in walk(stmt.value)):
             tainted.add(stmt.name)
     kept = _slice(body, own, sort, system)
@@ -183,6 +186,7 @@ def _slice(body: tuple[Stmt, ...], own: str, sort: SortType, system: System) -> 
                 if then or orelse:
                     kept.append(attrs.evolve(stmt, then=then, orelse=orelse))
     found = [stmt for stmt in kept if not _writes_own(stmt, own, sort, system)]
+    # Drop locals that no kept statement uses. Last first: a local may be used only by a later, dropped local.
     for let in reversed([stmt for stmt in found if isinstance(stmt, Let)]):
         others = tuple(stmt for stmt in found if stmt is not let)
         if not any(isinstance(part, Name) and part.name == let.name for part in expressions(others)):
@@ -191,7 +195,7 @@ def _slice(body: tuple[Stmt, ...], own: str, sort: SortType, system: System) -> 
 
 
 def _writes_own(stmt: Stmt, own: str, sort: SortType, system: System) -> bool:
-    """Whether a loop over something else writes cells of the action's own element alone."""
+    """Whether a loop over another type writes only cells of the action's own element."""
     if not isinstance(stmt, For) or stmt.domain == sort:
         return False
     return all(
@@ -201,7 +205,7 @@ def _writes_own(stmt: Stmt, own: str, sort: SortType, system: System) -> bool:
 
 
 def _is_own(system: System, var: str, keys: tuple[Expr, ...], own: str, sort: SortType) -> bool:
-    """Whether a cell is one of the action's own element alone."""
+    """Whether a cell belongs to the action's own element alone."""
     kinds = system.var(var).keys
     mine = [isinstance(key, Name) and key.name == own for key, kind in zip(keys, kinds, strict=True) if kind == sort]
     return bool(mine) and all(mine)

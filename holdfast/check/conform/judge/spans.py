@@ -1,8 +1,8 @@
-"""Spans: which actions a line with a span may stand for.
+"""Check which actions a line with a span may stand for.
 
-A span [base, end) stands for steps that each count one cell on, from base to end. The log tells two of the numbers, and
-nothing of those between them. So all steps have to do the same but for the count: the action reads nothing that it
-writes, and the cell that it counts only to count it on.
+A span [base, end) stands for steps that each count one cell on, from base to end. The log tells these two numbers, but
+none of the numbers between them. So all steps must do the same apart from the count: the action reads nothing that it
+writes, and it reads the counted cell only to count it on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holdfast.lower.python.prune import prune
 
 
 def counted_by_spans(system: System, uses: Uses, dropped: frozenset[str], action: Action, at: Place) -> str:
-    """The Nat that a span of the action is of; raises UsageError, at the line of the log, if it can have none."""
+    """The Nat of a span of the action; raises UsageError, at the line of the log, if the action can have no span."""
     counted = uses.counted.get(action.name, ())
     if len(counted) != 1:
         raise UsageError(
@@ -39,7 +39,7 @@ def counted_by_spans(system: System, uses: Uses, dropped: frozenset[str], action
 
 
 def _reads(expr: Expr, counted: str) -> Iterator[Read]:
-    """The cells that an expression reads, except where it counts the field on."""
+    """The cells that an expression reads, except the counted field where it is counted on."""
     parts = children(expr)
     if is_next(expr) and isinstance(parts[0], Read) and parts[0].var == counted:
         parts = parts[0].keys

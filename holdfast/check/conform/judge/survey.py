@@ -1,4 +1,4 @@
-"""The first reading of a log: what it names, and whether each line fits the model."""
+"""The survey: the first reading of a log. It collects the log's names and checks that each line fits the model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from holdfast.ir.system import Action
 
 @attrs.define
 class Survey:
-    """What the first reading of a log finds: its elements, its actions, how many events there are.
+    """The results of the first reading of a log: its elements, its actions, and the number of its events.
 
-    ``unknown`` counts the events whose outcome is not known, ``open`` those with an argument that is not known.
+    ``unknown`` counts the events with an unknown outcome, ``open`` those with an unknown argument.
     """
 
     names: LogNames
@@ -55,14 +55,14 @@ class Survey:
             raise Unjudged(f"stopped by a limit ({self.meter.spent}) at {at.file}:{at.line}, before the log was judged")
 
     def _nat_of_span(self, action: Action, at: Place) -> str:
-        """The Nat of the action's spans, which is looked up once."""
+        """The Nat of the action's spans; the model is checked only once for each action."""
         if action.name not in self._spans:
             frame = self.frame
             self._spans[action.name] = counted_by_spans(frame.system, frame.uses, frame.dropped, action, at)
         return self._spans[action.name]
 
     def _check_literal(self, event: LogEvent, what: str, number: Number) -> None:
-        """The numbers between the literals of a model do not exist: 1 follows upon 0."""
+        """Raise UsageError for a number between the literals of a model: between its 0 and its 1 there is nothing."""
         nat, value = number
         literals = self.frame.literals[nat]
         if literals and 0 < value < literals[-1] and value not in literals:

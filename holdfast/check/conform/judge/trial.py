@@ -1,4 +1,4 @@
-"""What passes between the parts of a world: an event as the world sees it, a path to a state, what is counted."""
+"""The data that the parts of a world exchange: an event as the world sees it, a path to a state, a tally."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Outcome, Taken
 
 Expected = tuple[int, int, Told]
-"""A cell, the code that an event tells of it, and how the event tells it."""
+"""A cell, the code that an event gives it, and the part of the event that does."""
 
 Args = tuple[int, ...]
 
 
 def agrees(state: bytes, cells: Sequence[Expected]) -> bool:
-    """Whether cells of a state have the codes that an event tells."""
+    """Whether the cells of a state have the codes that an event gives them."""
     for cell, code, _ in cells:  # noqa: SIM110 - a generator takes twice as long
         if state[cell] != code:
             return False
@@ -29,9 +29,9 @@ def agrees(state: bytes, cells: Sequence[Expected]) -> bool:
 
 @attrs.frozen
 class StatePath:
-    """How a state was reached: the step into it, and the path before. ``args`` are codes, or numbers of Nats.
+    """A path to a state: the last step, and the path before it. ``args`` are codes, or numbers of Nats.
 
-    ``counted``: the cells that the step counted on: field, place of the cell in the field, and its new number.
+    ``counted``: the cells that the step counted on: the field, the index of the cell in the field, its new number.
     """
 
     action: str
@@ -40,7 +40,7 @@ class StatePath:
     counted: tuple[tuple[str, int, Number], ...] = ()
 
     def steps(self) -> list[StatePath]:
-        """All steps, the first one first."""
+        """All steps of the path, the first one first."""
         found: list[StatePath] = []
         at: StatePath | None = self
         while at is not None:
@@ -51,10 +51,11 @@ class StatePath:
 
 @attrs.define
 class EventTrial:
-    """An event as one world sees it. ``wanted``: the numbers that the windows have to hold.
-    ``counted``: the numbers among them that the action may count on to.
+    """An event as one world sees it.
 
-    ``action`` is None for an event of another stream that only tells something of this one.
+    ``wanted``: the numbers that the windows must hold. ``counted``: those of them to which the action may count.
+    ``own``: whether the event concerns this world's streams. ``action`` is None for an event of another stream that
+    only tells cells of this world.
     """
 
     facts: Facts
@@ -69,7 +70,7 @@ class EventTrial:
 
 @attrs.define
 class JudgeTally:
-    """What the worlds of a log did. ``hidden`` counts the events that needed hidden steps."""
+    """Figures about the work of a log's worlds. ``hidden`` counts the events that needed hidden steps."""
 
     decisive: set[str] = attrs.field(factory=set)
     peak: int = 1
@@ -80,7 +81,9 @@ class JudgeTally:
 
 
 def counted_on(outcome: Outcome, state: bytes, field: Field, code: int) -> bytes | None:
-    """The state after a step that counts one cell of the field on from a code, and changes no other cell of it."""
+    """The state after a step that counts one cell of the field on from ``code`` and changes no other cell of the field;
+    None if the outcome is no such step.
+    """
     if not isinstance(outcome, Taken):
         return None
     after = outcome.state

@@ -1,15 +1,19 @@
-"""Windows: how the codes of a few values follow a log whose numbers have no bound.
+"""Windows: codes for the few values that matter now, of a log whose numbers have no bound.
 
-For each Nat a window holds, ascending, the values that a state or the present event refers to; a code is a place in it.
-0 is always there. A new value is put in at its place: every greater code in the states moves up by one, and cells that
-are keyed by the Nat get a copy of the cell below, whose values it lay among. A value that no cell holds can leave, if
-the cells that are keyed by it are as the cells below. It does leave where somebody counts on over it: what the model
-calls one more is the next value that matters, since the numbers of a system have gaps. So it makes no difference how
-soon a window has to let values go.
+For each Nat a window holds, in ascending order, the values to which a state or the current event refers. A code is an
+index in the window. The value 0 is always there.
 
-Codes beyond the window stand for values above all that it holds, as its last value does; so their cells are copies too.
+A new value is inserted at its place. Every greater code in the states moves up by one. Cells that are keyed by the Nat
+get a copy of the cell below, which stood for the new value until then.
 
-The window of a plain Nat holds every number that there is, from 0 on, so that its codes are the numbers themselves.
+A value that no cell holds can leave, if the cells keyed by it equal the cells below. It must leave if an event counts
+on past it: the numbers of a system have gaps, so the model's "one more" is the next value that matters. So it makes no
+difference how soon a window lets values go.
+
+Codes beyond the window stand for values above all that it holds. Such values behave like the last value in the window,
+so their cells are copies too.
+
+The window of a plain Nat holds all numbers from 0 on, so its codes are the numbers themselves.
 """
 
 from __future__ import annotations
@@ -24,11 +28,11 @@ from holdfast.ir.types import NatType, OptionalType
 from holdfast.lower.layout import Field, Layout
 
 Value = tuple[str, int]
-"""A value, behind the name of its Nat."""
+"""The name of a Nat, and a value of it."""
 
 
 class FullError(Exception):
-    """No value of a window can leave for another one: the Nat, and how many values are needed at once."""
+    """No value of a window can leave to make room. ``needed``: the number of values that are needed at once."""
 
     def __init__(self, nat: str, needed: int) -> None:
         super().__init__(nat, needed)
@@ -38,10 +42,10 @@ class FullError(Exception):
 
 @attrs.frozen
 class _Move:
-    """A change of every state: some cells take the codes of others, and codes of the Nat move by ``table``.
+    """A change of every state: some cells take the codes of other cells, and codes of the Nat move by ``table``.
 
-    ``sources``: those cells, each with the one whose code it takes.
-    ``plain`` and ``optional`` are the cells that hold the Nat, as it is or as an Optional.
+    ``sources``: pairs of a cell and the cell whose code it takes. ``plain``: the cells that hold the Nat. ``optional``:
+    the cells that hold it as an Optional, whose codes are one greater, because 0 is None; they move by ``shifted``.
     """
 
     sources: tuple[tuple[int, int], ...]
@@ -51,6 +55,7 @@ class _Move:
     optional: tuple[int, ...]
 
     def __call__(self, state: bytes) -> bytes:
+        # Copy first: the copied codes have to move by the table, too.
         moved = bytearray(state)
         for cell, source in self.sources:
             moved[cell] = state[source]
@@ -64,7 +69,7 @@ class _Move:
 class Windows:
     """The windows of one run, over states of a layout.
 
-    ``pinned`` are values that never leave, beside 0. ``plain`` are Nats whose values are all held from the start.
+    ``pinned``: the values that never leave, besides 0. ``plain``: the Nats whose values are all held from the start.
     """
 
     def __init__(
@@ -82,7 +87,7 @@ class Windows:
         self._cells = {nat: _Cells(layout, nat) for nat in self.values}
 
     def copy(self) -> Windows:
-        """The same windows, to go on from apart."""
+        """A copy that continues independently."""
         other = Windows.__new__(Windows)
         other.layout, other._pinned, other._cells = self.layout, self._pinned, self._cells
         other.values = {nat: list(values) for nat, values in self.values.items()}
@@ -96,26 +101,27 @@ class Windows:
         return place if place < len(values) and values[place] == value else None
 
     def value(self, nat: str, code: int) -> int | None:
-        """The value of a code; None if it is above all that the log has told."""
+        """The value of a code; None if the code is above the window."""
         values = self.values[nat]
         return values[code] if code < len(values) else None
 
     def refer(self, wanted: Iterable[Value], states: set[bytes], counted: Iterable[Value] = ()) -> set[bytes]:
-        """The states after the windows have taken in the values ``wanted``, all at once.
+        """The states in their new codes, after the windows have taken in all values ``wanted`` at once.
 
-        ``counted``: those among them to which an event counts on. Each follows directly upon the next lower value that
-        a state holds; values between the two that nobody holds are left out.
+        ``counted``: those of the values to which an event counts. Each must directly follow the next lower value that
+        a state holds, so values between the two that no state holds leave the window.
 
-        Raises FullError if a window has no room for them; windows and states may not be used after that.
+        Raises FullError if a window has no room; windows and states may not be used after that.
         """
         return self.refer_groups(wanted, [states], counted)[0]
 
     def refer_groups(
         self, wanted: Iterable[Value], groups: Sequence[set[bytes]], counted: Iterable[Value] = ()
     ) -> list[set[bytes]]:
-        """As ``refer``, for several sets of states that share the windows."""
+        """Like ``refer``, for several sets of states that share the windows."""
         wanted, found = list(wanted), list(groups)
         for nat, value in wanted:
+            # Each move changes the codes in all states, so a later value's moves must see the states after it.
             if self.code(nat, value) is None:
                 for move in self._moves_for(nat, value, found, {other for of, other in wanted if of == nat}):
                     found = [set(map(move, states)) for states in found]
@@ -126,15 +132,16 @@ class Windows:
         return found
 
     def holds(self, nat: str, value: int, groups: Iterable[set[bytes]]) -> bool:
-        """Whether a cell of some state has the value, or it never leaves."""
+        """Whether a cell of some state holds the value, or the value is pinned."""
         code, cells = self.code(nat, value), self._cells[nat]
         return value in self._pinned[nat] or any(
             code == held for states in groups for state in states for held in cells.codes(state)
         )
 
     def _moves_for(self, nat: str, value: int, groups: Sequence[set[bytes]], kept: set[int]) -> list[_Move]:
-        """The changes of every state that make room for a value, and put it in."""
+        """The moves that make room for a value, if necessary, and insert it."""
         values, cells = self.values[nat], self._cells[nat]
+        # Only a full window has to let a value go.
         moves = [self._forget(nat, set().union(*groups), kept)] if len(values) == cells.size else []
         place = bisect_left(values, value)
         values.insert(place, value)
@@ -142,7 +149,9 @@ class Windows:
         return [*moves, cells.inserted(place)]
 
     def _forget(self, nat: str, states: set[bytes], kept: set[int]) -> _Move:
-        """Remove the least value that nobody holds or keeps, if its keyed cells equal those of the value below."""
+        """Remove the least value that may leave: no state holds it, it is neither pinned nor kept, and its keyed cells
+        equal those of the value below. Raises FullError if there is none.
+        """
         values, cells = self.values[nat], self._cells[nat]
         held = {code for state in states for code in cells.codes(state)}
         for place, value in enumerate(values):
@@ -154,7 +163,7 @@ class Windows:
         raise FullError(nat, len(values) + len({value for value in kept if value not in values}))
 
     def _leave_out_below(self, nat: str, value: int, groups: Sequence[set[bytes]], kept: set[int]) -> _Move | None:
-        """Let the next lower value go, if it may; None if it stays."""
+        """Remove the value below ``value``, if it may leave; None if it stays."""
         values, cells = self.values[nat], self._cells[nat]
         place = bisect_left(values, value) - 1
         if place < 0 or values[place] in kept or self.holds(nat, values[place], groups):
@@ -166,11 +175,11 @@ class Windows:
 
 
 class _Cells:
-    """The cells of a layout that hold a Nat, and the fields that a Nat keys."""
+    """The cells of a layout that hold a Nat, and the fields that have the Nat as a key."""
 
     def __init__(self, layout: Layout, nat: str) -> None:
         self.size = layout.scope.sizes[nat] + 1
-        """How many codes there are."""
+        """The number of codes of the Nat."""
         self.layout = layout
         self.nat = nat
         fields = [field for field in layout.fields if nat_of(field.type) == nat]
@@ -183,18 +192,20 @@ class _Cells:
         self._below: dict[int, tuple[tuple[int, int], ...]] = {}
 
     def codes(self, state: bytes) -> Iterable[int]:
-        """The codes that a state holds."""
+        """The codes of the Nat that a state holds. An Optional holds its code plus one; 0 is None."""
         yield from (state[cell] for cell in self.plain)
         yield from (state[cell] - 1 for cell in self.optional if state[cell])
 
     def is_as_below(self, state: bytes, place: int) -> bool:
-        """Whether the cells keyed by a code are those keyed by the code below."""
+        """Whether the cells keyed by the code ``place`` equal the cells keyed by the code below."""
         if place not in self._below:
             self._below[place] = self._sources(lambda key: key - 1 if key == place else key)
         return all(state[cell] == state[source] for cell, source in self._below[place])
 
     def inserted(self, place: int) -> _Move:
-        """What a new value at a place does to a state."""
+        """The move of a state when a new value is inserted at a place."""
+        # Cells keyed from ``place`` on move up by one; the new one copies the cell below it. Codes from ``place`` on
+        # move up, too, but stay below ``size``.
         return self._move(
             (True, place),
             lambda key: key if key < place else max(key - 1, 0),
@@ -202,7 +213,8 @@ class _Cells:
         )
 
     def removed(self, place: int) -> _Move:
-        """What leaving out the value at a place does to a state."""
+        """The move of a state when the value at a place is removed."""
+        # Cells keyed above ``place`` move down by one. No cell holds the code ``place``, so its new code is irrelevant.
         return self._move(
             (False, place),
             lambda key: key if key < place else min(key + 1, self.size - 1),
@@ -217,7 +229,9 @@ class _Cells:
         return self._moves[name]
 
     def _sources(self, of: Callable[[int], int]) -> tuple[tuple[int, int], ...]:
-        """Pairs of a cell and the cell whose code it takes. ``of`` gives the second one's key for the first one's."""
+        """Pairs of a cell and the cell whose code it takes. ``of`` gives the source's key for a cell's key; pairs of a
+        cell with itself are left out.
+        """
         sources: list[tuple[int, int]] = []
         for field in self.keyed:
             for number, index in enumerate(field.indices):

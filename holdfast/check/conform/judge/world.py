@@ -1,4 +1,4 @@
-"""One world: the states in which the model may be after the events so far, seen from one stream or from all."""
+"""One world: the states in which the model may be after the events so far, for some of the streams or for all."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from holdfast.ir.system import Action
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 
 MOST_STATES = 20_000
-"""The most states of a frontier."""
+"""The limit of states in a frontier."""
 
 _NO_COUNTS = Counting()
-"""What an action does to other streams counts nothing on."""
+"""For events of other streams: their loop over all streams counts no cell on."""
 
 
 class World(Frontier):
-    """Takes events one by one, or says what the states are after one."""
+    """Judges events: takes them one by one, or computes the states after one."""
 
     # Events -----------------------------------------------------------------------------------------------------
 
     def take(self, facts: Facts) -> bool:
-        """Go through an event. False if no state allows it; then ``before`` has the states in which it was tried.
+        """Judge an event. Returns False if no state allows it; ``before`` has the states in which it was tried then.
 
-        Raises Unjudged where the answer is ``unknown``.
+        Raises Unjudged if the answer is ``unknown``.
         """
         trial = self.trial(facts)
         if trial is None:
             return True
         if trial.wanted:
+            # This moves the codes in all states, so it must come before ``self.before`` is set.
             self._refer(trial)
         self.before = self.states
         if self.paths is not None:
@@ -50,7 +51,7 @@ class World(Frontier):
         return True
 
     def trial(self, facts: Facts) -> EventTrial | None:
-        """What an event means in this world; None if it concerns others alone."""
+        """The event as this world sees it; None if it does not concern this world."""
         if None in facts.args and self.ground.sort is not None and not self._names_stream(facts):
             at = facts.event.at
             raise Unjudged(f"{at.file}:{at.line} leaves open which {self.ground.sort} it is about; use --joint all")
@@ -75,20 +76,20 @@ class World(Frontier):
         return EventTrial(facts, action, own, pre, post, span, wanted, self._counted(facts, post) if own else [])
 
     def _counted(self, facts: Facts, post: Sequence[Told]) -> list[Number]:
-        """The numbers that an event tells of the fields that its action counts on."""
+        """The numbers that an event tells for the fields that its action counts on."""
         fields = self.ground.frame.uses.counted.get(facts.action.name)
         if not fields:
             return []
         return [told.value for told in post if told.var.name in fields and isinstance(told.value, tuple)]
 
     def after(self, trial: EventTrial, states: set[bytes]) -> set[bytes]:
-        """The states after an event whose numbers are in the windows."""
+        """The states after an event; the windows must hold its numbers already."""
         if self.ground.hidden.actions:
             return self._after_hidden(trial, states)
         return self._after_trial(trial, states)
 
     def _after_hidden(self, trial: EventTrial, states: set[bytes]) -> set[bytes]:
-        """The states after an event with hidden steps before it, or none."""
+        """The states after an event, with or without hidden steps before it."""
         told = frozenset(told.var.name for told in (*trial.pre, *trial.post))
         actions = self.ground.hidden.before(trial.facts.action.name, told)
         more = self._hidden_steps(actions, states)
@@ -99,7 +100,7 @@ class World(Frontier):
         return plain | others
 
     def _hidden_steps(self, actions: Sequence[Action], states: set[bytes]) -> set[bytes]:
-        """The states, besides these, that hidden steps lead to."""
+        """The states that hidden steps lead to, without the given ones."""
         known, level = set(states), states
         for depth in range(IN_A_ROW + 1):
             following: set[bytes] = set()
@@ -127,7 +128,7 @@ class World(Frontier):
         return known - states
 
     def _after_trial(self, trial: EventTrial, states: set[bytes]) -> set[bytes]:
-        """The states after an event alone."""
+        """The states after an event, without hidden steps."""
         facts, action, span = trial.facts, trial.action, trial.span
         pre = self.expected(trial.pre) if trial.pre else []
         post = self.expected(trial.post) if trial.post else []
@@ -139,7 +140,7 @@ class World(Frontier):
         elif facts.action.name == STATE:
             found = self._set(states, post)
         elif action is None:
-            # The event changes nothing here, but it tells something.
+            # The event changes nothing in this world, but it tells cells of it.
             found = {state for state in states if agrees(state, post)}
         elif span is not None and facts.event.outcome == UNKNOWN:
             raise Unjudged(f"nobody knows how many steps of the span of {facts.action.name} were taken")
@@ -153,7 +154,7 @@ class World(Frontier):
         return found
 
     def _set(self, states: set[bytes], post: Sequence[Expected]) -> set[bytes]:
-        """The states with the codes of a snapshot, with which a log may begin."""
+        """The states with the cells of a snapshot, which a log may begin with."""
         if self.paths is not None:
             raise Unjudged("the log begins with a snapshot, and no run of the model begins there")
         found = set()
@@ -165,7 +166,7 @@ class World(Frontier):
         return found
 
     def refuse_guesses(self, stuck: Facts | None) -> None:
-        """Raise Unjudged if this world has guessed, since a run that allows ``stuck`` may be missing."""
+        """Raise Unjudged if this world has guessed: then a run that allows ``stuck`` may be missing."""
         if self.guess is not None:
             where = f"no known state allows {stuck.event.at.file}:{stuck.event.at.line}, but " if stuck else ""
             raise Unjudged(where + self.guess)
@@ -178,18 +179,18 @@ class World(Frontier):
         )
 
     def _sees(self, told: Told, own: bool) -> bool:
-        """Whether a cell is one of this world. After an event of another stream only loops over streams write."""
+        """Whether a told cell belongs to this world; a cell without a stream does if the event is ``own``."""
         return self._has(told.streams) if told.streams else own
 
     def _has(self, streams: tuple[int, ...]) -> bool:
-        """Whether all these streams are streams of this world."""
+        """Whether all these streams belong to this world."""
         for stream in streams:  # noqa: SIM110 - a generator takes twice as long
             if stream not in self.slots:
                 return False
         return True
 
     def cannot_judge(self, facts: Facts) -> bool:
-        """Whether the event is a refusal that another stream may have caused."""
+        """Whether the event is a refusal that a stream outside this world may have caused."""
         projection = self.ground.projection
         return (
             facts.event.outcome not in (None, UNKNOWN)
@@ -202,7 +203,7 @@ class World(Frontier):
     def _after(
         self, action: Action, facts: Facts, own: bool, states: set[bytes], post: Sequence[Expected]
     ) -> set[bytes]:
-        """The states after an event that is one step."""
+        """The states after an event that is a single step."""
         wanted = facts.event.outcome
         step = self.ground.machine.step(action)
         completions = list(self.completions(action, facts))
@@ -210,6 +211,7 @@ class World(Frontier):
         touched, decisive = self.ground.machine.touched, self.tally.decisive
         found: set[bytes] = set()
         for state in self.ordered(states):
+            # An unknown outcome allows both: the request never took effect, or its step was taken.
             if wanted == UNKNOWN and agrees(state, post):
                 found.add(state)
             for args in completions:
@@ -230,21 +232,27 @@ class World(Frontier):
     def _agreeing(
         self, outcome: Outcome, state: bytes, counting: Counting, post: Sequence[Expected], facts: Facts
     ) -> bytes | None:
-        """The state after an outcome that agrees with the log; None if it does not."""
+        """The state after an outcome that agrees with the log; None if the outcome does not agree.
+
+        Sets a guess if the outcome might agree with another number that the action may have counted to.
+        """
         wanted = facts.event.outcome
         refused = wanted is not None and wanted != UNKNOWN
         match outcome:
             case Taken(after) if not refused:
                 fits = agrees(after, post)
+                # A count is certain only if post tells the new number of every cell that the step counted on.
                 if not counting.fields or counting.told_changed(state, after, post):
                     return after if fits else None
                 if fits or counting.reads_again:
                     self.guess = self.guess or counting.unknown(facts)
             case Taken() if counting.reads_again and wanted in counting.errors:
+                # With another number, the action might have answered this error.
                 self.guess = self.guess or counting.unknown(facts)
             case Refused(_, error) if refused and error == wanted:
                 return state if agrees(state, post) else None
             case Refused(label) if counting.reads_again and label in counting.labels:
+                # The rule may have read the new number; another number might pass it.
                 if refused or not counting.told_all(post):
                     self.guess = self.guess or counting.unknown(facts)
             case Cut(bound) if refused:
@@ -253,7 +261,8 @@ class World(Frontier):
             case Cut(bound) if not counting.has(bound):
                 raise Unjudged(f"{facts.action.name} passes the bound of {bound} here")
             case Cut() if not counting.told_all(post):
-                # Otherwise the next value lies above all numbers of the log so far, and so above the one that is told.
+                # Otherwise the event tells the number, but the model's next value lies above all numbers of the log so
+                # far, and so above the told one: the outcome does not agree.
                 self.guess = self.guess or counting.unknown(facts)
         return None
 
@@ -274,7 +283,7 @@ class World(Frontier):
         span: tuple[Number, Number],
         post: Sequence[Expected],
     ) -> set[bytes]:
-        """The states after the steps of a span: the first counts on from its base, the last arrives at its end."""
+        """The states after the steps of a span: the first counts on from its base, the last reaches its end."""
         base, end = self.code(span[0], False), self.code(span[1], False)
         field = self.ground.counted(action.name)[0]
         step = self.ground.machine.step(action)
@@ -283,6 +292,7 @@ class World(Frontier):
             for state in self.ordered(states):
                 now: bytes | None = state
                 path = self.paths[state] if self.paths is not None else None
+                # The window may hold numbers between base and end: the span counts over these one by one.
                 for code in range(base, end):
                     assert now is not None
                     self.ground.machine.touched.clear()

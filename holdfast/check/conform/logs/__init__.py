@@ -1,1 +1,1 @@
-"""How a log is read: its lines, its own format, its names, and what is damaged."""
+"""Read a log: its lines, its own format, its names, and errors about damage."""

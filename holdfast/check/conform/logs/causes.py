@@ -1,4 +1,4 @@
-"""The causes that a log names: each names an event of the log, and an order of all events respects them."""
+"""The causes that a log names: each must name an event of the log, and some order of all events must respect them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from holdfast.ir.errors import Place
 
 
 class SourceIndex:
-    """Where the events of a source stand, and when they began. Of each event four integers are kept.
+    """The positions and begins of the events of a source, with four integers for each event.
 
-    ``lines`` counts the lines of the source so far, with the lines that a mapping ignores. ``numbers`` holds the
-    places of the events among them; ``offsets``, ``line_numbers`` and ``begins`` go with it.
+    ``lines`` counts the lines of the source so far, including lines that a mapping ignores. ``numbers`` holds, for each
+    event, its number among these lines. ``offsets`` (bytes), ``line_numbers`` and ``begins`` are parallel to it.
     """
 
     def __init__(self, name: str) -> None:
@@ -29,10 +29,10 @@ class SourceIndex:
 
 
 class Causes:
-    """The causes of a log, to be checked when all events are known, since a cause may stand later in the files.
+    """The causes of a log. They are checked when all events are known, since a cause may stand later in the files.
 
-    Five integers are kept for a cause: source, number and end of the event, and source and number of the cause. A
-    source is its place among the names. Numbers count the lines of a source here, ignored ones too.
+    Each cause takes five integers: source, number and end of the event, and source and number of the cause. A source
+    is stored as its index among the names. Numbers count the lines of a source here, including ignored lines.
     """
 
     def __init__(self) -> None:
@@ -52,9 +52,9 @@ class Causes:
         self._rows.extend((own, event.number, event.end, other, number))
 
     def check(self, sources: dict[str, SourceIndex], place: Callable[[str, int], Place]) -> None:
-        """Check all causes; raises UsageError at the first event whose cause cannot be.
+        """Check all causes; raises UsageError at the first event whose cause is impossible.
 
-        ``place``: the place of a source's event, by its place among the events of the source.
+        ``place``: gives the place of an event, from its source and its index among the events of the source.
         """
         names = list(self._names)
         rows = [array("q") for _ in names]
@@ -67,6 +67,7 @@ class Causes:
                 known = f"{names[other]} has {found.lines}" if found else "there is no such source"
                 cause = shown([names[other], wanted])
                 damaged(place(index.name, event), f"cause {cause} names no event ({known})", "give the whole log")
+            # The cause may be an ignored line: then the last event up to it has to come first.
             reached = _count(found.numbers, wanted)
             if reached and found.begins[reached - 1] > end:
                 cause, begin = shown([names[other], wanted]), found.begins[reached - 1]
@@ -89,17 +90,17 @@ class Causes:
 
 
 def _count(numbers: Sequence[int], number: int) -> int:
-    """How many of the ascending numbers are at most ``number``."""
+    """The number of ascending numbers that are at most ``number``."""
     return bisect_right(numbers, number)
 
 
 def _stuck(rows: list[array[int]], totals: list[int]) -> list[tuple[int, int, int, int]]:
-    """A cycle of events that wait for each other, empty if an order respects all causes.
+    """A cycle of events that wait for each other; empty if some order respects all causes.
 
-    ``rows``: for each source its events with a cause, in order, three integers each: the event, the source of the
-    cause, and how many events of that source have to come before.
+    ``rows``: for each source its events with a cause, in order. Each takes three integers: the event, the source of the
+    cause, and the number of events of that source that have to come before.
 
-    Each source goes on until one of its events waits for another source. A heap for each source holds the sources that
+    Each source advances until one of its events waits for another source. A heap for each source holds the sources that
     wait for it, so each cause is looked at twice at most.
     """
     done = [0] * len(rows)
@@ -110,6 +111,7 @@ def _stuck(rows: list[array[int]], totals: list[int]) -> list[tuple[int, int, in
         source = ready.pop()
         own = rows[source]
         at = next_row[source]
+        # Go past the events whose causes have taken effect.
         while at < len(own) and done[own[at + 1]] >= own[at + 2]:
             at += 3
         next_row[source] = at
@@ -119,12 +121,13 @@ def _stuck(rows: list[array[int]], totals: list[int]) -> list[tuple[int, int, in
             heappush(waiting[target], (reached, source))
         else:
             done[source] = totals[source]
+        # Wake the sources that have waited for the events done now.
         while waiting[source] and waiting[source][0][0] <= done[source]:
             ready.append(heappop(waiting[source])[1])
     left = [each for each, own in enumerate(rows) if next_row[each] < len(own)]
     if not left:
         return []
-    # Each source that is left waits for one that is left, too, so the way ends in a cycle.
+    # Each remaining source waits for another remaining source, so following the waits ends in a cycle.
     way = [left[0]]
     while (after := rows[way[-1]][next_row[way[-1]] + 1]) not in way:
         way.append(after)

@@ -1,4 +1,4 @@
-"""The one-line error about a place in a log or in a mapping file."""
+"""The one-line error about a place in a log or in a mapping file, and helpers for its text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import NoReturn
 from holdfast.ir.errors import Place, UsageError
 
 LONGEST = 60
-"""Characters of a value that an error shows."""
+"""The most characters of a value that an error shows."""
 
 MOST = 300
-"""Characters of a problem or a remedy."""
+"""The most characters of a problem or a remedy."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def damaged(at: Place, problem: str, remedy: str) -> NoReturn:
-    """Raise UsageError ``FILE:LINE: problem; remedy``, on one line, whatever names a log brings into it."""
+    """Raise UsageError ``FILE:LINE: problem; remedy``, on one line, also if names from a log contain line ends."""
     raise UsageError(f"{at.file}:{at.line}: {_on_one_line(problem)}; {_on_one_line(remedy)}")
 
 
@@ -30,13 +30,13 @@ def _on_one_line(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: JSON on one line, shortened."""
+    """A value for an error message: JSON on one line, shortened."""
     text = json.dumps(value, ensure_ascii=True, default=str)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """A remedy for an unknown word: the known word that is nearest to it, or else all known words."""
+    """A remedy for an unknown word: the nearest known word, or else the known words."""
     known = list(words)
     near = get_close_matches(word, known, n=1)
     if near:

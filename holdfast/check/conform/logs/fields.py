@@ -1,6 +1,6 @@
-"""Checks of the values that every event has, whatever the format of its log: source, number, times, cause, span.
+"""Check the values that every event has, in all log formats: source, number, times, cause, span.
 
-``name``: what the log calls the value, for errors.
+``name``: the log's own name for the value, for errors.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from holdfast.check.conform.logs.events import Json
 from holdfast.ir.errors import Place
 
 LARGEST = 2**63 - 1
-"""The largest number of an event, and the largest time: what fits into 64 bits."""
+"""The largest number of an event, and the largest time: both fit into 64 bits."""
 
 
 def source_name(value: Json, at: Place, name: str = "source") -> str:
-    """The name of a source; raises UsageError if the value is no text."""
+    """The name of a source; raises UsageError if the value is no text or an empty one."""
     if isinstance(value, str) and value:
         return value
     damaged(at, f"{name} is {shown(value)}", "it is the name of who wrote the line, a text that is not empty")
@@ -32,7 +32,7 @@ def event_number(value: Json, at: Place, name: str = "seq") -> int:
 
 
 def interval(value: Json, at: Place, name: str = "t") -> tuple[int, int]:
-    """Begin and end of an event in microseconds: of a pair, or of one integer for an instant.
+    """Begin and end of an event in microseconds, from a pair, or from one integer for an instant.
 
     Raises UsageError for anything else, and for an event that ends before it begins.
     """
@@ -60,7 +60,7 @@ def event_cause(value: Json, at: Place, name: str = "cause") -> tuple[str, int] 
 
 
 def offsets(value: Json, at: Place, name: str = "span") -> tuple[int, int] | None:
-    """First offset of a span and the offset after its last one, None for null; raises UsageError for anything else."""
+    """The first offset of a span and the offset after its last, None for null; raises UsageError for anything else."""
     if value is None:
         return None
     if isinstance(value, list) and len(value) == 2:
@@ -73,6 +73,6 @@ def offsets(value: Json, at: Place, name: str = "span") -> tuple[int, int] | Non
 
 
 def missing(name: str, keys: Iterable[str], at: Place) -> NoReturn:
-    """Raise UsageError about a key that a line has to have."""
+    """Raise UsageError about a key that every line must have."""
     near = get_close_matches(name, list(keys), n=1)
     damaged(at, f"{name} is missing", f"{near[0]} is near it" if near else "every event has source, seq, t and action")

@@ -1,4 +1,4 @@
-"""Files of one JSON object a line: each line as a dict, with its place.
+"""Files with one JSON object a line: each line as a dict, with its place.
 
 A line has to be strict JSON (RFC 8259), without half of a surrogate pair.
 """
@@ -19,7 +19,7 @@ from holdfast.check.conform.logs.strict_json import DEEPEST, STRICT, Raw, Strict
 from holdfast.ir.errors import Place, UsageError
 
 LONGEST = 1 << 20
-"""Bytes of a line. A longer one is a file that is no log, or a log without line ends."""
+"""The limit of bytes in a line. A longer line means that the file is no log, or a log without line ends."""
 
 STDIN = "-"
 BUFFER = 1 << 16
@@ -30,7 +30,7 @@ GZIP = b"\x1f\x8b"
 class Lines:
     """A file of JSON lines that can be read more than once. ``path``: ``-`` stands for standard input.
 
-    Standard input, and any file in which one cannot go back, is copied to a temporary file first.
+    Standard input, and any file that cannot be read a second time, is copied to a temporary file first.
     """
 
     def __init__(self, path: str) -> None:
@@ -47,11 +47,13 @@ class Lines:
         return self._file.seek(0, 2)
 
     def __iter__(self) -> Iterator[tuple[int, Place, Raw]]:
-        """The lines that are not blank: byte offset, place and object of each. Raises UsageError for no JSON object."""
+        """The byte offset, place and object of each line that is not blank. Raises UsageError for other lines."""
         file, name = self._file, self.name
         offset = number = 0
         while True:
+            # Seek for each line: the caller may read other lines of the file in between.
             file.seek(offset)
+            # Five bytes more than LONGEST leave room for a byte order mark and a line end.
             data = file.readline(LONGEST + 5)
             if not data:
                 return
@@ -76,7 +78,7 @@ def parse(data: bytes, at: Place) -> Raw:
 
 
 def _parse_strictly(data: bytes, at: Place) -> Raw:
-    """The object of a line; raises UsageError that says what is wrong with it."""
+    """The object of a line; raises UsageError that names the error in the line."""
     if len(data) > LONGEST and len(data.rstrip(b"\r\n")) > LONGEST:
         damaged(at, "the line has more than 1 MiB", "a log has one event a line; check that the file is a log")
     try:
@@ -113,7 +115,7 @@ def _check_surrogates(raw: Raw, at: Place) -> None:
 
 
 def _depth(value: Any) -> int:
-    """The levels of a value; it is parsed already, so it is not deeper than Python's stack."""
+    """The number of levels in a value. It needs no recursion, so a deep value cannot exhaust Python's stack."""
     level, depth = [value], 0
     while level:
         nested = [each for each in level if isinstance(each, dict | list)]

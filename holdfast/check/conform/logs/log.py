@@ -1,8 +1,8 @@
-"""Logs: one JSON object a line, in one file or several, each event with its source and its number there.
+"""Logs: one JSON object a line, in one file or several. Each event has a source and a number within it.
 
-A log is read twice. The survey reads the files from begin to end, checks everything that the log itself has to keep,
-and notes where each event stands. After it, the events of each source are read on their own, so that the search can
-take the sources in any order. Four integers are kept for an event, and five for a cause; no event is.
+A log is read twice. The first reading, the survey, reads the files from begin to end, makes all checks that need no
+model, and notes the position of each event. Then the events of each source are read on their own, so that the search
+can take the sources in any order. Four integers are kept for each event and five for each cause; no event is kept.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class Format(Protocol):
     """Reads lines as events: ``OwnFormat`` and ``Mapping`` are the two formats."""
 
     def header(self, raw: Raw, at: Place) -> Header | None:
-        """The header that a file's first line holds; None if the line is an event."""
+        """The header in a file's first line; None if the line is an event."""
 
     def event(self, raw: Raw, at: Place) -> LogEvent | None:
-        """The event of a line; None if the line says nothing about the model. Its number is the line's ``seq``."""
+        """The event of a line; None if the line says nothing about the model. Its ``number`` is the line's ``seq``."""
 
     def position(self, raw: Raw, at: Place) -> tuple[str, int] | None:
-        """Source and number of a line that is no event; None if the source does not count it."""
+        """Source and number of a line that is no event; None if the line does not count in its source."""
 
 
 class Log:
-    """A log. ``paths``: its files in order, ``-`` for standard input. ``mapping``: how to read a line of a foreign log.
+    """A log. ``paths``: its files in order, ``-`` for standard input. ``mapping``: the format of a foreign log.
 
     The files stay open until ``close``; use a log in a ``with`` statement. Raises UsageError for a file that cannot be
     read, for a damaged first line, and for a log without any line.
@@ -83,9 +83,10 @@ class Log:
     def survey(self, visit: Callable[[LogEvent], object]) -> None:
         """Read the whole log and call ``visit`` for each event, in the order of the files.
 
-        Raises UsageError where the log is damaged; ``visit`` has seen the events up to there. If a mapping ignores
-        lines, the cause of an event counts the ignored lines of its source, too, and ``events_of`` counts events alone:
-        a cause may stand later in the log, so its number as an event is known only at the end.
+        Raises UsageError if the log is damaged; ``visit`` has seen the events before the damage. If a mapping ignores
+        lines, causes count differently here than in ``events_of``. Here the number of a cause counts the ignored lines
+        of its source, too; ``events_of`` counts only events. The reason: a cause may stand later in the log, so its
+        number among the events is known only at the end.
         """
         self._sources, self._bases, causes, base = {}, [], Causes(), 0
         for file in self._files:
@@ -101,6 +102,7 @@ class Log:
                     self._ignore(raw, at)
                     continue
                 causes.add(event)
+                # Before ``_add`` renumbers the event: a cause counts all lines of its source.
                 visit(self._add(event, base + offset))
             base += file.size
         if not any(index.numbers for index in self._sources.values()):
@@ -108,7 +110,7 @@ class Log:
         causes.check(self._sources, self._place)
 
     def events_of(self, source: str) -> Iterator[LogEvent]:
-        """The events of a source, in their order; call ``survey`` first. Raises UsageError if a file has changed."""
+        """The events of a source, in order. Call ``survey`` first. Raises UsageError if a file has changed since."""
         index = self._sources[source]
         for place, number in enumerate(index.numbers):
             offset = index.offsets[place]
@@ -121,12 +123,12 @@ class Log:
             yield self._numbered(event, place + 1)
 
     def _header(self, file: Lines) -> Header | None:
-        """The header of a file; None if it has none."""
+        """The header of a file; None if the file has none."""
         first = next(iter(file), None)
         return self._format.header(first[2], first[1]) if first else None
 
     def _check_first_line(self) -> None:
-        """Raise UsageError for a log that is empty or no log at all, before its literals are missed."""
+        """Raise UsageError for an empty log, and for a file that is no log, before an error about missing literals."""
         first = next((line for file in self._files for line in file), None)
         if first is None:
             self._no_event("the log holds no event")
@@ -143,7 +145,7 @@ class Log:
             damaged(header.at, f"the header differs from that of {first}", "all files of a log have the same header")
 
     def _add(self, event: LogEvent, offset: int) -> LogEvent:
-        """Note where an event stands. Returns the event with its number among the events of its source."""
+        """Note the position of an event. Returns the event with its number among the events of its source."""
         index = self._next_line(event.source, event.number, event.at)
         if index.begins and event.begin < index.begins[-1]:
             damaged(
@@ -164,7 +166,7 @@ class Log:
             self._next_line(*position, at)
 
     def _next_line(self, source: str, number: int, at: Place) -> SourceIndex:
-        """The index of a source that has one line more; raises UsageError if it is not the next one."""
+        """The index of a source, after one more line; raises UsageError if ``number`` is not the next one."""
         index = self._sources.get(source)
         if index is None:
             index = self._sources[source] = SourceIndex(source)
@@ -174,12 +176,12 @@ class Log:
         return index
 
     def _numbered(self, event: LogEvent, number: int) -> LogEvent:
-        """The event of ``events_of``: its number, and that of its cause, count events alone."""
+        """The event as ``events_of`` gives it: its number and the number of its cause count only events."""
         cause = event.cause
         if cause is not None:
             numbers = self._sources[cause[0]].numbers
             reached = bisect_right(numbers, cause[1])
-            # Only ignored lines of that source may come before the cause: then it orders nothing.
+            # If all lines of that source up to the cause are ignored, the cause orders nothing.
             cause = (cause[0], reached) if reached else None
         if event.number == number and event.cause == cause:
             return event

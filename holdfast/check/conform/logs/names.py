@@ -1,7 +1,7 @@
-"""How a log names the elements of sorts, and what it calls a process: the list of the process's constants.
+"""The names of a log for elements of sorts. The name of a process is the list of its constants.
 
-A JSON value names an element by its canonical text, so that a key of an object and a value can name the same element:
-a text is its own name, and any other value is its compact JSON.
+The name of an element is the canonical text of its JSON value: a text is its own name, any other value's name is its
+compact JSON. So a key of an object and a value can name the same element.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from holdfast.ir.system import System, Var
 from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
 
 Number = tuple[str, int]
-"""A value of a Nat: the name of the Nat, and the number of the log."""
+"""A value of a Nat: the name of the Nat, and the number in the log."""
 
 Code = int | Number | None
 """A value of the model: the code of an element, member, truth value or Int; a number of a Nat; or None."""
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Writes compact JSON; an encoder of one's own for each value would take most of the time."""
+"""Writes compact JSON. It is made only once: making an encoder for each value would take most of the time."""
 
 
 def canonical(value: Json) -> str:
-    """The name of the element that a JSON value names."""
+    """The name of the element that a JSON value stands for."""
     if type(value) is int:
         return str(value)
     return value if isinstance(value, str) else _encode(value)
@@ -38,8 +38,8 @@ def canonical(value: Json) -> str:
 def processes(system: System) -> dict[str, tuple[Var, ...]]:
     """The constants of each process sort, in the order of the model's fields.
 
-    Raises UsageError for a constant that belongs to no process, since no log tells it, and for processes whose names
-    would need each other: the list of a process's constants may name another process, but not lead back to itself.
+    Raises UsageError for a constant that belongs to no process, since a log cannot give it. Also raises UsageError if
+    the names of processes need each other: a constant may name another process, but must not lead back to its own.
     """
     found: dict[str, list[Var]] = {}
     for var in system.variables:
@@ -57,8 +57,9 @@ def processes(system: System) -> dict[str, tuple[Var, ...]]:
 
 
 def _check_names_end(sort: str, found: Mapping[str, list[Var]]) -> None:
-    """Raise UsageError if the constants of a process lead to a process of the same sort."""
+    """Raise UsageError if the constants of a process lead back to a process of the same sort."""
     waiting = list(found[sort])
+    # The list grows while it is read: it takes in the constants of each process sort that is reached.
     seen = set()
     for var in waiting:
         kind = var.value.of if isinstance(var.value, OptionalType) else var.value
@@ -77,8 +78,8 @@ def _check_names_end(sort: str, found: Mapping[str, list[Var]]) -> None:
 class LogNames:
     """The elements of each sort that a log has named, numbered in order of first appearance.
 
-    ``constants``: for each process sort, the values of each process's constants. ``adding``: whether a name that is
-    not known is a new element, as during the survey.
+    ``constants``: for each process sort, the values of each process's constants. ``adding``: whether an unknown name is
+    a new element, which is so during the survey only.
     """
 
     system: System
@@ -90,7 +91,7 @@ class LogNames:
     """The greatest number of each Nat."""
     _known: dict[tuple[str, str], int] = attrs.field(factory=dict)
     _seen: dict[tuple[str, object, type], int] = attrs.field(factory=dict)
-    """The elements that numbers, texts and lists name. A list goes by its text in Python, faster to make than JSON."""
+    """A cache: the elements by number, text or list. A list is stored by its ``repr``, which is faster than JSON."""
 
     def __attrs_post_init__(self) -> None:
         self.elements = {sort.name: {} for sort in self.system.sorts}
@@ -98,8 +99,8 @@ class LogNames:
         self.constants = {sort: [] for sort in self.processes}
 
     def value(self, kind: Scalar, value: Json, at: Place, what: str) -> Code:
-        """The value that JSON gives; raises UsageError if the type has no such value. ``what`` names the place."""
-        # Most values are elements or numbers, and a match statement takes longer than all that is done for them.
+        """The model's value for a JSON value; raises UsageError if the type has none. ``what`` names the place."""
+        # Most values are elements or numbers. For these, a match statement takes longer than all the rest.
         if type(kind) is SortType:
             return self.element(kind.name, value, at, what)
         if type(kind) is NatType and type(value) is int and 0 <= value < 1 << 63:
@@ -119,7 +120,7 @@ class LogNames:
                 damaged(at, f"{what} is {shown(value)}", f"it is {_choices(kind)}")
 
     def key(self, kind: Plain, text: str, at: Place, what: str) -> Code:
-        """The value that a key of an object names."""
+        """The model's value for a key of an object."""
         if type(kind) is SortType:
             return self.element(kind.name, self._key_value(kind, text, at, what), at, what)
         if isinstance(kind, NatType | IntType):
@@ -129,7 +130,7 @@ class LogNames:
         return self.value(kind, text, at, what)
 
     def _key_value(self, kind: SortType, text: str, at: Place, what: str) -> Json:
-        """The JSON value that a key stands for: a process is written as the list of its constants."""
+        """The JSON value of a key: for a process, the list of its constants."""
         if kind.name not in self.processes or not text.startswith("["):
             return text
         try:
@@ -139,13 +140,13 @@ class LogNames:
         return value
 
     def element(self, sort: str, value: Json, at: Place, what: str) -> int:
-        """The number of an element."""
+        """The number of an element; a new number for a new element."""
         if value is None:
             damaged(at, f"{what} is null", f"it is an element of {sort}; leave the key out if it is not known")
         kind = type(value)
         if kind is not str and kind is not int and kind is not list:
             return self._named(sort, value, at, what)
-        # A number and a text are not equal in Python; a truth value and a float could equal a number.
+        # In Python True and 1.0 equal 1, so the cache only takes texts, integers and lists, with their type in the key.
         python = sort, repr(value) if kind is list else value, kind
         known = self._seen.get(python)
         if known is None:
@@ -163,6 +164,7 @@ class LogNames:
         elements = self.elements[sort]
         constants = self._constants(sort, value, at, what) if sort in self.processes else None
         if constants is not None:
+            # Two JSON values may name one process, for example if one leaves out a last constant.
             text = repr(constants)
             if text in elements:
                 return elements[text]
@@ -196,7 +198,7 @@ class LogNames:
         return f"[{','.join(parts)}]"
 
     def text(self, kind: Scalar, value: Code) -> str:
-        """A value as the log writes it."""
+        """A value in the log's own spelling."""
         match kind, value:
             case OptionalType(), None:
                 return "null"
@@ -217,7 +219,7 @@ class LogNames:
 
 
 def _absent(var: Var) -> Code:
-    """The value of a constant that stands at the end of the list and is left out."""
+    """The value of a constant that is left out at the end of the list."""
     match var.value:
         case OptionalType():
             return None

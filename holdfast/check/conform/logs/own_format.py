@@ -1,8 +1,8 @@
 """Holdfast's own log format: one event a line, after an optional header. ``log.schema.json`` describes it.
 
 A line is an object with ``source``, ``seq``, ``t`` and ``action``, and optionally ``cause``, ``error``, ``span``,
-``pre`` and ``post``; an optional key may be null, too. Every other key is an argument of the action, by the name of its
-parameter. An argument whose name is a key of a line, such as ``t``, stands in the object ``args``.
+``pre`` and ``post``; an optional key may also be null. Every other key is an argument of the action, by the name of its
+parameter. If an argument has the name of such a key, for example ``t``, it stands in the object ``args``.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from holdfast.check.conform.logs.strict_json import Raw
 from holdfast.ir.errors import Place
 
 SCHEMA = Path(__file__).with_name("log.schema.json")
-"""The JSON schema of a line, for editors and for those who write logs."""
+"""The JSON schema of a line, for editors and for authors of log writers."""
 
 HEADER = "holdfast"
 VERSION = 1
 HEADER_KEYS = ("holdfast", "version", "model", "variants", "literals")
 KEYS = frozenset(("source", "seq", "t", "cause", "action", "error", "span", "pre", "post", "args"))
-"""The keys of a line that are no arguments."""
+"""The keys of a line that are not arguments."""
 
 _LITERAL = re.compile(r"0|[1-9][0-9]*")
 
 
 @attrs.frozen
 class Header:
-    """What a log or a mapping says about its model.
+    """The part of a log or of a mapping that describes its model.
 
-    ``literals``: by the name of a Nat, what a literal of the model is in this log. The model has node epoch 1 where the
-    log has 1000, for example.
+    ``literals``: by the name of a Nat, the log's number for each literal of the model. For example, the model has node
+    epoch 1 where the log has 1000.
     """
 
     at: Place
@@ -57,11 +57,11 @@ class OwnFormat:
     """Reads the lines of the own format."""
 
     def header(self, raw: Raw, at: Place) -> Header | None:
-        """The header that a file's first line holds, None if the line is an event; raises UsageError if it is wrong."""
+        """The header in a file's first line, None if the line is an event; raises UsageError if the header is wrong."""
         return read_header(raw, at) if HEADER in raw else None
 
     def position(self, raw: Raw, at: Place) -> None:
-        """No line is ignored, so there is no ignored line to count."""
+        """None: this format ignores no line, so there is no ignored line to count."""
 
     def event(self, raw: Raw, at: Place) -> LogEvent:
         """The event of a line; raises UsageError if a key is missing or has a wrong value."""
@@ -95,7 +95,7 @@ class OwnFormat:
 
 
 def read_header(raw: Raw, at: Place) -> Header:
-    """The header of a log; raises UsageError if it is wrong."""
+    """The header of a log; raises UsageError if the header is wrong."""
     for key in raw:
         if key not in HEADER_KEYS:
             damaged(at, f"the header has the unknown key {shown(key)}", nearest(key, HEADER_KEYS))

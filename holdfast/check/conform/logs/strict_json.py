@@ -1,7 +1,7 @@
-"""Strict JSON (RFC 8259): a quick reader for what is in order, and a slow one that says what is not.
+"""Strict JSON (RFC 8259): a quick reader for valid lines, and a slow reader that names the error in others.
 
-Python's own reader accepts NaN and Infinity, a number that is too large for a float, and a key that stands twice in an
-object. Both readers refuse them.
+Python's own reader accepts NaN and Infinity, a number that is too large for a float, and a key that occurs twice in an
+object. Both readers refuse these.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import msgspec
 from holdfast.check.conform.logs.damage import shown
 
 DEEPEST = 32
-"""Levels of objects and lists within a line."""
+"""The limit of levels of objects and lists within a line."""
 
 Raw = dict[str, Any]
 """The object of a line."""
 
 
 class StrictError(ValueError):
-    """JSON that Python reads and the standard does not have."""
+    """JSON that Python's reader accepts but the standard does not allow."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(problem)
@@ -30,9 +30,9 @@ class StrictError(ValueError):
 
 
 def quick(data: bytes) -> Raw | None:
-    """The object of a line, if it is certainly in order; None for all lines that are not, and for a few that are.
+    """The object of a line if it is certainly valid; None for all invalid lines, and for a few valid ones.
 
-    msgspec reads strict JSON several times as fast as Python does, but takes the last one of equal keys.
+    msgspec reads strict JSON several times as fast as Python, but silently takes the last of equal keys.
     """
     if data.count(b"{") + data.count(b"[") > DEEPEST:
         return None
@@ -40,12 +40,13 @@ def quick(data: bytes) -> Raw | None:
         raw = _decode(data)
     except (ValueError, msgspec.MsgspecError):
         return None
-    # A colon follows each key. If there are no more colons than different keys, no key stands twice.
+    # A colon follows each key, so there are at least as many colons as keys. With a key twice, the object has fewer
+    # keys than colons. A colon inside a text only sends a valid line to the slow reader.
     return raw if type(raw) is dict and data.count(b":") == _keys(raw) else None
 
 
 def _keys(raw: Raw) -> int:
-    """The keys of an object, and of the objects in it. Those in lists of lists are left out."""
+    """The number of keys of an object and of the objects in it, without objects in lists of lists."""
     count = len(raw)
     for value in raw.values():
         if type(value) is dict:
@@ -79,4 +80,4 @@ def _float(text: str) -> float:
 
 _decode = msgspec.json.Decoder().decode
 STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
-"""Raises StrictError, and else what Python's reader raises."""
+"""Raises StrictError for JSON that only Python accepts, and the errors of Python's reader for other texts."""

@@ -1,1 +1,1 @@
-"""How a mapping says what the lines and records of a foreign log mean."""
+"""Mappings: they give the lines and records of a foreign log a meaning in the model."""

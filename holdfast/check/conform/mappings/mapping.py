@@ -1,4 +1,4 @@
-"""Mappings: how the lines of a system's own log are read as events of a model."""
+"""Mappings: rules to read the lines of a system's own log as events of a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NDJSON, KAFKA_DUMP = "ndjson", "kafka-dump"
 
 @attrs.frozen
 class SourceFields:
-    """Where a line has what every event has. ``cause`` is None if the log names no causes."""
+    """The fields of a line that hold the values which every event has. ``cause`` is None if the log names no causes."""
 
     when: MappingExpression
     time: MappingExpression
@@ -39,9 +39,10 @@ class SourceFields:
 
 @attrs.frozen
 class MappedOutcome:
-    """Which values of a field say that a step was taken, and which that nobody knows. Any other one is an error's name.
+    """The field of a line that holds the outcome, and its values.
 
-    A line that lacks the field, or has null there, was taken.
+    ``taken``: the values for a step that was taken. ``unknown``: the values for an unknown outcome. Any other value is
+    the name of an error. If a line lacks the field, or has null there, its step was taken.
     """
 
     field: MappingExpression
@@ -53,10 +54,11 @@ class MappedOutcome:
 class Mapping:
     """A mapping. ``about``: the model, its variants and its literals.
 
-    ``format``: NDJSON, or KAFKA_DUMP. Of a dump, ``fields`` and ``outcome`` are None, and there are no ``kinds``;
-    ``records`` says which records make an operation, and ``snapshot`` says so for snapshots; it is None if the mapping
-    reads none. ``ignore``: the kinds of lines, or of records, that say nothing about the model. ``hidden``: the actions
-    that no line shows, with their places in the mapping. ``unseen``: what no log of this kind shows, in sentences.
+    ``format``: NDJSON, or KAFKA_DUMP. For a dump, ``fields`` and ``outcome`` are None and ``kinds`` is empty;
+    ``records`` defines which records make an operation, and ``snapshot`` does so for snapshots (None if the mapping
+    reads no snapshots). ``ignore``: the kinds of lines, or of records, that say nothing about the model. ``hidden``:
+    the actions that no line shows, with their places in the mapping. ``unseen``: sentences about facts that no log of
+    this kind shows.
     """
 
     file: str
@@ -104,7 +106,7 @@ class Mapping:
         )
 
     def position(self, raw: Raw, at: Place) -> tuple[str, int] | None:
-        """Source and number of an ignored line; None if it lacks one of them, so that its source does not count it."""
+        """Source and number of an ignored line; None if it lacks one of them, because then it does not count."""
         fields = self._fields()
         source, number = _if_there(fields.source, raw, at), _if_there(fields.number, raw, at)
         if source is None or number is None:
@@ -152,7 +154,7 @@ def _value(expression: MappingExpression, raw: Raw, at: Place) -> Json:
 
 
 def _optional(expression: MappingExpression, raw: Raw, at: Place) -> Json:
-    """The value of an expression, None where the line lacks an optional field."""
+    """The value of an expression; None if the line lacks an optional field."""
     try:
         return expression.of(raw, at)
     except AbsentError:
@@ -160,12 +162,13 @@ def _optional(expression: MappingExpression, raw: Raw, at: Place) -> Json:
 
 
 def _if_there(expression: MappingExpression, raw: Raw, at: Place) -> Json:
-    """The value of an expression, None where the line lacks a field, whether that is marked as optional or not."""
+    """The value of an expression; None if the line lacks a field, whether the field is marked as optional or not."""
     try:
         return expression.value(raw)
     except (AbsentError, NoFieldError):
         return None
     except ValueProblem:
+        # Evaluate again to raise the error with its place.
         return expression.of(raw, at)
 
 
@@ -177,7 +180,7 @@ def _text(expression: MappingExpression, value: Json, at: Place) -> str:
 
 
 def _name(value: Json) -> Json:
-    """The name of a source: a number as text, since systems number their nodes."""
+    """The name of a source. A number becomes a text, because systems number their nodes."""
     return str(value) if type(value) is int else value
 
 

@@ -1,4 +1,4 @@
-"""What a kind of line, or an operation, means: an action with its arguments, and cells before and after it."""
+"""The meaning of a kind of line, or of an operation: an action with arguments, and cells before and after it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from holdfast.check.conform.mappings.mapping_expressions import AbsentError, Map
 from holdfast.ir.errors import Place
 
 Cells = tuple[tuple["str | MappingExpression", "MappingExpression | Cells"], ...]
-"""Cells of ``pre`` or ``post``: the names of fields, nested by keys, each of which is an expression."""
+"""Cells of ``pre`` or ``post``: names of fields, with nested keys. Each key is an expression."""
 
 
 @attrs.frozen
 class Kind:
-    """What a kind of line, or an operation, means: an action, with an expression for each argument.
+    """The meaning of a kind of line, or of an operation: an action, with an expression for each argument.
 
     ``places``: where the mapping names the action (``action``) and each argument, for errors about the model.
-    ``note``: the reason for which model and code differ here.
+    ``note``: the reason why model and code differ here.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Kind:
     note: str | None = None
 
     def arguments(self, raw: Json, at: Place) -> dict[str, Json]:
-        """The arguments that a line gives, by name. An argument that the line lacks has no name here."""
+        """The arguments that a line gives, by name. An argument that the line lacks is left out."""
         args: dict[str, Json] = {}
         for name, expression in self.args.items():
             try:
@@ -46,7 +46,7 @@ class Kind:
 
 
 def cells_of(cells: Cells, raw: Json, at: Place) -> Map[str, Json]:
-    """The cells of a line. A cell whose key or value is not known is left out."""
+    """The cells of a line. A cell with an unknown key or value is left out."""
     found: dict[str, Json] = {}
     for key, inner in cells:
         try:
@@ -60,7 +60,7 @@ def cells_of(cells: Cells, raw: Json, at: Place) -> Map[str, Json]:
 
 
 def _key(value: Json) -> str:
-    """A key as the own format has it: a text. An element that is a list, such as a process, is its JSON."""
+    """A key as a text, like in Holdfast's own format. An element that is a list, such as a process, becomes JSON."""
     if type(value) is int:
         return str(value)
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

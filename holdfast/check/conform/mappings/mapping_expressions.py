@@ -1,14 +1,15 @@
-"""Expressions of a mapping: what an argument is, in terms of the fields of a line. Nothing in them runs code.
+"""Expressions of a mapping: they compute an argument from the fields of a line. No expression runs code.
 
-    ranges.0.end          a field, by names and by places in lists (from 0)
-    data.'node-id'        a name with other characters than letters, digits, _, $ and @
-    node?                 a field that a line may lack; then the argument is not known
+    ranges.0.end          a field, by names and by indices of lists (from 0)
+    data.'node-id'        a name with characters other than letters, digits, _, $ and @
+    node?                 a field that a line may lack; then the argument is unknown
     1000, true, 'x'       constants; a scalar in single quotes is a text, too
     end - base + 1        sums and differences of integers
     codes[status]         a look-up in a table of the mapping
     [node, node_epoch]    a list
 
-Within ``{}`` and ``[]``, YAML wants an expression with brackets or ``?`` in double quotes: ``{e: "codes[status]"}``.
+Within ``{}`` and ``[]``, YAML needs double quotes around an expression that has brackets or ``?``:
+``{e: "codes[status]"}``.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from holdfast.check.conform.logs.events import Json
 from holdfast.ir.errors import Place
 
 Tables = Mapping[str, Mapping[str, Json]]
-"""The tables of a mapping: by name, and by the text of a field's value."""
+"""The tables of a mapping: by the name of the table, and by the text of a field's value."""
 
 Value = Callable[[Json], Json]
 """Computes the value of an expression from the object of a line."""
 
 LONGEST = 300
-"""Characters of an expression. A longer one is a mistake, or nested more deeply than Python's stack."""
+"""The limit of characters. A longer expression is a mistake, or nests too deeply for Python's stack."""
 
 _INDEX = re.compile(r"[0-9]{1,9}")
 _TOKEN = re.compile(
@@ -43,14 +44,14 @@ class AbsentError(Exception):
 
 
 class ValueProblem(Exception):
-    """A line has no such field, or a value that the expression cannot use. The text says which."""
+    """A line lacks a field, or has a value that the expression cannot use. The text names the problem."""
 
 
 class NoFieldError(ValueProblem):
-    """A line has no field of that name. Most are caught, so the text is made only when it is asked for.
+    """A line has no field of that name. Most of these errors are caught, so the text is made only on demand.
 
-    ``names``: the path of the field. ``depth``: the place of the first name that is not there. ``here``: the value that
-    should have it.
+    ``names``: the path of the field. ``depth``: the index of the first missing name. ``here``: the value in which it is
+    missing.
     """
 
     def __init__(self, names: list[str], depth: int, here: Json) -> None:
@@ -59,7 +60,7 @@ class NoFieldError(ValueProblem):
 
     @property
     def path(self) -> str:
-        """The path of the field, as the mapping has it."""
+        """The path of the field, as the mapping writes it."""
         return ".".join(self._names)
 
     def __str__(self) -> str:
@@ -75,7 +76,7 @@ class NoFieldError(ValueProblem):
 class MappingExpression:
     """An expression, with its text and place in the mapping.
 
-    ``roots``: the first name of each field path in it. An expression without any is a constant.
+    ``roots``: the first name of each field path in it. An expression without roots is a constant.
     """
 
     text: str
@@ -84,7 +85,7 @@ class MappingExpression:
     roots: frozenset[str] = frozenset()
 
     def of(self, raw: Json, at: Place) -> Json:
-        """The value for the line ``raw``, which stands at ``at``. Raises AbsentError, or UsageError if it has none."""
+        """The value for the line ``raw`` at the place ``at``. Raises AbsentError, or UsageError if it has no value."""
         try:
             return self.value(raw)
         except NoFieldError as problem:
@@ -100,7 +101,7 @@ def constant(value: Json, at: Place) -> MappingExpression:
 
 
 def list_of(parts: list[MappingExpression], at: Place) -> MappingExpression:
-    """The list of the values of expressions."""
+    """An expression whose value is the list of the values of other expressions."""
     values = [part.value for part in parts]
     text = f"[{', '.join(part.text for part in parts)}]"
     roots = frozenset().union(*(part.roots for part in parts))
@@ -108,13 +109,13 @@ def list_of(parts: list[MappingExpression], at: Place) -> MappingExpression:
 
 
 def parse(text: str, at: Place, tables: Tables) -> MappingExpression:
-    """The expression that a text holds; raises UsageError if it is none."""
+    """The expression of a text; raises UsageError if the text is no expression."""
     parser = _Parser(text, at, tables)
     return MappingExpression(text, at, parser.whole(), frozenset(parser.roots))
 
 
 class _Parser:
-    """Reads an expression from left to right; each method reads what its name says."""
+    """Parses an expression from left to right. Each method parses the construct that it is named after."""
 
     def __init__(self, text: str, at: Place, tables: Tables) -> None:
         self.text = text
@@ -141,7 +142,7 @@ class _Parser:
         )
 
     def accept(self, sign: str) -> bool:
-        """Go past a sign, if it is the next token."""
+        """Skip a sign if it is the next token; returns whether it was."""
         found = self.next < len(self.tokens) and self.tokens[self.next] == ("sign", sign)
         self.next += found
         return found
@@ -169,6 +170,7 @@ class _Parser:
             self.wrong("something is missing at the end")
         group, word = self.tokens[self.next]
         before, after = self.tokens[self.next : self.next + 1], self.tokens[self.next + 1 : self.next + 2]
+        # A constant before a dot is the first name of a path, as in ``'node-id'.epoch``.
         if group == "text" and after != [("sign", ".")]:
             self.next += 1
             return lambda raw: word
@@ -239,7 +241,7 @@ def _look_up(name: str, table: Mapping[str, Json], key: Value) -> Value:
 
 
 def scalar_text(value: Json) -> str:
-    """A value as the text that a table or a list of the mapping has for it. Raises ValueProblem for a list or a map."""
+    """The value's text, as tables and lists of the mapping spell it. Raises ValueProblem for a list or a map."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -251,7 +253,7 @@ def scalar_text(value: Json) -> str:
 
 def _path(names: list[str], *, optional: bool) -> Value:
     def value(raw: Json) -> Json:
-        # Most paths lead from map to map, and are gone in the shortest way.
+        # Most paths lead from map to map; this loop is the fast way for them. `_walk` handles all other cases.
         here: Any = raw
         for name in names:
             if type(here) is not dict or name not in here:
@@ -263,7 +265,7 @@ def _path(names: list[str], *, optional: bool) -> Value:
 
 
 def _walk(names: list[str], raw: Json, *, optional: bool) -> Json:
-    """The value at the end of a path. Raises AbsentError for a field that may be absent and is, or ValueProblem."""
+    """The value at the end of a path. Raises AbsentError if an optional field is absent, and ValueProblem otherwise."""
     here = raw
     for depth, name in enumerate(names):
         if isinstance(here, dict):

@@ -1,4 +1,4 @@
-"""From a YAML file to a mapping. Whatever is no part of a mapping is a UsageError with file and line."""
+"""Read a mapping from a YAML file. Anything that is no part of a mapping is a UsageError with file and line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.load import model_folders
 
 LINES, RECORDS = ("events", "outcome"), ("records", "snapshot", "last")
-"""The parts for logs of lines, and those for dumps."""
+"""The parts of a mapping for logs of lines, and the parts for dumps."""
 
 KEYS = ("model", "variants", "source", "literals", "tables", "ignore", "hidden", "unseen", *LINES, *RECORDS)
 NDJSON_KEYS = ("format", "when", "time", "seq", "source", "cause")
@@ -38,16 +38,16 @@ OUTCOME_KEYS = ("field", "taken", "unknown")
 
 
 def read_mapping(path: Path) -> Mapping:
-    """The mapping in a file; raises UsageError if it is none.
+    """The mapping in a file; raises UsageError if the file holds no mapping.
 
-    A bare name without an end, such as automq-metadata, is looked for in the folder ``mappings`` beside the models.
+    A bare name without a suffix, such as automq-metadata, is looked up in the folder ``mappings`` beside the models.
     """
     found = _named(path) if len(path.parts) == 1 and not path.suffix and not path.exists() else path
     return mapping_of(read_text(found), str(found))
 
 
 def _named(name: Path) -> Path:
-    """The mapping of a name. Raises UsageError if there is none."""
+    """The file of a mapping that is given by name. Raises UsageError if there is none."""
     known = {path.stem: path for folder in reversed(model_folders()) for path in folder.glob("mappings/*.yaml")}
     if name.name not in known:
         raise UsageError(f"there is no mapping {name}; {nearest(name.name, sorted(known))} (or the path of a file)")
@@ -56,7 +56,7 @@ def _named(name: Path) -> Path:
 
 
 def mapping_of(text: str, file: str) -> Mapping:
-    """The mapping that a text holds; ``file`` is its name in errors. Raises UsageError if it is none."""
+    """The mapping in a text; ``file`` is its name in errors. Raises UsageError if the text is no mapping."""
     node = root(text, file)
     given = pairs(node, "the mapping", KEYS)
     if "source" not in given:

@@ -1,4 +1,4 @@
-"""The parts of a mapping file that say what an event means: expressions, arguments and cells."""
+"""Read the parts of a mapping file that describe an event: expressions, arguments and cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.check.conform.mappings.mapping_expressions import MappingExpressio
 from holdfast.check.conform.mappings.yaml_nodes import Pairs, is_null, kind, pairs, place, text_of
 
 KIND_KEYS = ("action", "span", "pre", "post", "note")
-"""The keys of a kind of line that are no arguments."""
+"""The keys of a kind of line that are not arguments."""
 
 
 def read_expression(node: yaml.Node, what: str, tables: Tables) -> MappingExpression:
@@ -27,7 +27,7 @@ def read_expression(node: yaml.Node, what: str, tables: Tables) -> MappingExpres
 
 
 def read_kind(name: str, key: yaml.Node, given: Pairs, tables: Tables) -> Kind:
-    """What ``given`` says of an event: its action, its arguments and its cells. ``key``: where it is named."""
+    """The kind that ``given`` describes: its action, its arguments and its cells. ``key``: the node with its name."""
     if "action" not in given:
         near = nearest("action", given)
         damaged(place(key), f"{name} has no action", f"name the action of the model{f'; {near}' if given else ''}")
@@ -52,7 +52,7 @@ def read_kind(name: str, key: yaml.Node, given: Pairs, tables: Tables) -> Kind:
 
 
 def read_cells(node: yaml.Node, what: str, tables: Tables) -> Cells:
-    """The cells of ``pre`` or ``post``: by fields of the model, then by keys."""
+    """The cells of ``pre`` or ``post``: first by field of the model, then by keys."""
     cells = []
     for name, (key, value) in pairs(node, what).items():
         if not name.isidentifier():

@@ -18,8 +18,8 @@ from holdfast.ir.types import NoneType, NumberType, SortType, Type
 def check_names(mapping: Mapping, system: System) -> None:
     """Raise UsageError at the first name of the mapping that the model does not have.
 
-    Names are those of actions, parameters, fields, hidden actions and Nats. The value of a
-    constant must fit its type. The errors and elements that the log names are checked when the log is read.
+    These are the names of actions, parameters, fields, hidden actions and Nats. The value of a constant must fit its
+    type. Errors and elements that the log names are checked when the log is read.
     """
     known = {action.name: action for action in system.actions}
     for nat in mapping.about.literals:
@@ -49,7 +49,7 @@ class _Checker:
         self.fields = {var.name: var for var in system.variables if not var.ghost}
 
     def kind(self, kind: Kind) -> None:
-        """Check what one kind of line, or operation, means."""
+        """Check the meaning of one kind of line, or of one operation."""
         if kind.action != STATE:
             self.request(kind)
         for cells in (kind.pre, kind.post):
@@ -84,7 +84,7 @@ class _Checker:
             self.cells(var, depth + 1, each, at)
 
     def constant(self, kind: Type, expression: MappingExpression, what: str) -> None:
-        """Check that a constant is a value of a type."""
+        """Check that a constant expression is a value of a type. Elements and numbers of any kind fit."""
         if expression.roots or isinstance(kind, SortType | NumberType | NoneType):
             return
         value: Json = expression.of({}, expression.at)

@@ -1,12 +1,12 @@
-"""The grammar of a metadata log: which consecutive records are one operation, and what that means for a model.
+"""The grammar of a metadata log: which consecutive records make one operation, and its meaning for a model.
 
-The records of a batch are divided into operations from left to right. An operation is a sequence of elements; of the
-operations that may begin at a record, the first one of the mapping whose elements all fit is taken. An element takes as
-many records as it can, and gives none back.
+The records of a batch are divided into operations from left to right. An operation is a sequence of elements. At each
+record, the first operation of the mapping is taken whose elements all fit. An element takes as many records as it can,
+and gives none back: there is no backtracking.
 
-An expression of the mapping sees the records of its operation by their places, as ``1.streamId``. In a condition, the
-fields of the record itself have their plain names, and ``last`` is the record of the same type and key before this
-operation. In an event for each element of a list, the fields of the element have their plain names.
+An expression of the mapping names the records of its operation by their places, as in ``1.streamId``. In a condition,
+the fields of the record itself have their plain names, and ``last`` is the record of the same type and key before this
+operation. In an event for each element of a list, the fields of the list's element have their plain names.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from holdfast.ir.errors import Place
 
 Fields = dict[str, Any]
 Conditions = tuple[tuple[MappingExpression, MappingExpression], ...]
-"""Pairs of expressions that have to be equal. A pair with a field that is absent, and marked with ?, is not asked."""
+"""Pairs of expressions that must be equal. A pair is skipped if it has a field that is marked with ? and absent."""
 
 ONCE, OPTIONAL, ANY, SOME = "", "?", "*", "+"
-"""How often an element stands in an operation: once, at most once, any number of times, at least once."""
+"""How often an element occurs in an operation: once, at most once, any number of times, at least once."""
 
 
 @attrs.frozen
 class Element:
-    """One element of an operation: a record of a type that fulfils the conditions."""
+    """One element of an operation: records of one type that fulfil the conditions."""
 
     type: str
     repeat: str
     conditions: Conditions
     asks_last: bool = attrs.field(init=False)
-    """Whether a condition names ``last``; most do not, and it takes time to find."""
+    """Whether a condition names ``last``. Most do not, and looking for the last record takes time."""
 
     @asks_last.default
     def _names_last(self) -> bool:
@@ -54,7 +54,7 @@ class Element:
 
 @attrs.frozen
 class RecordCase:
-    """What an operation, or an element of a list in it, means if the conditions hold: an event, or None for nothing."""
+    """The meaning of an operation, or of a list's element in it, if the conditions hold: an event, or None."""
 
     where: Conditions
     kind: Kind | None
@@ -62,7 +62,7 @@ class RecordCase:
 
 @attrs.frozen
 class RecordPart:
-    """A part of what an operation means. ``each``: the path of a list, for each of whose elements one case applies."""
+    """A part of an operation's meaning. ``each``: the path of a list; one case applies for each element of the list."""
 
     each: tuple[str, ...] | None
     cases: tuple[RecordCase, ...]
@@ -78,7 +78,7 @@ class Operation:
     elements: tuple[Element, ...]
     parts: tuple[RecordPart, ...]
     second: str | None = attrs.field(init=False)
-    """The type of the second record, where the operation always has one of the same type; otherwise None."""
+    """The type of the second record, if every match of the operation has one of the same type; otherwise None."""
 
     @second.default
     def _second(self) -> str | None:
@@ -90,19 +90,19 @@ class Operation:
 
 @attrs.frozen
 class Grammar:
-    """The ``records`` of a mapping. ``keys``: by type, the expression that says which earlier record is ``last``."""
+    """The ``records`` of a mapping. ``keys``: by type, an expression; ``last`` is the latest record with its value."""
 
     operations: tuple[Operation, ...]
     keys: Mapping[str, MappingExpression]
 
     @property
     def types(self) -> frozenset[str]:
-        """The types of records that some operation has."""
+        """The types of records that occur in operations."""
         return frozenset(element.type for operation in self.operations for element in operation.elements)
 
 
 class MisfitError(Exception):
-    """Records that are no operation: the first one, and what speaks against each operation."""
+    """Records that are no operation. ``record`` is the first one; the text says why each operation does not fit."""
 
     def __init__(self, record: DumpRecord, problem: str) -> None:
         super().__init__(problem)
@@ -112,17 +112,18 @@ class MisfitError(Exception):
 class Divider:
     """Divides batches into operations, and remembers the last record of each type and key.
 
-    ``after``: a divider that has read what was before.
+    ``after``: a divider for the earlier records, whose last records this one continues with.
     """
 
     def __init__(self, grammar: Grammar, after: Divider | None = None) -> None:
         self._grammar = grammar
+        # Operations by the type of their first record, in the order of the mapping: the first that fits is taken.
         self._leading: dict[str, list[Operation]] = {}
         for operation in grammar.operations:
             self._leading.setdefault(operation.elements[0].type, []).append(operation)
         self._types = grammar.types
         self.met: Counter[str] = Counter()
-        """How often each operation was taken."""
+        """How often each operation occurred."""
         self._last: dict[tuple[str, str], Fields] = after._last if after is not None else {}
 
     def leads(self, record: DumpRecord) -> bool:
@@ -131,18 +132,19 @@ class Divider:
 
     @property
     def types(self) -> frozenset[str]:
-        """The types of records that some operation has."""
+        """The types of records that occur in operations."""
         return self._types
 
     def events(self, batch: Sequence[DumpRecord]) -> Iterator[tuple[DumpRecord, Kind, Fields]]:
-        """The events of a batch: the record that each one comes from, its kind, and the scope of its expressions.
+        """The events of a batch: for each the record that it comes from, its kind, and the scope of its expressions.
 
-        Raises MisfitError for a record that begins no operation, after the events of those before it.
+        Raises MisfitError for a record that begins no operation, after the events of the records before it.
         """
         start = 0
         while start < len(batch):
             following = batch[start + 1].type if start + 1 < len(batch) else None
             for operation in self._leading.get(batch[start].type, ()):
+                # A quick test that rules out most operations without a match.
                 if operation.second not in (None, following):
                     continue
                 match = _Match(operation, batch, start, self._last_of)
@@ -152,6 +154,7 @@ class Divider:
                 raise MisfitError(batch[start], self._problem(batch, start))
             self.met[match.operation.name] += 1
             yield from match.events()
+            # Remember only after the events: within its operation, ``last`` means the record before the operation.
             for record in batch[start : match.end]:
                 self._remember(record)
             start = match.end
@@ -172,11 +175,11 @@ class Divider:
         try:
             return record.type, scalar_text(expression.value(record.data))
         except ValueProblem as problem:
-            expression.of(record.data, record.at)  # Raises for a field that is not there.
+            expression.of(record.data, record.at)  # Raises UsageError if the field is missing.
             damaged(record.at, f"{expression.text}: {problem}", f"{expression.at.file}:{expression.at.line} needs it")
 
     def _problem(self, batch: Sequence[DumpRecord], start: int) -> str:
-        """Why no operation begins at a record: the operations that come furthest."""
+        """Why no operation begins at a record: the problems of the operations that match the most records."""
         tried = self._leading.get(batch[start].type)
         if tried is None:
             return f"no operation begins with a {batch[start].type}"
@@ -187,14 +190,14 @@ class Divider:
 
 
 class _Match:
-    """An operation, tried on the records from ``start``. ``end``: the first record that it has not taken."""
+    """An operation, tried on the records from ``start``. ``end``: the index of the first record not taken."""
 
     def __init__(self, operation: Operation, batch: Sequence[DumpRecord], start: int, last_of: Any) -> None:
         self.operation = operation
         self.batch, self.start, self.end = batch, start, start
         self.scope: Fields = {}
         self.taken: dict[str, range] = {}
-        """The places in the batch of the records that each element took."""
+        """For each element, the indices in the batch of the records that it took."""
         self._last_of = last_of
         self._missing: Element | None = None
         for place, element in enumerate(operation.elements, 1):
@@ -226,6 +229,7 @@ class _Match:
 
     def _scope_of(self, element: Element, record: DumpRecord) -> Fields:
         scope = {**record.data, **self.scope}
+        # A record's own fields must not hide the operation's records, so these come second.
         last = self._last_of(record) if element.asks_last else None
         if last is not None:
             scope["last"] = last
@@ -247,7 +251,7 @@ class _Match:
         return f"the {record.type} at offset {record.offset} does not fit: {values}, and {wanted}"
 
     def events(self) -> Iterator[tuple[DumpRecord, Kind, Fields]]:
-        """The events of the operation, in the order of the mapping."""
+        """The events of the operation, in the order of the mapping. Raises MisfitError if no case of a part fits."""
         for part in self.operation.parts:
             if part.each is None:
                 yield from self._case(part, self.batch[self.start], self.scope)
@@ -264,7 +268,7 @@ class _Match:
         raise MisfitError(record, f"{self.operation.name}: no case of {part.at.file}:{part.at.line} fits")
 
     def _elements(self, path: tuple[str, ...], at: Place) -> Iterator[tuple[DumpRecord, Fields]]:
-        """The maps at a path; the lists on the way are gone through, and what is absent has none."""
+        """The maps at a path, each with its record. Lists on the path are flattened; absent parts give no maps."""
         for taken in self.taken[path[0]]:
             record = self.batch[taken]
             level: list[Any] = [record.data]

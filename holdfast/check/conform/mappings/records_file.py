@@ -1,4 +1,4 @@
-"""From the ``records`` of a mapping file to a grammar. Whatever is no part of it is a UsageError with file and line."""
+"""Read a grammar from the ``records`` of a mapping file. Other content is a UsageError with file and line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PATH = re.compile(r"([1-9][0-9]?)((?:\.[A-Za-z_]\w*)*)")
 
 
 def read_grammar(part: str, records: yaml.Node, last: yaml.Node | None, tables: Tables) -> Grammar:
-    """The grammar of a part of a mapping, ``records`` or ``snapshot``, and of its part ``last``."""
+    """The grammar of a mapping's part ``records`` or ``snapshot``, with the keys of its part ``last``."""
     reader = _Operations(part == SNAPSHOT, tables)
     operations = tuple(reader.read(name, key, value) for name, (key, value) in pairs(records, part).items())
     if not operations:
@@ -55,7 +55,7 @@ def read_grammar(part: str, records: yaml.Node, last: yaml.Node | None, tables: 
 
 @attrs.frozen
 class _Operations:
-    """Reads operations; of a snapshot they set cells, and name no action."""
+    """Reads operations. Operations of a snapshot set cells and name no action."""
 
     snapshot: bool
     tables: Tables
@@ -82,7 +82,7 @@ class _Operations:
 
 
 def _element(node: yaml.Node, name: str, number: int, tables: Tables) -> Element:
-    """One element: ``TYPE``, or ``TYPE: {field: expression, …}``; with ?, * or + behind the type."""
+    """One element: ``TYPE``, or ``TYPE: {field: expression, …}``. The type may end with ?, * or +."""
     what = f"element {number} of {name}"
     conditions: Pairs = {}
     if kind(node) == "a map":
@@ -113,7 +113,10 @@ def _conditions(given: Pairs, what: str, tables: Tables) -> Conditions:
 
 
 def _check_places(expression: MappingExpression, before: int, *, named: bool = True) -> None:
-    """Refuse an expression that uses a place which is not there. ``before``: the first place that it may not use."""
+    """Raise UsageError for an expression that names an unknown record. ``before``: the first place that it may not use.
+
+    ``named``: whether fields may have plain names, without the place of their record.
+    """
     for root in sorted(expression.roots):
         if root.isdecimal() and not 1 <= int(root) < before:
             known = f"1 to {before - 1}" if before > 2 else "1" if before == 2 else "none"
@@ -129,7 +132,7 @@ def _check_places(expression: MappingExpression, before: int, *, named: bool = T
 
 
 class _Parts:
-    """Reads the events of an operation."""
+    """Reads the events of one operation."""
 
     def __init__(self, name: str, elements: list[Element], tables: Tables, snapshot: bool) -> None:
         self.name, self.elements, self.tables, self.snapshot = name, elements, tables, snapshot
@@ -173,7 +176,7 @@ class _Parts:
         return RecordCase(where, read)
 
     def _state(self, node: yaml.Node, given: Pairs) -> Kind:
-        """What a snapshot sets."""
+        """The cells that a snapshot sets."""
         for key, (named, _) in given.items():
             if key != "post":
                 damaged(place(named), f"{self.name} has {key}", "a snapshot has no requests: give post alone")

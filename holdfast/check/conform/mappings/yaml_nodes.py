@@ -1,7 +1,7 @@
-"""YAML with places. A scalar stays text here: the part of the mapping that reads it decides its meaning.
+"""YAML nodes with their places. A scalar stays text here: the part of the mapping that reads it decides its type.
 
-A mapping file needs little of YAML, so anchors, aliases, tags and merge keys are refused, and a number is an integer in
-decimal digits; YAML 1.1 and 1.2 agree on the rest.
+A mapping file needs only a small part of YAML. Anchors, aliases, tags and merge keys are refused, and a number is an
+integer in decimal digits. YAML 1.1 and 1.2 agree on the rest.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.ir.errors import Place, UsageError
 
 LARGEST = 1 << 20
-"""Bytes of a mapping file."""
+"""The limit of bytes in a mapping file."""
 
 DEEPEST = 32
-"""Levels of maps and lists."""
+"""The limit of nested maps and lists."""
 
 Pairs = dict[str, tuple[yaml.Node, yaml.Node]]
 """The entries of a map: by key, the node of the key and the node of the value."""
@@ -29,7 +29,7 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 
 
 def read_text(path: Path) -> str:
-    """The text of a mapping file; raises UsageError if it is none."""
+    """The text of a mapping file; raises UsageError if it cannot be read, is too large, or is not UTF-8."""
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a mapping file in it")
     try:
@@ -48,8 +48,9 @@ def read_text(path: Path) -> str:
 
 
 def root(text: str, file: str) -> yaml.Node:
-    """The one document of a file; raises UsageError if there is none, or something that a mapping may not use."""
+    """The root node of the file's only document; raises UsageError for no document, and for forbidden parts of YAML."""
     try:
+        # Check the events first: they show anchors and depth, which the loader would resolve or recurse into.
         _check_events(text, file)
         loader = yaml.SafeLoader(text)
         loader.name = file
@@ -100,7 +101,7 @@ def place(node: yaml.Node) -> Place:
 
 
 def kind(node: yaml.Node) -> str:
-    """The node in the words of an error message."""
+    """The node in words, for an error message."""
     if isinstance(node, yaml.MappingNode):
         return "a map"
     if isinstance(node, yaml.SequenceNode):
@@ -109,7 +110,7 @@ def kind(node: yaml.Node) -> str:
 
 
 def is_null(node: yaml.Node) -> bool:
-    """Whether a node is null, or absent."""
+    """Whether a node is null or empty."""
     return isinstance(node, yaml.ScalarNode) and not node.style and node.value in _NULLS
 
 
@@ -121,7 +122,7 @@ def text_of(node: yaml.Node, what: str) -> str:
 
 
 def integer(node: yaml.Node, what: str) -> int:
-    """The natural number that a scalar holds, as a key in quotes or without."""
+    """The natural number in a scalar, with or without quotes."""
     text = node.value if isinstance(node, yaml.ScalarNode) else ""
     if not _INTEGER.fullmatch(text) or not 0 <= (value := int(text[:20])) < 2**63:
         damaged(place(node), f"{what} is {kind(node)}", "it is an integer from 0, in decimal digits")
@@ -136,7 +137,7 @@ def items(node: yaml.Node, what: str) -> list[yaml.Node]:
 
 
 def texts(node: yaml.Node, what: str) -> dict[str, Place]:
-    """The texts of a list with their places; a text that stands there twice is an error."""
+    """The texts of a list with their places; raises UsageError for a text that occurs twice."""
     found: dict[str, Place] = {}
     for each in items(node, what):
         text = text_of(each, f"an element of {what}")
@@ -147,7 +148,7 @@ def texts(node: yaml.Node, what: str) -> dict[str, Place]:
 
 
 def pairs(node: yaml.Node, what: str, known: Iterable[str] | None = None) -> Pairs:
-    """The entries of a map; a key that stands there twice is an error. ``known``: the keys it may have; None: any."""
+    """The entries of a map; raises UsageError for a key that occurs twice. ``known``: the allowed keys; None: any."""
     if not isinstance(node, yaml.MappingNode):
         damaged(place(node), f"{what} is {kind(node)}", "it is a map")
     found: Pairs = {}
@@ -164,7 +165,7 @@ def pairs(node: yaml.Node, what: str, known: Iterable[str] | None = None) -> Pai
 
 
 def constant(node: yaml.Node, what: str) -> bool | int | str:
-    """A scalar as JSON has it: true, false, an integer, or else a text. A scalar in quotes is a text."""
+    """The JSON value of a scalar: true, false, an integer, or else a text. A scalar in quotes is a text."""
     text = text_of(node, what)
     if isinstance(node, yaml.ScalarNode) and node.style:
         return text

@@ -1,7 +1,7 @@
-"""The lines of a log for the steps of a walk, as a system could have written them.
+"""Write the steps of a walk as the lines of a log, in the way a system could have written them.
 
-The log shows each number of the model as a growing random function gives it. So it has offsets thousands apart and gaps
-in epochs, and is still the log of a run.
+A growing random function maps each number of the model to a number of the log. So the log has offsets thousands apart
+and gaps in epochs, and is still the log of a run.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from holdfast.ir.system import System
 from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
 
 CAUSES = 8
-"""Of how many events of several sources one names its cause."""
+"""Among several sources, one in N events names its cause."""
 
 
 @attrs.frozen
 class Gaps:
-    """What a log leaves open. ``unknown``: the share of requests whose outcome is "?". ``omitted``: the share of events
-    that leave an argument out. ``spans``: whether steps that count an offset on are logged as spans.
+    """The information that a log leaves out. ``unknown``: the share of requests with the outcome "?". ``omitted``: the
+    share of events that leave out an argument. ``spans``: whether steps that count an offset on are logged as spans.
     """
 
     unknown: float = 0.0
@@ -48,7 +48,7 @@ class LogLines:
         self.by_spans = frozenset(self._by_spans())
 
     def header(self) -> dict[str, Any]:
-        """The first line."""
+        """The header, which is the first line of the log."""
         system: System = self.steps.sizes.system
         uses = self.steps.uses
         return {
@@ -64,7 +64,7 @@ class LogLines:
         return step.error is None and step.action.name in self.by_spans
 
     def _by_spans(self) -> Iterator[str]:
-        """The actions that count an offset on, and that a span may stand for."""
+        """The actions that count an offset on and that a span may stand for."""
         system, uses = self.steps.sizes.system, self.steps.uses
         dropped = frozenset(var.name for var in system.variables if var.ghost)
         for action in system.actions if self.gaps.spans else ():
@@ -76,13 +76,13 @@ class LogLines:
                 yield action.name
 
     def event(self, run: Sequence[LogStep]) -> dict[str, Any]:
-        """What an event says of a step, or of several steps that are one span."""
+        """The line of a step, or of several steps that are one span."""
         first, last = run[0], run[-1]
         line = self._call(last)
         if self.spanned(first):
             return line | self._span(first, last)
         if self.chance.random() < self.gaps.unknown and last.action.name not in self.steps.counted:
-            # Where a step counts on, only post tells to which number; and who has no answer has no post.
+            # If a step counts on, only post tells to which number, and a request without an answer has no post.
             return line | {"error": "?"}
         if last.error is not None:
             return line | {"error": last.error}
@@ -104,7 +104,9 @@ class LogLines:
         return {"action": step.action.name, **outer, **({"args": inner} if inner else {})}
 
     def _can_be_tried(self, kind: Plain) -> bool:
-        """Whether a judge can try all values: not those of a window, and not streams, by which it divides the log."""
+        """Whether a judge can try all values of a type. It cannot for values of a window, nor for streams, by which it
+        divides the log.
+        """
         return kind != SortType("Stream") and not (isinstance(kind, NatType) and kind.name not in self.steps.uses.plain)
 
     def _span(self, first: LogStep, last: LogStep) -> dict[str, Any]:
@@ -117,7 +119,7 @@ class LogLines:
         return {"span": [self.numbers.of(nat, base), self.numbers.of(nat, last.windows.values[nat][end])]}
 
     def _post(self, action: str, old: bytes, new: bytes, windows: Windows) -> dict[str, Any]:
-        """The cells that a step changed or can count on. Fields that a window keys are left out."""
+        """The cells that a step changed or can count on. Fields with a key from a window are left out."""
         counted = {field.name for field in self.steps.counted.get(action, [])}
         found: dict[str, Any] = {}
         for field in self.layout.fields:
@@ -167,9 +169,9 @@ class LogLines:
 
 
 def timed(events: Iterable[dict[str, Any]], sources: int, chance: random.Random) -> Iterator[dict[str, Any]]:
-    """The events with their sources, numbers and times: instants of one source, or intervals of several that overlap.
+    """The events with their sources, numbers and times: instants for one source, overlapping intervals for several.
 
-    The true order lies within the intervals. Some events of several sources name one that came before as their cause.
+    The true order lies within the intervals. With several sources, some events name an earlier event as their cause.
     """
     clock = 1_000_000
     seqs, begins = [0] * sources, [0] * sources
@@ -180,6 +182,7 @@ def timed(events: Iterable[dict[str, Any]], sources: int, chance: random.Random)
         if sources == 1:
             yield {"source": "n1", "seq": seqs[0], "t": [clock, clock], **event}
             continue
+        # Begins of a source must ascend, and the true time of the event lies between begin and end.
         begins[place] = max(begins[place], clock - chance.randint(0, 60))
         cause = chance.randrange(sources)
         named = cause != place and seqs[cause] and not chance.randrange(CAUSES)

@@ -1,7 +1,7 @@
-"""The sizes of a walk that writes a log: more processes and streams than are at work at a time.
+"""The sizes of a walk that writes a log: more processes and streams than work at the same time.
 
-A crashed process stays crashed, and a deleted stream stays deleted. So a long walk needs new processes and streams from
-time to time. The scope has all of them from the start; a walk makes requests only of elements that have *appeared*.
+A crashed process stays crashed, and a deleted stream stays deleted, so a long walk needs new processes and streams from
+time to time. The scope has all of them from the start. A walk makes requests only of elements that have *appeared*.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from holdfast.ir.system import Scope, System, Var
 from holdfast.ir.types import NatType, SortType
 
 PER_ELEMENT = 100
-"""A sort whose elements are used up gets one more element for each N events of a log."""
+"""A sort whose elements get used up has one more element for each N events of a log."""
 
 MOST = 16
-"""The most elements of a sort whose elements serve long: processes and streams."""
+"""The limit of elements of a sort whose elements serve for long, like processes and streams."""
 
 MOST_SHORT = 20
-"""The most elements of a sort whose elements serve once, as requests do."""
+"""The limit of elements of a sort whose elements serve once, like requests."""
 
 NARROW, WIDE = 48, 200
 """The least and the most numbers of a Nat that a walk keeps at once; pinned numbers are not counted.
@@ -31,14 +31,14 @@ least as many numbers as cells that can hold one.
 """
 
 IDS, PLACES = 3, 7
-"""The greatest number of a plain Nat: of one that nothing counts on, and of one that rises."""
+"""The greatest number of a plain Nat: first if no action counts on it, then if one does."""
 
 
 class LogScope:
-    """The scope of a walk of some events.
+    """The scope of a walk with a given number of events.
 
-    ``most``: how many elements a sort can have in the end, for each sort whose elements are used up. ``first``: how
-    many elements of a sort, or numbers, appear at the start.
+    ``most``: for each sort whose elements get used up, the limit of its elements. ``first``: for each sort or plain
+    Nat, the number of its elements or numbers that appear at the start.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LogScope:
         sizes = dict(scope.sizes)
         self.first: dict[str, int] = {}
         self.homes: dict[str, tuple[SortType, Sequence[int]]] = {}
-        """Where each process is: the sort of the first constant that is an element, such as Node, and its values."""
+        """The home of each process: the sort of its first constant that is an element, such as Node, and its values."""
         given = dict(scope.given)
         constants = processes(system)
         for sort in (each.name for each in system.sorts):
@@ -88,7 +88,7 @@ class LogScope:
         ]
 
     def _cells(self, nat: str, sizes: Mapping[str, int]) -> int:
-        """The number of cells that hold a number of the Nat. Fields that a number keys are not counted."""
+        """The number of cells that hold a number of the Nat. Fields with a number as a key are not counted."""
         return sum(
             prod(sizes[str(key)] for key in var.keys)
             for var in self.system.variables
@@ -96,16 +96,16 @@ class LogScope:
         )
 
     def appearing(self) -> list[str]:
-        """The sorts and plain Nats of which more can appear later."""
+        """The sorts and plain Nats of which more elements or numbers can appear later."""
         return [name for name, first in self.first.items() if first < self.count(name)]
 
     def count(self, name: str) -> int:
-        """How many elements a sort has, or how many numbers a plain Nat."""
+        """The number of elements of a sort, or of numbers of a plain Nat."""
         return self.scope.size(NatType(name) if name in self.uses.plain else SortType(name))
 
 
 def _repeated(var: Var, values: Sequence[bool | int | str | None], times: int) -> tuple[bool | int | str | None, ...]:
-    """The constants of more processes like these, each time with higher numbers: those of the next incarnations."""
+    """The constants of ``times`` as many processes. Each repetition has higher numbers: the next incarnations."""
     if nat_of(var.value) is None:
         return tuple(values) * times
     step = max((value for value in values if isinstance(value, int)), default=0)

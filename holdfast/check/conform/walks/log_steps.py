@@ -1,6 +1,6 @@
-"""The steps of a walk that writes a log: random requests, and what the model does with them.
+"""The steps of a walk that writes a log: random requests, and the model's outcomes.
 
-The model has no end of numbers here. A walk keeps the numbers of the model, 0, 1, 2, …, in windows, and counts on by
+The numbers of the model have no end here. A walk keeps the numbers 0, 1, 2, … of the model in windows, and counts on by
 one.
 """
 
@@ -23,36 +23,36 @@ from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 
 DRAWS = 12
-"""Random arguments that are tried for an action."""
+"""The number of random arguments that are tried for an action."""
 
 ANY = 1 / 16
-"""The share of requests whose arguments are drawn whatever their effect."""
+"""The share of requests whose arguments are drawn without regard to their effect."""
 
 MOVED = 1 / 8
-"""The share of numbers in such a request that are moved off a little."""
+"""The share of numbers in such a request that are increased a little."""
 
 NEAR = 0.85
-"""How often a number is taken from a cell that belongs to the other arguments, if there is one."""
+"""The probability bound below which a number is taken from a cell of the other arguments, if there is such a cell."""
 
 NEW = 0.1
-"""How often a number is drawn that is greater than all numbers of the state."""
+"""The probability of a number that is greater than all numbers of the state."""
 
 END = 0.25
-"""How often the second number of a range is drawn from those just above the first: no cell need hold it."""
+"""The probability that the second number of a range is drawn from those just above the first, held by a cell or not."""
 
 AT_WORK = 0.9
-"""How often an element is drawn from those at work, and not from all that have appeared."""
+"""The probability that an element is drawn from those at work, and not from all that have appeared."""
 
 ROUNDS = 4
-"""How often numbers are taken in that a request counts on to."""
+"""The most rounds in which the windows take in numbers to which a request counts."""
 
 STARTS = 10_000
-"""How many random arguments are tried for the start."""
+"""The number of random arguments that are tried for the start."""
 
 
 @attrs.frozen
 class LogStep:
-    """A request and its outcome. ``windows`` are those of both states; ``error`` is None if it was taken."""
+    """A request and its outcome. ``windows`` are for both states; ``error`` is None if the step was taken."""
 
     action: Action
     args: tuple[int, ...]
@@ -63,17 +63,17 @@ class LogStep:
 
 
 _Way = tuple[int, Sequence[int] | None]
-"""How arguments give a key: the argument at this place, or the element that it names, such as the node of a process."""
+"""How arguments give a key: by the argument at this place, or by an element of its own, such as a process's node."""
 
 _Cell = tuple[int, bool, tuple[tuple[_Way, int], ...]]
-"""Where a field begins, whether its values are Optional, and the way to each key with its stride."""
+"""The offset of a field, whether its values are Optional, and for each key the way to it and its stride."""
 
 _Near = tuple[int, int | None, list[_Cell]]
-"""A parameter of a Nat, the first parameter of that Nat before it, and the cells from which its numbers are taken."""
+"""A parameter of a Nat, the first parameter of the same Nat before it, and the cells that its numbers come from."""
 
 
 class LogSteps:
-    """Random steps of a model, one after another. ``state`` and ``windows`` may be set back to those of a step."""
+    """Random steps of a model, one after another. Callers may reset ``state`` and ``windows`` to those of a step."""
 
     def __init__(self, sizes: LogScope, chance: random.Random) -> None:
         self.sizes, self.chance, self.uses = sizes, chance, sizes.uses
@@ -96,12 +96,12 @@ class LogSteps:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew, in an initial state."""
+        """Restart in a random initial state."""
         self.appeared = dict(self.sizes.first)
         self.at_work: dict[str, Sequence[int]] = {}
-        """The elements of a sort to which most requests go."""
+        """By sort, the elements to which most requests go."""
         self.unused: dict[str, int] = {}
-        """The greatest number of a window, where no cell holds it."""
+        """By Nat, the greatest number of its window, if no cell holds it."""
         self.windows = Windows(self.layout, self.sizes.pinned, self.uses.plain)
         self.state = self.layout.blank()
         self.state = self._start()
@@ -117,7 +117,7 @@ class LogSteps:
         raise UsageError(f"{init.at}: no random choice of its parameters gives an initial state")
 
     def step(self, action: Action) -> LogStep | None:
-        """A random request of an action; None if there is nothing to log."""
+        """A random request of an action; None if the draws found nothing to log."""
         anyhow = self.chance.random() < ANY
         if anyhow:
             args: tuple[int, ...] | None = tuple(
@@ -134,7 +134,7 @@ class LogSteps:
             return None
 
     def _add_greatest(self, action: Action) -> None:
-        """Add a number that no cell holds above all others, for each Nat among the parameters of an action."""
+        """For each Nat among the parameters of an action, add a number to its window above all others."""
         for nat in dict.fromkeys(param.type.name for param in action.params if isinstance(param.type, NatType)):
             last = self.windows.values[nat][-1]
             if nat in self.uses.plain or self.unused.get(nat) == last:
@@ -144,10 +144,11 @@ class LogSteps:
                 self.windows, self.state = self._referred(wanted, self.windows, self.state)
             except FullError:
                 continue
+            # Noted, so that one unused number at a time is enough; `_request` removes the note when it is used.
             self.unused[nat] = wanted[0][1]
 
     def again(self, step: LogStep) -> LogStep | None:
-        """The same request once more, right after a step."""
+        """Make the same request again, right after a step."""
         try:
             return self._request(step.action, step.args, moved=False)
         except FullError:
@@ -156,6 +157,7 @@ class LogSteps:
     def _request(self, action: Action, args: tuple[int, ...], *, moved: bool) -> LogStep | None:
         numbers = self._numbers(action, args, moved)
         windows, state = self._referred(numbers, self.windows, self.state)
+        # A number that the outcome counts to must be in the window; taking it in may change the outcome, so repeat.
         for _ in range(ROUNDS):
             args = tuple(
                 code if number is None else windows.code(*number) or 0
@@ -190,7 +192,7 @@ class LogSteps:
         return windows, state
 
     def _numbers(self, action: Action, args: tuple[int, ...], moved: bool) -> list[tuple[str, int] | None]:
-        """The numbers among the arguments. ``moved``: some are one or two above a number that the state knows."""
+        """The numbers among the arguments. ``moved``: increase some by one or two."""
         found: list[tuple[str, int] | None] = []
         for param, code in zip(action.params, args, strict=True):
             if isinstance(param.type, NatType) and param.type.name not in self.uses.plain:
@@ -203,7 +205,7 @@ class LogSteps:
         return found
 
     def _next(self, action: Action, state: bytes, outcome: Outcome, windows: Windows) -> list[tuple[str, int]]:
-        """The numbers that the outcome counts on to, if the windows lack them."""
+        """The numbers to which the outcome counts, if the windows lack them."""
         fields = self.counted.get(action.name, ())
         if isinstance(outcome, Cut):
             return [(outcome.bound, windows.values[outcome.bound][-1] + 1)] if fields else []
@@ -220,7 +222,7 @@ class LogSteps:
     # Arguments --------------------------------------------------------------------------------------------------
 
     def _draw(self, action: Action) -> tuple[int, ...] | None:
-        """Random arguments with which an action changes the state; None if some draws find none."""
+        """Random arguments with which an action changes the state; None if DRAWS draws find none."""
         step, state, near = self.machine.step(action), self.state, self._near(action)
         choices = [(each, len(each)) for each in (self._choices(param.type) for param in action.params)]
         for _ in range(DRAWS if choices else 1):
@@ -233,7 +235,7 @@ class LogSteps:
         return None
 
     def _args(self, choices: Sequence[tuple[Sequence[int], int]], near: Sequence[_Near]) -> tuple[int, ...]:
-        """Random arguments. Numbers are mostly those of cells that belong to the other arguments."""
+        """Random arguments. Most numbers come from cells that belong to the other arguments."""
         chance = self.chance.random
         args = [each[int(chance() * count)] for each, count in choices]
         for place, first, cells in near:
@@ -252,7 +254,7 @@ class LogSteps:
         return tuple(args)
 
     def _near(self, action: Action) -> list[_Near]:
-        """For each parameter of a Nat, the one of that Nat before it, and the cells whose keys are other arguments."""
+        """For each parameter of a Nat, the earlier one of that Nat, and the cells whose keys are other arguments."""
         found = self._nears.get(action.name)
         if found is None:
             params = list(enumerate(action.params))
@@ -265,7 +267,7 @@ class LogSteps:
         return found
 
     def _choices(self, kind: Plain) -> Sequence[int]:
-        """The codes to draw from. Elements that appeared last are drawn most often."""
+        """The codes to draw from. Elements and numbers that appeared last are drawn most often."""
         match kind:
             case NatType(name) if name in self.uses.rising:
                 held = {self.state[cell] for cell in self.places[name]}
@@ -284,7 +286,7 @@ class LogSteps:
                 return range(self.layout.codes(kind))
 
     def _cells(self, field: Field, params: Sequence[tuple[int, Param]]) -> list[_Cell]:
-        """The cells of a field whose keys the arguments give, for each choice of the arguments."""
+        """The cells of a field whose keys come from the arguments: one entry for each choice of the arguments."""
         ways = [self._ways(key, params) for key in field.keys]
         return [
             (field.offset, isinstance(field.type, OptionalType), tuple(zip(chosen, field.strides, strict=True)))
@@ -292,7 +294,7 @@ class LogSteps:
         ]
 
     def _ways(self, key: Plain, params: Sequence[tuple[int, Param]]) -> list[_Way]:
-        """How the arguments give a key: each of that type or, if there is none, the home of each process."""
+        """How the arguments give a key: each argument of that type or, if there is none, the home of each process."""
         ways: list[_Way] = [(place, None) for place, param in params if param.type == key]
         if not ways:
             homes = [(place, self.sizes.homes.get(str(param.type))) for place, param in params]

@@ -1,8 +1,8 @@
-"""Logs of random runs of a model, as a system could have written them: what ``holdfast walk --log`` writes.
+"""Write logs of random runs of a model, in the way a system could have written them, for ``holdfast walk --log``.
 
-A random run soon comes to where little can happen: all processes have crashed, or all streams are deleted. So
-rehearsals show first which actions use elements up, and of which sorts. The walk then has more elements of these sorts,
-which appear one after another, and it seldom takes the actions that use them up.
+A random run soon reaches states in which little can happen: all processes have crashed, or all streams are deleted. So
+rehearsals first show which actions use elements up, and of which sorts. The walk then has more elements of these sorts.
+They appear one after another, and the walk seldom takes the actions that use them up.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ REHEARSALS, REHEARSED = 6, 400
 """The number of rehearsals, and the events of each."""
 
 IDLE = 120
-"""An element is used up if that many events with an effect have gone by without it."""
+"""An element is used up after N events with an effect in which it takes no part."""
 
 LONELY = 1200
-"""After how many events without an effect of its processes a node gets a new one."""
+"""A node gets a new process after N events without an effect of its processes."""
 
 REVIEW = 16
-"""A walk looks every N events for elements that are used up."""
+"""A walk looks for used-up elements every N events."""
 
 CYCLE = 3
-"""An element serves long if some action had that often an effect on it."""
+"""An element serves for long if some action had an effect on it N times."""
 
 USES_UP = 0.6
-"""An action uses elements up if for that share of its effects no other action on the same element alone came later."""
+"""An action uses elements up if, for this share of its effects, no other action on just that element came later."""
 
 SPARED = 4
-"""How much more seldom an action is taken that uses elements up than new ones appear."""
+"""An action that uses elements up is taken N times more seldom than new elements appear."""
 
 FAVOUR = 64
-"""How much more often, at most, an action is drawn that had an effect less often than the others."""
+"""An action with fewer effects than the others is drawn up to N times more often."""
 
 SINK, RISE, LEAST = 0.3, 2, 1 / 2048
-"""The factors by which an action's weight sinks when it fails and rises after each effect; the least such weight."""
+"""The factor for an action's weight when it fails, the factor after each effect, and the least weight."""
 
 EVEN = 100
-"""After how many requests in a row without an effect all actions that are due are drawn alike."""
+"""After N requests in a row without an effect, all actions that are due are drawn equally often."""
 
 QUIET, LAST, END = 1500, 4500, 6000
-"""After how many requests in a row without an effect more elements appear, after how many a walk takes any action that
-there is, and after how many it ends."""
+"""Numbers of requests in a row without an effect. After QUIET of them more elements appear; after LAST, a walk takes
+also actions that are not due; after END it ends."""
 
 PAUSE = 500
-"""After how many such requests still more elements appear."""
+"""After QUIET such requests, still more elements appear every N requests."""
 
 
 class LogWalk:
-    """A random run of a model in the sizes of a scope, without bounds on its Nats. The seed decides all.
+    """A random run of a model in the sizes of a scope, without bounds on its Nats. The seed decides everything.
 
-    ``streams``: how many streams are at work at a time.
+    ``streams``: the number of streams that are at work at a time.
     """
 
     def __init__(
@@ -103,24 +103,25 @@ class LogWalk:
 
 
 class Wear:
-    """Which actions use elements up, as several runs have shown."""
+    """Which actions use elements up, learned from several runs."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
-        """How often each action had an effect."""
+        """The number of effects of each action."""
         self.last: Counter[tuple[str, str]] = Counter()
-        """How often an effect of an action was the last one on an element of a sort."""
+        """By action and sort: how often the action's effect was the last one on an element of the sort."""
         self.gone: Counter[str] = Counter()
-        """How many elements of each sort were used up."""
+        """The number of used-up elements of each sort."""
         self.lasting: set[str] = set()
-        """The sorts whose elements serve long."""
+        """The sorts whose elements serve for long."""
         self.rehearsed = False
 
     def cost(self, action: str) -> dict[str, float]:
-        """By sort: the share of the action's effects that were the last one on an element, if it is large.
+        """By sort: the share of the action's effects that were the last one on an element; only shares from USES_UP on.
 
         After the rehearsals, sorts whose elements serve once are left out.
         """
+        # The 2 in the denominator keeps actions with few effects from looking costly.
         found = {
             sort: last / (self.taken[action] + 2)
             for (name, sort), last in self.last.items()
@@ -129,12 +130,12 @@ class Wear:
         return {sort: cost for sort, cost in found.items() if cost >= USES_UP}
 
     def most(self) -> dict[str, int]:
-        """How many elements a sort can have, of the sorts whose elements are used up."""
+        """The limit of elements, for each sort whose elements get used up."""
         return {sort: MOST if sort in self.lasting else MOST_SHORT for sort, gone in self.gone.items() if gone}
 
 
 class _Elements:
-    """Which elements of a run are at work, and which are used up."""
+    """The elements of a run: which are at work, and which are used up."""
 
     def __init__(self, steps: LogSteps, wear: Wear) -> None:
         self.steps, self.wear = steps, wear
@@ -146,24 +147,25 @@ class _Elements:
             ]
             for action in system.actions
         }
-        """The parameters of each action that are elements of a sort."""
+        """For each action, its parameters that are elements: their places and sorts."""
         self.touched: dict[tuple[str, int], int] = {}
-        """When each element last took part in a step with an effect, or appeared."""
+        """For each element, the event at which it last took part in a step with an effect, or appeared."""
         self.used: set[tuple[str, int]] = set()
-        """The elements that took part in any such step."""
+        """The elements that took part in at least one such step."""
         self.last: dict[tuple[str, int], str] = {}
-        """The last action with an effect that had this element alone."""
+        """For each element, the last action with an effect on it and on no other element."""
         self.gone: set[tuple[str, int]] = set()
         """The elements that are used up."""
         self.served: Counter[tuple[str, int, str]] = Counter()
 
     def note(self, step: LogStep, made: int) -> None:
-        """Take note of a step with an effect."""
+        """Record a step with an effect. ``made``: the number of events so far."""
         name = step.action.name
         self.wear.taken[name] += 1
         for place, sort in self.places[name]:
             element = sort, step.args[place]
             if element in self.gone:
+                # It was not used up after all: take back the count of ``review``.
                 self.gone.remove(element)
                 self._count(element, -1)
             self.touched[element] = made
@@ -176,7 +178,7 @@ class _Elements:
                     self.wear.lasting.add(sort)
 
     def review(self, made: int, idle: int = IDLE) -> None:
-        """Find the elements at work; the others have been without an effect for a while."""
+        """Update the elements at work and the used-up ones: the latter had no effect for more than ``idle`` events."""
         for sort in self.sorts:
             at_work = []
             for code in range(self.steps.appeared[sort]):
@@ -189,7 +191,7 @@ class _Elements:
             self.steps.at_work[sort] = at_work
 
     def lonely(self, sort: str, made: int) -> bool:
-        """Whether no process has been at work for long in some place, such as a node whose processes have crashed."""
+        """Whether a home, such as a node whose processes have crashed, has had no process at work for long."""
         if sort not in self.steps.sizes.homes:
             return False
         _, homes = self.steps.sizes.homes[sort]
@@ -214,21 +216,21 @@ class _Turns:
         self.actions = steps.sizes.system.actions
         self.wear = wear
         self.taken: Counter[str] = Counter()
-        """How often each action had an effect."""
+        """The number of effects of each action."""
         self.elements = _Elements(steps, wear)
         self.hope = [1.0 for _ in self.actions]
-        """By how much the weight of each action has sunk since it failed."""
+        """For each action, the factor by which its weight has sunk because it failed."""
         self.due = [0.0 for _ in self.actions]
-        """From which event on each action may be taken."""
+        """For each action, the event from which on it may be taken."""
 
     def rehearse(self) -> None:
-        """Run, to see which elements are used up. All are if the model comes to an end."""
+        """Run to learn which elements get used up. If the model comes to an end, all elements are used up."""
         made = sum(1 for _ in self.runs())
         if made < self.count:
             self.elements.review(made, -1)
 
     def runs(self) -> Iterator[list[LogStep]]:
-        """The steps of each event; fewer events if the model comes to an end."""
+        """For each event its steps; fewer events if the model comes to an end."""
         self.due = [self.chance.random() * self._rest(action) for action in self.actions]
         made = idle = reviewed = 0
         weights = self._weights(made, idle)
@@ -243,6 +245,7 @@ class _Turns:
             idle += 1
             if step is None or step.old == step.new:
                 if idle < EVEN:
+                    # From EVEN on the weights stay equal, so that no action is starved.
                     hope = self.hope[place]
                     self.hope[place] = max(hope * SINK, LEAST)
                     weights[place] *= self.hope[place] / hope
@@ -259,8 +262,8 @@ class _Turns:
                 made += 1
 
     def _weights(self, made: int, idle: int) -> list[float]:
-        """How often each action is drawn: a rare one more often, one that has just failed less."""
-        # The only action with an effect may be a frequent one, with arguments that are hard to find.
+        """The weights for drawing actions: rare actions weigh more, actions that have just failed weigh less."""
+        # The only action with an effect may be a frequent one whose arguments are hard to find, so weigh all equally.
         if idle >= EVEN:
             return [1.0 if due <= made or idle >= LAST else 1e-9 for due in self.due]
         taken, most = self.taken, FAVOUR
@@ -271,7 +274,7 @@ class _Turns:
         ]
 
     def _rest(self, action: Action) -> float:
-        """The number of events for which an action rests after it was taken."""
+        """The number of events for which an action may not be taken again after it was taken."""
         sizes = self.steps.sizes
         return max(
             (
@@ -282,7 +285,7 @@ class _Turns:
         )
 
     def _event(self, step: LogStep) -> list[LogStep]:
-        """The step; for a span, the same step sometimes more than once."""
+        """The steps of one event: the step, and for a span sometimes the same step repeated."""
         run = [step]
         while self.written.spanned(run[-1]) and self.chance.randrange(2):
             state, windows = self.steps.state, self.steps.windows
@@ -294,7 +297,7 @@ class _Turns:
         return run
 
     def _appear(self, made: int, idle: int) -> None:
-        """Let elements appear at a steady pace; sooner where none is at work, or nothing else is left."""
+        """Let elements appear at a steady pace, or sooner if none is at work or nothing else can happen."""
         sizes, appeared = self.steps.sizes, self.steps.appeared
         for name in sizes.appearing():
             first, count = sizes.first[name], sizes.count(name)

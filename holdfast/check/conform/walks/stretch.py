@@ -1,4 +1,4 @@
-"""The numbers of a walk's log: growing random functions of the model's numbers."""
+"""The numbers in a walk's log: growing random functions of the model's numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 
 class Numbers:
-    """How the log writes the numbers of each Nat: plainly, or as a growing random function of them."""
+    """Maps the model's numbers of each Nat to the log's numbers: unchanged, or by a growing random function."""
 
     def __init__(self, seed: int, *, stretched: bool) -> None:
         self.stretched = stretched
@@ -14,7 +14,7 @@ class Numbers:
         self._tables: dict[str, list[int]] = {}
 
     def of(self, nat: str, number: int) -> int:
-        """The number of the log."""
+        """The log's number for a number of the model."""
         if not self.stretched:
             return number
         table = self._tables.setdefault(nat, [0])
@@ -24,5 +24,5 @@ class Numbers:
         return table[number]
 
     def is_offset(self, nat: str) -> bool:
-        """Whether the Nat is one of offsets, by its name: there are many between two that matter."""
+        """Whether the Nat counts offsets, judged by its name. Offsets get large gaps: most of them do not matter."""
         return "ffset" in nat
