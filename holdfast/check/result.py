@@ -1,4 +1,4 @@
-"""What an engine answers: a verdict, the figures behind it, and the runs that show it."""
+"""The answer of an engine: a verdict, the figures behind it, and the runs that show it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from holdfast.trace.trace import Claim, Step, Trace
 Verdict = Literal["exhausted", "violated", "out_of_budget"]
 
 HOLDS, UNSHOWN, DEADLOCK, VIOLATED, STARVED, OUT_OF_BUDGET = 0, 10, 11, 12, 13, 20
-"""Exit codes; those of TLC where it has one."""
+"""Exit codes. They are TLC's where TLC has a code for the outcome."""
 
 VIOLATION = "violation"
-"""What ``Result.ended_by`` says where the first violation ended a check."""
+"""The value of ``Result.ended_by`` if the check stopped at its first violation."""
 
 
 @attrs.frozen
 class ActionFigures:
-    """How often an action was taken (from distinct states; steps that change nothing count) and cut, by bound."""
+    """How often an action was taken, and how often each bound cut it.
+
+    ``taken`` counts steps from distinct states, steps that change nothing included. ``cuts`` are pairs of a bound and
+    the number of steps that it cut.
+    """
 
     name: str
     taken: int
@@ -30,7 +34,9 @@ class ActionFigures:
 
 @attrs.frozen
 class RuleFigures:
-    """A rule that never decided anything: a require that refused nothing, a condition that was never true."""
+    """A rule that never decided anything: a ``require`` that refused nothing, a condition that was never true, or an
+    effect that never took place.
+    """
 
     label: str
     kind: Literal["require", "condition", "effect"]
@@ -39,7 +45,10 @@ class RuleFigures:
 
 @attrs.frozen
 class WitnessFigures:
-    """A state that must be reachable, with a shortest run to it, or None where none was found."""
+    """A witness (a state that must be reachable) and a run to it, or None if no run reached it.
+
+    A search gives a shortest run, random runs give the first one that reached it.
+    """
 
     claim: Claim
     trace: Trace | None
@@ -47,11 +56,12 @@ class WitnessFigures:
 
 @attrs.frozen(kw_only=True)
 class Coverage:
-    """What every engine that takes steps says of what it covered.
+    """The coverage that every engine which takes steps reports.
 
-    ``bits`` is the size of a state, ``undecisive`` the rules that never decided anything. ``evaluated`` says of how
-    many states or steps each property was asked. ``unshown_repeats`` counts the steps of idempotent actions whose
-    repetition a bound cut.
+    - ``bits``: size of a state; ``widest``: the fields with the most bits.
+    - ``undecisive``: the rules that never decided anything.
+    - ``evaluated``: for each property, the number of states, steps or repetitions on which it was evaluated.
+    - ``unshown_repeats``: number of steps of idempotent actions whose repetition a bound cut. They show nothing.
     """
 
     bits: int
@@ -64,7 +74,7 @@ class Coverage:
 
     @property
     def never_taken(self) -> tuple[str, ...]:
-        """The actions that no state allowed."""
+        """The actions that were never taken."""
         return tuple(action.name for action in self.actions if not action.taken)
 
     def to_json(self) -> dict[str, Any]:
@@ -83,14 +93,16 @@ class Coverage:
 
 @attrs.frozen(kw_only=True)
 class Figures(Coverage):
-    """How much was searched. The figures depend on the model, the scope and the options alone, except after an
-    interruption or a limit: how far a search has come by then, engine, cores and machine decide.
+    """The figures of a search. They depend on the model, the scope and the options alone. Only after an interruption
+    or a limit do they also depend on engine, cores and machine, which decide how far the search had come.
 
-    ``distinct`` counts the states found, ``initial`` those that a run may start in: under symmetry one for each orbit
-    of a group of ``group_order`` permutations (1: no symmetry). ``generated`` counts steps taken and initial states.
-    ``depth`` is the number of steps of the longest shortest run; TLC counts the states of it, one more.
-    ``widest_level`` is the most states at one depth, ``waiting`` the states that were not expanded, ``cut_ends`` those
-    without a step that are no deadlock: a bound cut a step.
+    - ``distinct``: number of states found; ``initial``: number of initial states. Under symmetry both count orbits.
+    - ``group_order``: number of permutations in the symmetry group; 1 without symmetry.
+    - ``generated``: number of steps taken, plus ``initial``.
+    - ``depth``: the largest distance of a state from the start, in steps. TLC counts states: one more.
+    - ``widest_level``: the largest number of states at one depth.
+    - ``waiting``: number of states that were not expanded.
+    - ``cut_ends``: number of states that have no step because a bound cut one. They are no deadlocks.
     """
 
     distinct: int
@@ -118,7 +130,7 @@ class Figures(Coverage):
 
 @attrs.frozen
 class Timing:
-    """What depends on the machine and the hour; nothing else in a result does."""
+    """The figures that depend on the machine and its load. Nothing else in a result does."""
 
     seconds: float
     states_per_second: float
@@ -127,11 +139,14 @@ class Timing:
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """What every engine answers about one model in one scope.
+    """The answer of an engine about one model in one scope.
 
-    ``ended_by`` says what ended a check early: a limit, ``interrupted``, or ``violation``; None where nothing did.
-    ``findings`` are runs that violate something, ``vacuous`` the properties whose premise was never met (so far, if the
-    check ended early). ``notes`` are sentences for the reader.
+    - ``target``: what the command line calls the model.
+    - ``removed``: the rules that the model is checked without.
+    - ``ended_by``: what ended the check early: a limit, ``interrupted``, or ``violation``. None if nothing did.
+    - ``findings``: runs that violate a property.
+    - ``vacuous``: the properties whose premise was never true (so far, if the check ended early).
+    - ``notes``: sentences for the reader.
     """
 
     engine: str
@@ -148,6 +163,7 @@ class Answer:
     witnesses: tuple[WitnessFigures, ...]
     vacuous: tuple[Claim, ...]
     notes: tuple[str, ...]
+    # Times do not count when answers are compared: the same check gives equal answers on every machine.
     timing: attrs.AttrsInstance = attrs.field(eq=False)
 
     @property
@@ -157,7 +173,7 @@ class Answer:
 
     @property
     def exit_code(self) -> int:
-        """12 violated, 11 if by deadlocks alone; 20 without an answer; else 0."""
+        """12 for a violation, 11 if all violations are deadlocks, 20 without an answer, else 0."""
         if self.findings:
             return DEADLOCK if all(trace.shown.kind == "deadlock" for trace in self.findings) else VIOLATED
         return OUT_OF_BUDGET if self.verdict == "out_of_budget" else HOLDS
@@ -173,13 +189,13 @@ class Result(Answer):
 
     @property
     def exit_code(self) -> int:
-        """As of every engine, but 10 if something was never shown."""
+        """As for every engine, but 10 instead of 0 if a witness was not reached or a property is vacuous."""
         code = super().exit_code
         return UNSHOWN if code == HOLDS and (self.missing or self.vacuous) else code
 
 
 def to_json(result: Answer) -> dict[str, Any]:
-    """The result as JSON values, equal for equal results but for ``timing``."""
+    """The result as JSON values. Equal results give equal values, except for ``timing``."""
     return {
         "engine": result.engine,
         "model": result.model,
@@ -208,7 +224,7 @@ def _claim(claim: Claim) -> dict[str, Any]:
 
 
 def trace_to_json(trace: Trace) -> dict[str, Any]:
-    """A run as JSON values; its claim is None if it shows nothing in particular."""
+    """A trace as JSON values; ``claim`` is None for a trace that shows no claim."""
     claim = trace.claim
     return {
         "claim": None if claim is None else _claim(claim) | {"where": dict(claim.where)},

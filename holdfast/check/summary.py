@@ -1,4 +1,4 @@
-"""A result as people read it: the violations, or why there are none."""
+"""A result as text for people: the violations, or the figures behind an answer without violations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MARGIN = 14
 
 
 def render_result(result: Result, *, full: bool = False) -> str:
-    """All there is to say, without a final newline; ``full`` shows the states of runs whole.
+    """The whole text of a result, without a final newline; ``full`` shows whole states, not only changed cells.
 
-    It holds no times. After a check that ended at a violation it holds no counts either: these speak of a part only,
-    and the text is the same with symmetry and without.
+    The text holds no times. If a violation ended the check, it holds no counts either: they would cover only a part of
+    the states, and would differ with and without symmetry.
     """
     blocks = [render(trace, full=full) for trace in result.findings]
     return "\n\n".join([*blocks, render_summary(result)])
@@ -74,7 +74,7 @@ def _figures(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def covered(result: Answer, reached: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What any engine says of what it covered; ``reached`` says of each witness how."""
+    """The entries about coverage, as pairs of a name and a text; ``reached`` has a text for each reached witness."""
     figures = result.figures
     widest = ", ".join(f"{name} {bits}" for name, bits in figures.widest)
     yield "state", f"{count(figures.bits, 'bit')}; widest: {widest}"
@@ -101,7 +101,7 @@ def covered(result: Answer, reached: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def dropped(figures: Coverage) -> Iterator[tuple[str, str]]:
-    """The ghosts that were left out, if any."""
+    """The entry about dropped ghosts, if there are any."""
     if figures.dropped_ghosts:
         yield "dropped", f"ghosts that nothing here reads: {', '.join(figures.dropped_ghosts)}"
 
@@ -115,6 +115,6 @@ def _by_count(counted: Iterable[tuple[str, int]]) -> str:
 
 
 def entry(name: str, text: str) -> list[str]:
-    """A figure under its name, on as many lines as it takes."""
+    """The lines of one entry: the name in the margin, the text beside it."""
     first, rest = f"  {name:<{MARGIN}}  ", " " * (MARGIN + 4)
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

@@ -1,1 +1,1 @@
-"""Two models compared: what one can do and the other cannot."""
+"""Compare two models: the steps that one can take and the other cannot."""

@@ -1,7 +1,7 @@
-"""One of two systems that are compared, and how it is seen: as far as the other one has the same parts.
+"""One of two compared systems, seen through the parts that both have in common.
 
-What is seen of a step is the action, its arguments, and the state that it leads to, as far as both systems have these
-parameters and cells. Ghosts and budgets are not seen.
+Of a step, the comparison sees the action, the arguments whose parameters both systems have, and the cells of the new
+state that both systems have. It never sees ghosts and budgets.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.trace.trace import Origin, Step, Trace
 
 Arguments = tuple[str, ...]
-"""The arguments of a call that are seen, as Python writes them, in the order of their names."""
+"""The visible arguments of a call, as their ``repr``, in the order of the parameters' names."""
 
 Seen = tuple[str, Arguments, str]
-"""A step as it is seen: the action, the arguments, and the cells of the state that it leads to."""
+"""The visible parts of a step: the action, the arguments, and the cells of the new state."""
 
 States = tuple[bytes, ...]
-"""The states that a system may be in after a run, in order; nearly always one."""
+"""The states that a system may be in after a run, sorted. Nearly always there is one."""
 
 
 @attrs.frozen
 class StepAnswer:
-    """Why a system does not do what the other does, or what it answers to a request that neither grants.
+    """Why a system does not take a step that the other takes, or why it denies a request that both deny.
 
-    ``refused`` by the rule ``what`` with an ``error``; ``cut`` by the bound ``what``; ``elsewhere``: the step is
-    possible and leads to another state; ``absent``: it has no such action (then ``what`` is empty), or the action
-    ``what`` takes no such argument in its scope; ``start``: no initial state is this one.
+    - ``refused``: the rule ``what`` refuses it with ``error``.
+    - ``cut``: the bound ``what`` cuts it.
+    - ``elsewhere``: the step is possible, but leads to another state.
+    - ``absent``: the system has no such action (``what`` is empty), or its action ``what`` takes no such argument in
+      this scope.
+    - ``start``: the system has no such initial state.
     """
 
     kind: Literal["refused", "cut", "elsewhere", "absent", "start"]
@@ -44,14 +47,14 @@ class StepAnswer:
 
     @classmethod
     def denied(cls, outcome: Refused | Cut) -> StepAnswer:
-        """The answer to a request that is not granted."""
+        """The answer to a denied request."""
         if isinstance(outcome, Cut):
             return cls("cut", outcome.bound)
         return cls("refused", outcome.label, outcome.error)
 
 
 class ComparedSystem:
-    """One of the two systems, and how it is seen."""
+    """One of the two systems, and its visible parts. No part is visible before a call of ``look_at`` or ``align``."""
 
     def __init__(self, system: System, scope: Scope, target: str) -> None:
         self.system = system
@@ -60,16 +63,20 @@ class ComparedSystem:
         self.origin = Origin(system, self.layout, target, None)
         self.starts = dict(self.machine.starts())
         self.calls: dict[str, dict[Arguments, list[Args]]] = {}
-        """For each action its arguments in codes, by what is seen of them."""
+        """For each action, its arguments in codes, by their visible part."""
         self._arguments: dict[str, dict[Args, Arguments]] = {}
         self._signs: list[tuple[int, str]] = []
-        """The cells that are seen: where each stands, and a character for each of its codes."""
-        # Most steps lead to states met not long before.
+        """The visible cells: the index of each, and a string with a character for each of its codes."""
+        # Most steps lead to recent states.
         self.seen = lru_cache(1 << 16)(self._seen)
-        """The cells of a state that are seen, a character each."""
+        """The visible cells of a state as a string, one character for each cell."""
 
     def look_at(self, cells: Mapping[str, str], params: Mapping[str, set[str]]) -> None:
-        """See these cells, each of which has a character for every value, and these parameters of each action."""
+        """Make these cells and parameters visible.
+
+        ``cells`` maps the name of a cell to a string with a character for each of its codes. ``params`` has the
+        parameters of each action.
+        """
         places = {cell.name: index for index, cell in enumerate(self.layout.cells)}
         self._signs = [(places[name], signs) for name, signs in cells.items()]
         for action in self.system.actions:
@@ -82,7 +89,7 @@ class ComparedSystem:
                 calls.setdefault(named, []).append(args)
 
     def values(self) -> dict[str, list[str]]:
-        """Every cell that can be seen, with the values of its codes."""
+        """The cells that may become visible, each with the ``repr`` of the value of each of its codes."""
         return {
             cell.name: [repr(self.layout.decode_value(cell.field.type, code)) for code in range(cell.field.codes)]
             for cell in self.layout.cells
@@ -97,7 +104,7 @@ class ComparedSystem:
         return "".join([signs[state[index]] for index, signs in self._signs])
 
     def steps(self, states: States) -> dict[Seen, States]:
-        """Every step that is possible in one of the states, as it is seen, with the states that it may lead to."""
+        """The visible steps from all of these states, each with the sorted states that it may lead to."""
         found: dict[Seen, States] = {}
         for state in states:
             for action, successors in zip(self.system.actions, self.machine.successors, strict=True):
@@ -109,20 +116,24 @@ class ComparedSystem:
         return found
 
     def outcomes(self, states: States, action: str, arguments: Arguments) -> list[Outcome]:
-        """What becomes of a call in each of the states; there is none for a call that this half does not have."""
+        """The outcomes of a call in each of the states. Empty if this system has no such call."""
+        # Several calls look the same if they differ in invisible arguments only.
         calls = self.calls.get(action, {}).get(arguments, [])
         return [self.machine.step(state, action, args) for state in states for args in calls]
 
     def answer(self, states: States, action: str, arguments: Arguments) -> StepAnswer:
-        """Why this half does not do what the other one does."""
+        """Why this system does not take a step that the other one takes."""
         outcomes = self.outcomes(states, action, arguments)
         if not outcomes:
             return StepAnswer("absent", action if action in self.calls else "")
-        # Of several outcomes that which comes nearest to the step tells most.
+        # Of several outcomes, the one nearest to the step tells most.
         return min((_answered(outcome) for outcome in outcomes), key=lambda answer: NEARNESS.index(answer.kind))
 
     def trace(self, run: Sequence[tuple[States, Seen | None]]) -> Trace:
-        """The least run that is seen so; each entry has the states it may have come to, and the step to them."""
+        """The least run with these visible steps. An entry has the states after a step, and the step (None: the start).
+
+        It is built backwards from the least final state, because not every state of an entry has a way to the end.
+        """
         state = min(run[-1][0])
         steps: list[Step] = []
         for (states, _), (_, seen) in zip(run[-2::-1], run[:0:-1], strict=True):
@@ -140,11 +151,15 @@ class ComparedSystem:
 
 
 def align(a: ComparedSystem, b: ComparedSystem) -> None:
-    """Let both see what they have in common: cells of one name, and parameters of actions of one name."""
+    """Make visible what both systems have in common: cells of the same name, and parameters of the same action.
+
+    Parameters of an action that only one system has are visible too.
+    """
     others = b.values()
     signs: dict[str, dict[str, str]] = {}
     for name, values in a.values().items():
         if name in others:
+            # A value has the same character in both systems, whatever its code. Values are compared by their repr.
             signs[name] = {value: chr(place) for place, value in enumerate(dict.fromkeys([*values, *others[name]]))}
     theirs = {action.name: {param.name for param in action.params} for action in b.system.actions}
     mine = {action.name: {param.name for param in action.params} for action in a.system.actions}
@@ -162,7 +177,7 @@ def _answered(outcome: Outcome) -> StepAnswer:
 
 
 def alike(one: Outcome, two: Outcome) -> bool:
-    """Whether both grant a request, or deny it with the same answer."""
+    """Whether both outcomes grant a request, or both deny it with the same answer."""
     match one, two:
         case Refused(), Refused():
             return (one.label, one.error) == (two.label, two.error)
@@ -173,12 +188,12 @@ def alike(one: Outcome, two: Outcome) -> bool:
 
 
 def same_action(one: Action, two: Action) -> bool:
-    """Whether two actions do the same, wherever they stand in the source."""
+    """Whether two actions have the same name, parameters and body. Places in the source do not count."""
     return (one.name, one.params, _shape(one.body)) == (two.name, two.params, _shape(two.body))
 
 
 def _shape(part: object) -> object:
-    """A body without places."""
+    """A body without its places in the source."""
     if isinstance(part, tuple):
         return tuple(_shape(each) for each in part)
     if isinstance(part, Stmt):

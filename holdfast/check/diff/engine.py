@@ -1,4 +1,4 @@
-"""Two models, versions or variants of one at one scope: what became possible, what did not, and what else changed."""
+"""The comparison of two models, versions or variants: which steps were gained and lost, and what else changed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from holdfast.check.search.engine import NO_BUDGET, search
 from holdfast.ir.system import Scope, System
 
 COMPARING = "comparing"
-"""What ``Progress.stage`` says while steps are compared."""
+"""The value of ``Progress.stage`` while steps are compared."""
 
 
 @attrs.frozen
 class Version:
-    """One of the two: a system, its scope, and what the command line calls it."""
+    """One of the two compared models: a system, its scope, and what the command line calls it."""
 
     system: System
     scope: Scope
@@ -29,10 +29,11 @@ class Version:
 
 @attrs.frozen
 class RuleDifference:
-    """What is different about a rule.
+    """The differences about one rule.
 
-    ``only`` is the side that has it, if the other does not. ``refusals`` counts, for each side, the steps that it
-    refuses there and the other takes. ``idle`` is the side in which it decides nothing, if it does in the other.
+    - ``only``: the side that has the rule, if the other does not.
+    - ``refusals``: for sides A and B, the number of steps that the rule refuses there and the other side takes.
+    - ``idle``: the side in which the rule decides nothing, if it decides something in the other.
     """
 
     label: str
@@ -43,7 +44,7 @@ class RuleDifference:
 
 @attrs.frozen
 class Parts:
-    """Names of parts of two models: those that one side alone has, and those that both have and are not the same."""
+    """Names of parts of two models: parts that only one side has, and parts that differ."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -51,7 +52,7 @@ class Parts:
 
     @classmethod
     def of(cls, a: dict[str, object], b: dict[str, object]) -> Parts:
-        """By name, in the order of the source."""
+        """Compare two mappings from names to parts. The names are in the order of the source."""
         return cls(
             tuple(name for name in a if name not in b),
             tuple(name for name in b if name not in a),
@@ -60,7 +61,7 @@ class Parts:
 
     @property
     def some(self) -> bool:
-        """Whether there is any."""
+        """Whether there is any difference."""
         return bool(self.only_a or self.only_b or self.changed)
 
     def to_json(self) -> dict[str, list[str]]:
@@ -70,11 +71,12 @@ class Parts:
 
 @attrs.frozen(kw_only=True)
 class Diff:
-    """What is different between ``a`` and ``b``: ``compared`` step by step, and searched, each for itself.
+    """The differences between ``a`` and ``b``.
 
-    A search that was not made any more is None. ``fields`` are the variables without ghosts, ``bounds`` the sizes,
-    budgets and constants of the scopes. ``ended_by`` names the limit that ended one of the parts, or ``interrupted``;
-    then all this is a part of the truth.
+    - ``compared``: the comparison step by step.
+    - ``searched_a``, ``searched_b``: the searches; None for a search that was not made after an interruption.
+    - ``fields``: the variables, without ghosts; ``bounds``: sizes, budgets and constants of the scopes.
+    - ``ended_by``: the limit that ended the comparison or a search, or ``interrupted``. Then the answer is partial.
     """
 
     a: Version
@@ -91,22 +93,22 @@ class Diff:
 
     @property
     def same_behaviour(self) -> bool:
-        """Whether both do the same, as far as that was looked at."""
+        """Whether the comparison found no step that only one side takes (so far, if it ended early)."""
         return not self.compared.differences
 
     @property
     def exit_code(self) -> int:
-        """0 where the comparison came to its end, whatever it found, and 20 where it did not."""
+        """0 if the comparison is complete, whatever it found; 20 if it is not."""
         return HOLDS if self.ended_by is None else OUT_OF_BUDGET
 
 
 def diff(
     a: Version, b: Version, *, budget: Budget = NO_BUDGET, progress: Callable[[Progress], None] | None = None
 ) -> Diff:
-    """Compare both step by step, then search each to the end, past violations.
+    """Compare both step by step, then search each completely, past violations.
 
-    The limits of memory and states hold for each of these parts; time is shared. The first Ctrl-C ends the comparison
-    with what it has. Raises UsageError and ModelError as a search does.
+    Each of these three parts has the limits of memory and states for itself; they share the time. The first Ctrl-C ends
+    the comparison with a partial answer. Raises UsageError and ModelError as a search does.
     """
     whole = Meter(budget)
     halves = ComparedSystem(a.system, a.scope, a.target), ComparedSystem(b.system, b.scope, b.target)
@@ -115,6 +117,7 @@ def diff(
         compared = Lockstep(*halves, meter).compare()
     ended_by = [meter.spent]
     results: list[Result | None] = []
+    # The comparison had a third of the time. The search of A gets half of the rest, the search of B all that is left.
     for parts, version in ((2, a), (1, b)):
         if INTERRUPTED in ended_by:
             results.append(None)
@@ -145,7 +148,7 @@ def diff(
 
 
 def _share(whole: Meter, parts: int) -> Budget:
-    """The limits of the next of so many parts: of the time that is left, its share."""
+    """The budget of the next part when ``parts`` parts are left: an equal share of the rest of the time."""
     budget = whole.budget
     if budget.seconds is None:
         return budget
@@ -153,7 +156,7 @@ def _share(whole: Meter, parts: int) -> Budget:
 
 
 def _limit(budget: Budget, ended_by: Sequence[str]) -> str | None:
-    """What ended the comparison. A share of the time is nothing that anybody has asked for."""
+    """The limit that ended the comparison. For time it names the limit that the user set, not the share of a part."""
     if not ended_by:
         return None
     return budget.out_of_time if ended_by[0].startswith("time") else ended_by[0]
@@ -167,9 +170,9 @@ def _comparing(now: Progress) -> Progress:
 
 
 def _rules(a: System, b: System, results: Sequence[Result | None], compared: LockstepResult) -> list[RuleDifference]:
-    """The rules about which something is different, in the order of the source."""
+    """The rules that differ, in the order of the source."""
     ours, theirs = _labels(a), _labels(b)
-    # What a search that was cut short has not seen, it may have missed.
+    # Whether a rule decides nothing is known only if both searches are complete.
     whole = [result for result in results if result is not None and result.ended_by is None]
     idle = [{rule.label for rule in result.figures.undecisive} for result in whole] if len(whole) == 2 else [set()] * 2
     found: list[RuleDifference] = []
@@ -189,7 +192,7 @@ def _labels(system: System) -> list[str]:
 
 
 def _refusals(compared: LockstepResult, taker: Side, label: str) -> int:
-    """How many steps the rule refuses that the other side takes."""
+    """The number of steps of ``taker`` that the rule refuses in the other system."""
     answer = [each for each in compared.of(taker) if each.answer.kind == "refused" and each.answer.what == label]
     return sum(each.steps for each in answer)
 
@@ -197,6 +200,7 @@ def _refusals(compared: LockstepResult, taker: Side, label: str) -> int:
 def _actions(a: System, b: System) -> Parts:
     ours = {action.name: action for action in (a.init, *a.actions)}
     theirs = {action.name: action for action in (b.init, *b.actions)}
+    # Not ==, which would also compare the places in the source.
     changed = tuple(name for name in ours if name in theirs and not same_action(ours[name], theirs[name]))
     return attrs.evolve(Parts.of(dict.fromkeys(ours), dict.fromkeys(theirs)), changed=changed)
 
@@ -219,7 +223,7 @@ def _bounds(a: Scope, b: Scope) -> Parts:
 
 
 def diff_to_json(found: Diff) -> dict[str, Any]:
-    """The comparison as JSON values, equal for equal comparisons but for the ``timing`` of the searches."""
+    """The comparison as JSON values. Equal comparisons give equal values, except for ``timing`` of the searches."""
     compared = found.compared
     return {
         "a": _version(found.a, found.searched_a),

@@ -1,12 +1,13 @@
-"""Two systems side by side: what does one do that the other does not, after a run that both can do?
+"""Two systems in lockstep: which steps does one take that the other does not, after a run that both can take?
 
-Breadth first over the runs that both can do, every step of one is looked for in the other, as far as it can be seen
-(``check/half.py``). So the first difference found has a shortest run. What is not seen may differ, for one system may
-have a field or a parameter more: so what is kept of a run is not one state of each system, but all that the run may
-have led to. They are single states wherever both systems have the same cells and parameters.
+The comparison goes breadth-first over the runs that both systems can take, and looks for every visible step of one
+system in the other (``compared_system.py``). So the first difference found has a shortest run. The systems may differ
+in invisible parts, for one may have an additional field or parameter. So a run is kept with all states that each system
+may be in after it. There is one such state if both systems have the same cells and parameters.
 
-States are compared as they are, with their names. Only where both systems have the same layout, and are in the same
-state, one state stands for all renamings of it: there, what differs in one differs in all, under other names.
+States are compared without renaming. There is one exception: if both systems have the same layout and are in the same
+state, its canonical state stands for all its renamings. A difference in one of them is a difference in all, under other
+names.
 """
 
 from __future__ import annotations
@@ -38,9 +39,13 @@ Side = Literal["A", "B"]
 
 @attrs.frozen
 class Difference:
-    """Steps that ``side`` does and the other one, for the reason ``answer``, does not: how many there are, and a
-    shortest run to one that changes something or, where all are ``idle``, to one that does not. A difference at the
-    start is a run without steps, and its action is ``init``.
+    """The steps of one action that ``side`` takes and the other system, for the reason ``answer``, does not.
+
+    - ``steps``: their number.
+    - ``idle``: whether none of them changes anything.
+    - ``run``: a shortest run to one of them; if not all are idle, to one that changes something.
+
+    A different initial state has the action ``init`` and a run without steps.
     """
 
     side: Side
@@ -53,8 +58,9 @@ class Difference:
 
 @attrs.frozen
 class OtherAnswer:
-    """Requests that neither side grants, but to which they answer otherwise: how many there are, and a shortest run
-    to one, with its arguments.
+    """The requests of one action that both systems deny, with different answers ``a`` and ``b``.
+
+    ``requests`` is their number, ``run`` a shortest run to one of them, and ``arguments`` are its arguments.
     """
 
     action: str
@@ -67,8 +73,11 @@ class OtherAnswer:
 
 @attrs.frozen
 class LockstepResult:
-    """What a comparison found. ``states`` were compared, that runs of both lead to, and ``waiting`` were not;
-    ``depth`` is the length of the longest run. ``group_order`` renamings count as one (1: no symmetry).
+    """The result of a comparison.
+
+    - ``states``: number of pairs of states that were compared; ``waiting``: number of pairs that were not.
+    - ``depth``: the length of the longest run.
+    - ``group_order``: number of renamings that count as one state; 1 without symmetry.
     """
 
     differences: tuple[Difference, ...]
@@ -79,14 +88,17 @@ class LockstepResult:
     group_order: int
 
     def of(self, side: Side) -> tuple[Difference, ...]:
-        """What that side alone does: first what changes something, and of that what has the shortest run."""
+        """The differences in which ``side`` takes the steps: first those that change something, then by run length."""
         found = (difference for difference in self.differences if difference.side == side)
         return tuple(sorted(found, key=lambda difference: (difference.idle, difference.run.length)))
 
 
 @attrs.frozen(eq=False)
 class _Pair:
-    """Where a run that both can do may have led to, in each of them, and the run: the pair before, and the step."""
+    """The states ``a`` and ``b`` that both systems may be in after a common run.
+
+    The run is a linked list: the pair ``before``, and the visible step ``seen`` from it (None at the start).
+    """
 
     a: States
     b: States
@@ -95,7 +107,7 @@ class _Pair:
     depth: int
 
     def run(self, side: Side) -> list[tuple[States, Seen | None]]:
-        """The entries of the run, as one of the halves saw it."""
+        """The entries of the run in one of the systems, for ``ComparedSystem.trace``."""
         found: list[tuple[States, Seen | None]] = []
         here: _Pair | None = self
         while here is not None:
@@ -106,7 +118,10 @@ class _Pair:
 
 @attrs.define
 class _Group:
-    """Differences for the same reason: how many, and where the first of least rank is."""
+    """The differences of one action with the same reason: their number, and the first one of the least rank.
+
+    ``rank`` is whether the step changes nothing, and its depth.
+    """
 
     rank: tuple[bool, int]
     pair: _Pair
@@ -116,7 +131,7 @@ class _Group:
 
 
 class Lockstep:
-    """The comparison of two halves."""
+    """The comparison of two systems."""
 
     def __init__(self, a: ComparedSystem, b: ComparedSystem, meter: Meter) -> None:
         self.a = a
@@ -136,17 +151,17 @@ class Lockstep:
             for action in a.system.actions
             if action.name in theirs
             and {param.name for param in action.params} == {param.name for param in theirs[action.name].params}
-            # In equal states equal actions answer alike.
+            # Equal actions answer alike in equal states, so they need no comparison.
             and not (same_layout and same_action(action, theirs[action.name]))
         ]
-        """The actions whose refusals may differ."""
+        """The actions whose answers to denied requests may differ."""
         self._known: set[object] = set()
         self._steps: dict[tuple[Side, str, StepAnswer], _Group] = {}
         self._answers: dict[tuple[str, StepAnswer, StepAnswer], _Group] = {}
         self._generated = 0
 
     def compare(self) -> LockstepResult:
-        """Compare, as far as the budget goes."""
+        """Compare the systems until the budget is spent."""
         level, depth = list(self._starts()), 0
         compared = waiting = 0
         while level and not waiting:
@@ -184,7 +199,7 @@ class Lockstep:
                 self._note_step("B", _Pair((), states, None, None, 0), ("init", (), cells), states, StepAnswer("start"))
 
     def _expand(self, pair: _Pair) -> Iterator[_Pair]:
-        """Note what differs after a run; the runs that go on."""
+        """Note the differences after a run. Yield the runs that are one step longer."""
         mine, theirs = self.a.steps(pair.a), self.b.steps(pair.b)
         self._generated += len(mine)
         for seen, reached in mine.items():
@@ -195,10 +210,12 @@ class Lockstep:
         for seen, reached in theirs.items():
             if seen not in mine:
                 self._note_step("B", pair, seen, reached, self.a.answer(pair.a, *seen[:2]))
+        # With several possible states, which of them answers is unknown.
         if len(pair.a) == len(pair.b) == 1:
             self._compare_answers(pair)
 
     def _is_new(self, a: States, b: States) -> bool:
+        # Only a common state may be renamed. In (a, b) the two systems would need the same renaming.
         key: object = self.canonical(a[0]) if a == b and len(a) == 1 else (a, b)
         if key in self._known:
             return False
@@ -206,7 +223,7 @@ class Lockstep:
         return True
 
     def _compare_answers(self, pair: _Pair) -> None:
-        """Note what both refuse for other reasons. What one of them grants has been compared."""
+        """Note the requests that both deny with different answers. ``_expand`` compares the steps that one takes."""
         for action in self.answering:
             for arguments in self.a.calls[action]:
                 (mine,) = self.a.outcomes(pair.a, action, arguments)
@@ -218,6 +235,7 @@ class Lockstep:
 
     def _note_step(self, side: Side, pair: _Pair, seen: Seen, reached: States, answer: StepAnswer) -> None:
         half, before = (self.a, pair.a) if side == "A" else (self.b, pair.b)
+        # False ranks before True: a step that changes something is preferred, then the shorter run.
         rank = (any(half.seen(state) == seen[2] for state in before), pair.depth)
         found = self._steps.setdefault((side, seen[0], answer), _Group(rank, pair, seen, reached))
         if rank < found.rank:
@@ -245,7 +263,7 @@ class Lockstep:
 
 
 def _by_sight(half: ComparedSystem) -> dict[str, States]:
-    """The initial states by what is seen of them."""
+    """The initial states by their visible cells."""
     found: dict[str, list[bytes]] = {}
     for state in half.starts:
         found.setdefault(half.seen(state), []).append(state)

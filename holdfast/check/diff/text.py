@@ -1,4 +1,4 @@
-"""A comparison of two models as people read it: both side by side, then what was gained and lost."""
+"""A comparison of two models as text: both side by side, then the steps that were gained and lost."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from holdfast.trace.text import WIDTH, configuration, count, render_steps
 from holdfast.trace.trace import Trace
 
 COLUMN = 24
-"""How wide the figures of A are."""
+"""The width of the column with the figures of A."""
 
 
 def render_diff(found: Diff) -> str:
-    """All there is to say, without a final newline. It holds no times."""
+    """The whole text of a comparison, without a final newline and without times."""
     blocks = [
         [f"{name}  {_what(version)}" for name, version in (("A", found.a), ("B", found.b))],
         _table(found),
@@ -48,7 +48,7 @@ def _table(found: Diff) -> list[str]:
     rows += [(name, figures[0][name], figures[1][name]) for name in figures[0]]
     for name in dict.fromkeys((*lengths[0], *lengths[1])):
         one, two = (each.get(name, "-") for each in lengths)
-        # What one of them lacks, or does not know yet, is worth a line only if the other has something to show.
+        # A property that only one side has, or has decided, gets a line only if it does not simply hold there.
         if one != two and {one, two} != {"-", "holds"}:
             rows.append((name, one, two))
     width = max(MARGIN, *(len(name) for name, _, _ in rows))
@@ -56,7 +56,7 @@ def _table(found: Diff) -> list[str]:
 
 
 def _figures(result: Result | None) -> dict[str, str]:
-    """What a search says as a whole."""
+    """The figures of a search, by the name of the row."""
     if result is None:
         return dict.fromkeys(("verdict", "states", "steps", "depth"), "-") | {"verdict": "not searched"}
     figures = result.figures
@@ -70,7 +70,7 @@ def _figures(result: Result | None) -> dict[str, str]:
 
 
 def _lengths(version: Version, result: Result | None) -> dict[str, str]:
-    """What each property and witness came to, in the order of the source; nothing of what is not known yet."""
+    """The outcome of each property and witness, in the order of the source. Undecided ones are left out."""
     if result is None:
         return {}
     runs = {trace.shown.name: trace for trace in result.findings}
@@ -118,7 +118,7 @@ def _rule(rule: RuleDifference) -> str:
 
 
 def _side(word: str, side: Side, compared: LockstepResult) -> list[str]:
-    """What one side alone does: by action and reason, and the shortest run."""
+    """The steps that only one side takes: by action and reason, with the shortest run."""
     other: Side = "A" if side == "B" else "B"
     found = compared.of(side)
     if not found:
@@ -150,7 +150,7 @@ def _replay(trace: Trace) -> list[str]:
 
 
 def _why(answer: StepAnswer, other: Side, action: str) -> str:
-    """Why the other side does not do it."""
+    """Why the other side does not take the step."""
     match answer.kind:
         case "refused" | "cut":
             return f"{other} {_denial(answer)}"

@@ -1,5 +1,6 @@
-"""Liveness: does what is owed always come, if every fair action that stays possible is taken?
+"""Liveness: is every owed goal reached at last, in all runs that are fair to the actions?
 
-``components`` and ``fair`` find where a fair run can stay for ever, ``lasso`` makes a run of it, ``engine`` asks that
-of each property; ``shown`` judges a lasso by itself, on the interpreter alone.
+``components`` and ``fair`` find the components in which a fair run can stay for ever. ``lasso`` makes a run of one.
+``engine`` does this for each leads-to property, and ``explain`` says why a lasso is fair. ``runs/lasso_judge.py``
+checks every lasso again, on the interpreter alone.
 """

@@ -1,15 +1,18 @@
-"""Does every accepted move finish? Leads-to properties under weak and strong fairness, on the whole graph of a scope.
+"""Leads-to properties under weak and strong fairness, decided on the whole state graph of a scope.
 
-A leads-to is violated by a run in which its goal, once owed, never comes, though every demand of fairness is met. In a
-finite graph some such run is a lasso: from a state that owes the goal on, it passes only states without the goal, and
-in the end goes round in a fair component of these. So the states with the goal are removed, the states that a debt
-reaches are kept, and fair components of what is left are violations.
+A run violates a leads-to property if it satisfies every demand of fairness, and owes the goal from some state on but
+never reaches it. If the graph has such a run, it has one that is a lasso: from a state that owes the goal, the run
+passes only states without the goal, and it ends in a loop inside a fair component of such states. So the engine removes
+the states with the goal, keeps the states that a run reaches while it owes the goal, and looks for fair components
+there.
 
-A bound of the scope may cut a step of a fair action. Fairness has two readings then. In the protocol the cut step is
-possible, so that a run that never takes it may be unfair; to TLC, which knows of no bound, it is impossible. Every run
-that is fair in the protocol's reading is fair in TLC's as well. So a run counts as a violation only if it is fair while
-cut steps count as possible, ``exhausted`` is said only if no run is one while they count as impossible, and what lies
-between is ``inconclusive``.
+A bound of the scope may cut a step of a fair action. Then fairness has two readings. In the protocol the cut step is
+possible, so a run that never takes it may be unfair. TLC treats cut steps as impossible. Every run that is fair in the
+protocol's reading is fair in TLC's reading too. Hence the verdicts:
+
+- ``violated``: a run violates the property although cut steps count as possible.
+- ``exhausted``: no run violates it although cut steps count as impossible.
+- ``inconclusive``: neither.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ Engine = Literal["auto", "interpreter", "kernel"]
 NO_BUDGET = Budget()
 
 SMALL = 50_000
-"""How many states the interpreter draws before the kernel, which takes long to compile, is worth its while."""
+"""Number of states that the interpreter draws first. The kernel pays only beyond that, for it compiles long."""
 
 
 def live(
@@ -60,12 +63,12 @@ def live(
     engine: Engine = "auto",
     whole: bool = False,
 ) -> LiveResult:
-    """Decide the leads-to properties of a system, or those of these names and rule ids.
+    """Decide the leads-to properties of a system, or only those named by ``properties`` (names or rule ids).
 
-    ``target`` is what the command line calls the model. ``engine`` changes the speed and nothing else. The first Ctrl-C
-    ends it without an answer; if the answer is wanted ``whole``, it raises KeyboardInterrupt. Raises UsageError for
-    unknown properties, a system without leads-to properties, and a scope that does not fit, and ModelError where the
-    scope contradicts the model.
+    ``target`` is what the command line calls the model. ``engine`` changes the speed only. The first Ctrl-C ends the
+    check without an answer; with ``whole`` it raises KeyboardInterrupt. Raises UsageError for unknown properties, a
+    system without leads-to properties, and a scope that does not fit. Raises ModelError if the scope contradicts the
+    model.
     """
     meter = Meter(budget, progress)
     with interruptible(meter, whole=whole):
@@ -73,9 +76,9 @@ def live(
 
 
 def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...]:
-    """The leads-to properties that the names ask for; None is all.
+    """The leads-to properties with these names or rule ids; None means all.
 
-    Raises UsageError for a name that the model does not know or that is of another kind, and if there is none at all.
+    Raises UsageError for an unknown name, for a property of another kind, and for a model without leads-to properties.
     """
     found = tuple(system.of_kind("leads_to"))
     if not found:
@@ -96,14 +99,14 @@ def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...
 
 @attrs.frozen
 class _Answer:
-    """What became of one property: the figures, and the least arguments that violate it with the lasso."""
+    """The answer for one property: its figures and, if it is violated, the least violating arguments and the lasso."""
 
     owed: LeadsToFigures
     violation: tuple[Args, Lasso] | None
 
 
 class _Liveness:
-    """One question: a graph, and what it shows of each property."""
+    """One liveness check: draws the graph, and decides each property on it."""
 
     def __init__(
         self,
@@ -127,13 +130,14 @@ class _Liveness:
     # The graph --------------------------------------------------------------------------------------------------
 
     def draw(self) -> StateGraph | None:
-        """The graph; None if a limit was reached before it was whole."""
+        """Draw the graph. Returns None if a limit was exceeded before the graph was complete."""
         starts = initial_states(self.machine, self.selection)
         self.machine.statistics.reset()
         self.starts = len(starts)
         small = SMALL if self.engine == "auto" else None
 
         def impatient(depth: int, states: int, steps: int, waiting: int) -> bool:
+            """Whether to stop: for the budget, or because the graph is large enough for the kernel."""
             return self.meter.tick(depth, states, steps, waiting) or (small is not None and states > small)
 
         if self.engine != "kernel":
@@ -156,7 +160,7 @@ class _Liveness:
     # Properties -------------------------------------------------------------------------------------------------
 
     def decide(self, graph: StateGraph, prop: Property) -> _Answer:
-        """What the graph shows of a property; of its instances the first that is violated counts."""
+        """Decide a property on the graph. Stops at the first violated instance (choice of the parameters' values)."""
         sizes = [range(self.machine.layout.codes(param.type)) for param in prop.params]
         instances = list(itertools.product(*sizes))
         owing, triggered, only_if_cut = 0, False, None
@@ -164,6 +168,7 @@ class _Liveness:
         cut = bool(graph.arrays.cut.any())
         claim = Claim.of_property(prop)
         for args in instances:
+            # One word for each state: bit 0 is the trigger, bit 1 the goal.
             asked = graph.asked(prop, args)
             unmet = (asked & 2) == 0
             owed = ((asked & 1) != 0) & unmet
@@ -173,6 +178,7 @@ class _Liveness:
             lasso = self._lasso(graph, cautious, owed, pending)
             if lasso is not None:
                 return _Answer(LeadsToFigures(claim, len(instances), owing, triggered), (args, lasso))
+            # Without cut steps both readings are the same. One such run is enough to make the answer inconclusive.
             if cut and only_if_cut is None:
                 lasso = self._lasso(graph, bold, owed, pending)
                 only_if_cut = None if lasso is None else len(lasso.stem) - 1 + len(lasso.round)
@@ -189,7 +195,7 @@ class _Liveness:
     # Answering --------------------------------------------------------------------------------------------------
 
     def answer(self) -> LiveResult:
-        """All of it."""
+        """Draw the graph, decide all properties, and put the result together."""
         graph = self.draw()
         drawing = self.meter.seconds
         answers: list[_Answer] = []
@@ -234,7 +240,7 @@ class _Liveness:
         )
 
     def figures(self, graph: StateGraph | None, owed: list[LeadsToFigures]) -> LiveFigures:
-        """What was looked at."""
+        """The figures of the graph; all zero if there is no graph."""
         arrays = None if graph is None else graph.arrays
         actions = self.system.actions
         taken = [0] * len(actions) if arrays is None else list(arrays.taken)
@@ -245,6 +251,7 @@ class _Liveness:
             states=states,
             edges=0 if arrays is None else arrays.edges,
             initial=self.starts,
+            # The last entry of ``levels`` is an end, not a level, and depth 0 is the first level.
             depth=0 if arrays is None else len(arrays.levels) - 2,
             demands=tuple(self._demands(graph)),
             owed=tuple(owed),
@@ -264,7 +271,7 @@ class _Liveness:
     # Lassos -----------------------------------------------------------------------------------------------------
 
     def shown(self, graph: StateGraph, prop: Property, args: Args, lasso: Lasso) -> tuple[Trace, Reasons]:
-        """The lasso as a run of the model, once the interpreter alone has judged it, and why it is fair."""
+        """The lasso as a trace, and why it is fair. The interpreter alone judges the trace again on the way."""
         states = [graph.state(number) for number in lasso.stem]
         turn = [graph.state(number) for _, number in lasso.round]
         steps = [self._step(old, new, None) for old, new in itertools.pairwise(states)]
@@ -277,14 +284,14 @@ class _Liveness:
         trace = replayer.trace(script, prop.name)
         assert isinstance(trace, Trace), "every step was found to be possible"
         assert trace.claim is not None, f"the interpreter finds no violation of {prop.name} in this run"
-        # No lasso violates it for lesser arguments, so they are those that were found.
+        # The engine tried arguments in ascending order, so no lasso violates the property for lesser ones.
         assert [value for _, value in trace.claim.where] == [
             self.machine.layout.decode_value(param.type, code) for param, code in zip(prop.params, args, strict=True)
         ]
         return trace, why_fair(replayer, script)
 
     def _step(self, old: bytes, new: bytes, label: int | None) -> tuple[str, Args]:
-        """The least step from one state to the other, with that label if it matters."""
+        """The least action and arguments that lead from ``old`` to ``new``; with this label, if one is given."""
         for action, successors in zip(self.system.actions, self.machine.successors, strict=True):
             fits = [args for state, args in successors(old) if state == new and self._fits(action.name, args, label)]
             if fits:
@@ -296,7 +303,7 @@ class _Liveness:
 
 
 def _about_cuts(figures: LiveFigures) -> str:
-    """Whether the answer depends on the cut steps of fair actions, and if so what helps."""
+    """The note on cut steps of fair actions: whether the answer depends on them and, if so, which scope helps."""
     suspects = [each for each in figures.owed if each.only_if_cut is not None]
     if not suspects:
         return "Nothing starves, whether cut steps count as possible or not, so the answer does not depend on them."

@@ -1,4 +1,4 @@
-"""Why a lasso is fair: for each demand of fairness, the step that meets it, or the rules that refuse it on the way."""
+"""Why a lasso is fair: for each demand, the step that serves it, or the rules that refuse it in a state of the loop."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from holdfast.runs.lasso_judge import FairnessEvidence, LassoJudge
 from holdfast.runs.replay import Replayer, Script
 
 Reasons = tuple[tuple[str, str], ...]
-"""Pairs of a way to meet demands, and what is met so."""
+"""Pairs of a way to satisfy demands and a text with the demands that are satisfied in this way."""
 
 TAKEN, BETWEEN, NEVER = "taken", "not possible", "never possible on the way round"
 
 MOST_RULES = 3
-"""How many rules a reason names."""
+"""The largest number of rules that a reason names."""
 
 
 def why_fair(replayer: Replayer, script: Script) -> Reasons:
-    """How each demand is met: pairs of a way and the demands that are met so. An action stands for all demands on it
-    that are met in one way for one reason.
+    """Why the lasso is fair. Demands on one action with the same way and the same reason are listed together.
+
+    ``script`` must be a lasso that the model can take and that is fair.
     """
     states = replayer.states(script)
     assert isinstance(states, tuple), "the run was found on the model"
@@ -40,14 +41,14 @@ def why_fair(replayer: Replayer, script: Script) -> Reasons:
 
 
 def _named(judge: LassoJudge, demands: list[Demand]) -> str:
-    """The action alone, if these are all demands on it."""
+    """The names of the demands; only the name of the action if these are all demands on it."""
     action = demands[0].action
     every = [demand for demand in judge.demands.each if demand.action == action]
     return action if demands == every else ", ".join(map(str, demands))
 
 
 def _reason(judge: LassoJudge, met: FairnessEvidence, states: tuple[bytes, ...]) -> tuple[str, str]:
-    """In which way a demand is met, and where or why."""
+    """The way in which a demand is satisfied, and a text that says in which step or why."""
     if met.taken is not None:
         return TAKEN, f"in step {met.taken}"
     assert met.impossible is not None, "the run was found to be fair"
@@ -59,7 +60,7 @@ def _reason(judge: LassoJudge, met: FairnessEvidence, states: tuple[bytes, ...])
 
 
 def _refusal(judge: LassoJudge, met: FairnessEvidence, state: bytes) -> str:
-    """By which rules all steps are refused that would serve the demand."""
+    """The rules that refuse the steps which would serve the demand, in a state in which none of them is possible."""
     machine, demand = judge.machine, met.demand
     action = machine.system.action(demand.action)
     wanted = dict(demand.values)
@@ -68,9 +69,11 @@ def _refusal(judge: LassoJudge, met: FairnessEvidence, state: bytes) -> str:
         codes = range(machine.layout.codes(param.type))
         decode = partial(machine.layout.decode_value, param.type)
         choices.append([code for code in codes if param.name not in wanted or decode(code) == wanted[param.name]])
+    # A dictionary as an ordered set: the rules appear in the order of the arguments.
     labels: dict[str, None] = {}
     for args in itertools.product(*choices):
         labels[_label(judge, action.name, args, state)] = None
+    # A step that no rule refuses has an empty label. It changes nothing, or it would serve the demand.
     named = [label for label in labels if label]
     if not named:
         return "which would change nothing"

@@ -1,9 +1,11 @@
-"""Where a fair run can stay for ever: components of a graph that meet every demand of fairness.
+"""Fair components: strongly connected components of a graph that satisfy every demand of fairness.
 
-Any state may stay as it is for ever (stuttering), so a single state without edges is a component like any other. On
-the whole of a component a weak demand is met if one of its edges serves it, or one of its states does not make it
-possible; if neither is so, it is met on no part of the component either. A strong demand is met if an edge serves it,
-or no state makes it possible; if neither is so, it may still be met on a part without the states that do.
+A run may stutter in any state for ever, so a single state without edges is a component like any other.
+
+- A component satisfies a weak demand if one of its edges serves the demand, or if the demand is disabled in one of its
+  states. Otherwise no subcomponent satisfies it either.
+- A component satisfies a strong demand if one of its edges serves the demand, or if the demand is disabled in all of
+  its states. Otherwise a subcomponent without the states in which it is enabled may still satisfy it.
 """
 
 from __future__ import annotations
@@ -18,17 +20,20 @@ from holdfast.lower.graph.state_graph import FLAGS, Arrays, words_of_flags
 
 @attrs.frozen(eq=False)
 class Fair:
-    """The states of fair components: numbers of the graph, ascending, and for each the number of its component."""
+    """The states of all fair components.
+
+    ``states`` are state numbers of the graph, ascending. ``components`` has the component number of each.
+    """
 
     states: Numbers
     components: Numbers
 
 
 class FairComponents:
-    """Finds them in the parts of one graph.
+    """Finds the fair components of subgraphs of one graph.
 
-    ``cautious`` takes a step that a bound of the scope cut for possible: then no run is called fair that is so only
-    because of the bound.
+    With ``cautious``, a demand is also enabled where a bound of the scope cut a step that serves it. Then no run is
+    fair only because of a bound.
     """
 
     def __init__(self, graph: Arrays, demands: Demands, *, cautious: bool = True) -> None:
@@ -37,7 +42,7 @@ class FairComponents:
         self.weak, self.strong = (self._flags(demands, strength) for strength in ("weak", "strong"))
 
     def _flags(self, demands: Demands, strength: str) -> Numbers:
-        """The flags of all demands of one strength."""
+        """A row of flags (``FLAGS`` bits in a word) in which the demands of one strength are set."""
         row = [0] * self.words
         for number, demand in enumerate(demands.each):
             if demand.strength == strength:
@@ -45,12 +50,13 @@ class FairComponents:
         return np.array(row, np.int64)
 
     def of(self, part: GraphPart) -> Fair:
-        """The largest fair components of a part; of nested ones the outer."""
+        """The maximal fair components of a subgraph: of nested fair components the outer one."""
         states: list[Numbers] = []
         components: list[Numbers] = []
         count = 0
         while len(part.states):
             found = part.components().astype(np.int64)
+            # Sorted by component, so that reduceat can combine the rows of each component.
             order = np.argsort(found, kind="stable")
             firsts = np.flatnonzero(np.diff(found[order], prepend=-1))
             enabled = self.enabled[part.states[order]]
@@ -64,7 +70,9 @@ class FairComponents:
             states.append(part.states[kept])
             components.append(found[kept] + count)
             count += len(firsts)
-            # What may still hold a fair part: no state that makes possible what is never done.
+            # The next round searches what may still hold a fair component. Components that violate a weak demand hold
+            # none. The others go on without the states in which an unserved strong demand is enabled. Every round
+            # removes states, so the loop ends.
             rest = ~kept & ~lost[found]
             rest &= ~np.any(self.enabled[part.states] & starved[found], axis=1)
             part = part.within(rest)
@@ -74,7 +82,7 @@ class FairComponents:
         return Fair(np.concatenate(states)[order], np.concatenate(components)[order])
 
     def _served(self, part: GraphPart, found: Numbers, count: int) -> Numbers:
-        """For each component, the flags of the demands that edges within it serve."""
+        """A row of flags for each component: the demands that its edges serve."""
         served = np.zeros((count, self.words), np.int64)
         inside = (found[part.sources] == found[part.targets]) & (part.labels != FREE)
         labels = part.labels[inside].astype(np.int64)

@@ -1,8 +1,8 @@
-"""From where a fair run can stay for ever to one such run: a shortest way there, and a way round that is fair.
+"""From fair components to one lasso: a shortest stem into a component, and a fair loop in it.
 
-The way round is short, not shortest: from the entry it goes to whatever is nearest of what the demands of fairness
-still want, an edge that serves one or a state that does not make it possible, and in the end back. Ties go to the
-least number.
+The loop is short, but not the shortest one. From the entry it repeatedly takes a shortest path to the nearest place
+that satisfies an open demand: an edge that serves the demand, or a state in which it is disabled. Then it returns to
+the entry. Ties go to the least number.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ NONE = -1
 
 @attrs.frozen
 class Lasso:
-    """A run as numbers of states: from the start to the entry, then round (for each step the label and the state, the
-    entry at the end). Without a way round the run stays where it is.
+    """A lasso as state numbers.
+
+    ``stem``: the states from the start to the entry of the loop. ``round``: for each step of the loop, its label and
+    the state that it leads to; the last one is the entry. An empty ``round`` means that the run stutters in the entry.
     """
 
     stem: tuple[int, ...]
@@ -30,7 +32,7 @@ class Lasso:
 
 
 def find_lasso(graph: Arrays, fairness: FairComponents, fair: Fair, owed: Mask, unmet: Mask) -> Lasso:
-    """A lasso into a fair component, through a state of ``owed`` and from there on within ``unmet``."""
+    """A lasso into a fair component. Its stem passes a state of ``owed``, and from there on stays within ``unmet``."""
     stem = shortest_stem(graph, fair, owed, unmet)
     place = int(np.searchsorted(fair.states, stem[-1]))
     kept = np.zeros(graph.states, np.bool_)
@@ -39,11 +41,17 @@ def find_lasso(graph: Arrays, fairness: FairComponents, fair: Fair, owed: Mask, 
 
 
 def shortest_stem(graph: Arrays, fair: Fair, owed: Mask, unmet: Mask) -> tuple[int, ...]:
-    """A shortest run from an initial state to a fair one that passes ``owed`` and stays within ``unmet`` from there."""
+    """A shortest run from an initial state to a fair state that passes ``owed`` and then stays within ``unmet``.
+
+    This is a breadth-first search in which each state of ``owed`` joins at its own depth in the graph: the part of the
+    run before it is arbitrary. ``levels[d]`` holds the states that a run which owes the goal reaches first after ``d``
+    steps.
+    """
     inside = np.zeros(graph.states, np.bool_)
     inside[fair.states] = True
     found = np.zeros(graph.states, np.bool_)
     levels: list[Numbers] = []
+    # Owed states begin at a depth below graph.states, and a path among unmet states is shorter than graph.states.
     for depth in range(2 * graph.states):
         first, last = _level(graph, depth)
         begins = first + np.flatnonzero(owed[first:last])
@@ -52,6 +60,7 @@ def shortest_stem(graph: Arrays, fair: Fair, owed: Mask, unmet: Mask) -> tuple[i
         new = new[unmet[new] & ~found[new]]
         found[new] = True
         levels.append(new)
+        # ``new`` is sorted, so met[0] is the least fair state at this distance.
         met = new[inside[new]]
         if len(met):
             return _back(graph, levels, owed, int(met[0]))
@@ -59,19 +68,23 @@ def shortest_stem(graph: Arrays, fair: Fair, owed: Mask, unmet: Mask) -> tuple[i
 
 
 def _level(graph: Arrays, depth: int) -> tuple[int, int]:
-    """From which to which state that many steps lead at least; none for more steps than lead to any."""
+    """The range of the states at this depth of the graph; an empty range beyond the last level."""
     if depth + 1 < len(graph.levels):
         return graph.levels[depth], graph.levels[depth + 1]
     return graph.states, graph.states
 
 
 def _back(graph: Arrays, levels: list[Numbers], owed: Mask, end: int) -> tuple[int, ...]:
-    """The run that ends there, by the least predecessor each time."""
+    """The run that ends in the state ``end``, found backwards by the least predecessor each time.
+
+    ``pending`` tells whether the run still owes the goal here: if so, its predecessor is in the previous level of
+    ``levels``. Before the debt began, it is any state of the previous depth of the graph.
+    """
     run = [end]
     pending = True
     for depth in range(len(levels) - 1, 0, -1):
         state = run[-1]
-        # A state that owes something at its own depth is reached from anywhere.
+        # A state of ``owed`` at its own depth starts the debt, so its predecessor need not owe anything.
         pending = pending and not (owed[state] and state in range(*_level(graph, depth)))
         before = levels[depth - 1] if pending else np.arange(*_level(graph, depth - 1))
         edges, sources = edges_of(graph, before)
@@ -80,7 +93,10 @@ def _back(graph: Arrays, levels: list[Numbers], owed: Mask, end: int) -> tuple[i
 
 
 class _Round:
-    """Finds the way round in one fair component."""
+    """Finds the loop in one fair component.
+
+    States are indices into ``part.states`` here. Sets of demands are Python sets of demand numbers.
+    """
 
     def __init__(self, within: GraphPart, fairness: FairComponents, entry: int) -> None:
         self.part = within
@@ -90,7 +106,7 @@ class _Round:
         self.offsets = np.searchsorted(within.sources, np.arange(len(within.states) + 1))
 
     def steps(self) -> tuple[tuple[int, int], ...]:
-        """For each step its label and the number of the state it leads to."""
+        """The steps of the loop: for each, its label and the number of the state that it leads to."""
         wanted: set[int] = set()
         while True:
             edges = self._walk(wanted)
@@ -101,12 +117,14 @@ class _Round:
             if not starved:
                 numbers = (int(self.part.states[place]) for place in places[1:])
                 return tuple(zip(labels, numbers, strict=True))
-            # A strong demand counts only where the way makes it possible, which depends on the way.
+            # A strong demand counts only if it is enabled in a state of the loop, which depends on the loop. So add
+            # the violated ones and try again. ``wanted`` grows in every round, so this ends.
             wanted |= starved
 
     def _walk(self, strong: set[int]) -> list[int]:
-        """The edges of a way from the entry to itself on which the weak demands and these strong ones are met."""
+        """The edges of a loop from the entry that satisfies all weak demands and serves these strong ones."""
         place, edges = self.entry, list[int]()
+        # A weak demand that is disabled in the entry is satisfied already.
         weak = self.weak & _set(self.enabled[place])
         strong = set(strong)
         while weak or strong:
@@ -123,11 +141,13 @@ class _Round:
         return [] if place == self.entry else self._path(place, {self.entry}, np.zeros_like(self.enabled[0]), set())
 
     def _nearest(self, place: int, weak: set[int], strong: set[int]) -> list[int]:
-        """A shortest way to a state that does not make a weak demand possible, or over an edge that serves any."""
+        """A shortest path to a state in which a weak demand is disabled, or over an edge that serves any demand."""
         return self._path(place, set(), _row(weak, len(self.enabled[0])), weak | strong)
 
     def _path(self, start: int, ends: set[int], weak: Numbers, labels: set[int]) -> list[int]:
-        """The edges of a shortest way to one of the ends, or to a state that lacks a flag, or over such a label."""
+        """The edges of a shortest path from ``start`` to one of three targets: a state of ``ends``, a state in which a
+        demand of the flags ``weak`` is disabled, or an edge with one of the ``labels``.
+        """
         came_by = np.full(len(self.part.states), NONE, np.int64)
         frontier = np.array([start], np.int64)
         wanted_labels = np.array(sorted(labels), np.uint16)
@@ -137,10 +157,12 @@ class _Round:
             targets = self.part.targets[edges]
             serving = edges[np.isin(self.part.labels[edges], wanted_labels)]
             arriving = np.isin(targets, wanted_ends) | np.any(~self.enabled[targets] & weak, axis=1)
+            # Of all edges that reach a target, the least number wins.
             last = min([*serving[:1].tolist(), *edges[arriving][:1].tolist()], default=NONE)
             if last != NONE:
                 return self._trail(came_by, start, last)
             new, firsts = np.unique(targets, return_index=True)
+            # ``firsts`` has the first edge in ``edges`` to each new state.
             fresh = (came_by[new] == NONE) & (new != start)
             came_by[new[fresh]] = edges[firsts[fresh]]
             frontier = new[fresh].astype(np.int64)
@@ -160,7 +182,7 @@ class _Round:
 
 
 def _set(row: Numbers) -> set[int]:
-    """The demands whose flags are set."""
+    """The numbers of the demands whose flags are set in a row."""
     return {word * FLAGS + bit for word, flags in enumerate(row.tolist()) for bit in range(FLAGS) if flags >> bit & 1}
 
 

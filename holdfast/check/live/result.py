@@ -1,4 +1,4 @@
-"""What ``live`` answers of a model in one scope, and how people read it."""
+"""The answer of ``live`` for a model in one scope, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ LiveVerdict = Literal["exhausted", "violated", "inconclusive"]
 
 @attrs.frozen
 class LeadsToFigures:
-    """What was found of one leads-to.
+    """The figures of one leads-to property.
 
-    ``instances`` counts the values of its parameters, ``owing`` the states in which an instance's goal is owed, summed
-    over the instances; ``triggered`` tells whether any state meets a trigger. ``only_if_cut`` is the length of a run
-    that violates it if cut steps count as impossible, and is unfair otherwise; None if there is none.
+    - ``instances``: number of choices of its parameters' values.
+    - ``owing``: number of states in which a run may owe the goal, summed over the instances.
+    - ``triggered``: whether the trigger of an instance is true in any state.
+    - ``only_if_cut``: length of a run that violates the property if cut steps count as impossible, and is unfair if
+      they count as possible. None if there is no such run.
     """
 
     claim: Claim
@@ -35,7 +37,11 @@ class LeadsToFigures:
 
 @attrs.frozen
 class DemandFigures:
-    """The demands of fairness on one action: how many, of what strength, and how many are possible nowhere."""
+    """The demands of fairness on one action.
+
+    ``per``: the parameters whose values tell its demands apart. ``instances``: number of demands. ``never_possible``:
+    number of demands that are possible in no state.
+    """
 
     action: str
     strength: str
@@ -46,9 +52,11 @@ class DemandFigures:
 
 @attrs.frozen(kw_only=True)
 class LiveFigures(Coverage):
-    """How much was looked at: ``states`` and ``edges`` of the graph without symmetry, where only steps that change
-    something are edges. ``budgets`` says how often the environment may take an action; one of 0 is never taken.
-    ``fair_cuts`` counts, by fair action and bound, the steps that the bound cut.
+    """The figures of a liveness check.
+
+    - ``states``, ``edges``: numbers of the graph without symmetry. Only steps that change something are edges.
+    - ``initial``: number of initial states; ``depth``: the largest distance of a state from the start.
+    - ``budgets``: pairs of an action of the environment and how often a run may take it.
     """
 
     states: int
@@ -61,7 +69,7 @@ class LiveFigures(Coverage):
 
     @property
     def fair_cuts(self) -> tuple[tuple[str, str, int], ...]:
-        """The fair actions that a bound cut, with the bound and how many steps it cut."""
+        """The cuts of fair actions, as triples of the action, the bound and the number of steps that it cut."""
         fair = {demand.action for demand in self.demands}
         return tuple(
             (action.name, bound, times)
@@ -94,7 +102,7 @@ class LiveFigures(Coverage):
 
 @attrs.frozen
 class LiveTiming:
-    """What depends on the machine and the hour: seconds in all, and of them those for drawing the graph."""
+    """The figures that depend on the machine and its load. ``drawing``: seconds for drawing the graph."""
 
     seconds: float
     drawing: float
@@ -103,8 +111,9 @@ class LiveTiming:
 
 @attrs.frozen(kw_only=True)
 class LiveResult(Answer):
-    """The answer. Its findings are lassos, for each violated property that of the least arguments; ``fair`` says of
-    each why it is fair: see ``explain``.
+    """The answer. Its findings are lassos: for each violated property, the one with the least arguments.
+
+    ``fair`` says for each lasso why it is fair: see ``explain``.
     """
 
     verdict: LiveVerdict
@@ -114,7 +123,7 @@ class LiveResult(Answer):
 
     @property
     def exit_code(self) -> int:
-        """13 violated, 20 without an answer, 10 if a property is never triggered, else 0."""
+        """13 for a violation, 20 without an answer, 10 if a property is never triggered, else 0."""
         if self.findings:
             return STARVED
         if self.verdict == "inconclusive":
@@ -123,7 +132,7 @@ class LiveResult(Answer):
 
 
 def render_live(result: LiveResult) -> str:
-    """All there is to say, without a final newline and without times."""
+    """The whole text of a result, without a final newline and without times."""
     lines = textwrap.wrap(_verdict(result), WIDTH, subsequent_indent="  ")
     if result.ended_by is None:
         lines += ["", *(line for name, text in _figures(result) for line in entry(name, text))]
@@ -135,7 +144,7 @@ def render_live(result: LiveResult) -> str:
 
 
 def fair_text(reasons: Reasons) -> str:
-    """Why a run is fair, without a final newline."""
+    """The text that says why a run is fair, without a final newline."""
     if not reasons:
         return "No action is fair, so that a run may end anywhere."
     lines = ["why the run is fair"]

@@ -1,1 +1,1 @@
-"""Mutation: a model's rules removed one at a time, and what becomes of each mutant."""
+"""Mutation: remove the rules of a model one at a time, and find out which mutants the properties kill."""

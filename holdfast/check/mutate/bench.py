@@ -1,7 +1,7 @@
-"""One model in one scope, and what becomes of mutants of it there.
+"""Trials of a model's mutants in one scope.
 
-A mutant is searched on the interpreter first, which starts at once; most are killed within a few hundred states. What
-is not goes to one kernel that serves all mutants of the model, and is compiled once.
+The interpreter searches a mutant first, since it starts at once. Most mutants are killed within a few hundred states.
+The others go to a mutable kernel, which is compiled once and serves all mutants of the model.
 """
 
 from __future__ import annotations
@@ -31,21 +31,23 @@ if TYPE_CHECKING:
     from holdfast.lower.kernel.store import Store
 
 PATIENCE = 4_000
-"""How many states of a mutant the interpreter explores before the kernel takes over."""
+"""Number of states of a mutant that the interpreter explores before the kernel takes over."""
 
 
 MUCH = 20
-"""How many times the states of the whole model a mutant may have before it is left open, if no budget says so."""
+"""The limit on the states of a mutant, as a multiple of the whole model's, if the budget sets none."""
 
 ROOM = 1_000_000
-"""How many states any mutant may have."""
+"""Number of states that any mutant may have, even of a small model."""
 
 
 @attrs.frozen
 class MutantTrial:
-    """What a search of a mutant says: what kills it, with the run, or a limit that left it open, or neither.
+    """The result of searching a mutant.
 
-    ``same`` tells whether its graph is that of the whole model, where it was asked.
+    - ``kill``: the property that kills it, with its run ``trace``.
+    - ``ended_by``: the limit that left it open. If both are None, the mutant survives.
+    - ``same``: whether its state graph equals the whole model's; False if that was not asked.
     """
 
     kill: Kill | None = None
@@ -55,7 +57,8 @@ class MutantTrial:
 
 
 def _same_steps(one: Interpreter, two: Interpreter, action: int, state: bytes) -> bool:
-    """Whether an action has the same steps in both machines, in whatever order, and as many that a bound cuts."""
+    """Whether an action has the same steps in both machines, in any order, and equally many cut steps."""
+    # The difference of the two counts changes if the calls below cut different numbers of steps.
     before = one.statistics.cut_by_bounds() - two.statistics.cut_by_bounds()
     mine, others = one.successors[action](state), two.successors[action](state)
     after = one.statistics.cut_by_bounds() - two.statistics.cut_by_bounds()
@@ -79,7 +82,7 @@ class Bench:
 
     @cached_property
     def whole(self) -> Result:
-        """The answer for the model as it is; its states are kept."""
+        """The answer for the whole model. Its states are kept, for the comparison with mutants."""
         found, result = self._search(self.system, keep_going=False)
         if isinstance(found, PlainSearch):
             self._states = list(found.parents)
@@ -100,24 +103,29 @@ class Bench:
     # Mutants --------------------------------------------------------------------------------------------------
 
     def try_alone(self, mutant: System, actions: Sequence[str]) -> MutantTrial:
-        """What kills a mutant, or whether its graph is the whole model's. ``actions`` are those that may differ.
+        """Try to kill a mutant; otherwise compare its graph with the whole model's. It may change only ``actions``.
 
-        Most are killed soon, and there is no need to search one with the same graph: it breaks what the model breaks.
+        A short search comes first, since most mutants are killed soon. A mutant with the same graph needs no further
+        search: it violates what the model violates.
         """
         trial, complete = self._killed(mutant, patience=PATIENCE)
         if trial.kill is not None:
             return trial
+        # The comparison needs the states of the whole model only. So it comes before a long search of the mutant.
         same = self._same(mutant, actions)
         if not complete and not same:
             trial, _ = self._killed(mutant, most=MUCH)
         return attrs.evolve(trial, same=same)
 
     def try_pair(self, mutant: System, most: int | None) -> MutantTrial:
-        """What kills a mutant that lacks two rules, of which neither is enough; ``most`` is as for a search."""
+        """Try to kill a mutant that lacks two rules, neither of which kills alone. ``most``: see ``_search``."""
         return self._killed(mutant, most=most or MUCH)[0]
 
     def try_beyond(self, mutant: System, known: System, most: int | None) -> MutantTrial:
-        """What is wrong with a mutant and not with another one, which lacks one rule less."""
+        """Look for a violation of a mutant that ``known`` does not have, which lacks one rule less.
+
+        ``most``: see ``_search``.
+        """
         before = self._all_wrong(known, most)
         if before is None:
             return MutantTrial(ended_by=f"too many states, or no start, without {', '.join(known.removed)}")
@@ -127,9 +135,9 @@ class Bench:
         return self._trial(result, before)
 
     def try_changed(self, mutant: System, action: str | None, patience: int) -> MutantTrial:
-        """What kills a mutant that no kernel serves, within so many states; ``action`` is the one that may differ.
+        """Try to kill a mutant that no kernel serves, within ``patience`` states.
 
-        Without one its steps are those of the model, and only what is asked of them differs.
+        ``action`` is the one that the mutant changes. With None the graphs are not compared.
         """
         trial, complete = self._killed(mutant, patience=patience)
         if trial.kill is None and action is not None and self._same(mutant, (action,)):
@@ -137,7 +145,10 @@ class Bench:
         return trial if complete or trial.kill is not None else attrs.evolve(trial, ended_by=f"{patience:,} states")
 
     def _all_wrong(self, mutant: System, most: int | None) -> frozenset[str] | None:
-        """Everything that is wrong with a mutant, by name; None if that cannot be told within the limits."""
+        """The names of all violated properties and unreached witnesses of a mutant.
+
+        None if a limit ended the search, or if the mutant cannot start.
+        """
         key = (mutant.removed, most)
         if key not in self._wrong:
             try:
@@ -150,18 +161,24 @@ class Bench:
         return self._wrong[key]
 
     def _killed(self, mutant: System, *, patience: int | None = None, most: int = MUCH) -> tuple[MutantTrial, bool]:
-        """What kills a mutant, and whether all its states were looked at; with ``patience`` few are."""
+        """Search a mutant until something kills it. Returns the trial, and whether it is decided.
+
+        With ``patience`` the search is short, and its limit leaves the trial undecided without an ``ended_by``.
+        """
         try:
             _, result = self._search(mutant, keep_going=False, patience=patience, most=most)
         except ModelError as error:
-            # The whole model fits the scope, so that this is what the rule was there for.
+            # The whole model fits the scope. So the removed rule has kept initial states within it: that is a kill.
             return MutantTrial(Kill("init", "init", self.scope.name, None, None, f"cannot start: {error}")), True
         if not result.findings and result.ended_by is not None:
             return MutantTrial(ended_by=None if patience else result.ended_by), False
         return self._trial(result, frozenset()), True
 
     def _trial(self, result: Result, before: frozenset[str]) -> MutantTrial:
-        """The first thing that is wrong with a mutant, and neither with the whole model nor named in ``before``."""
+        """The first violated property, or else unreached witness, of a mutant that is not named in ``before``.
+
+        A witness that the whole model does not reach either is no kill.
+        """
         for trace in result.findings:
             if trace.shown.name not in before:
                 return MutantTrial(Kill.of(trace), trace)
@@ -173,12 +190,12 @@ class Bench:
         return MutantTrial()
 
     def _same(self, mutant: System, actions: Sequence[str]) -> bool:
-        """Whether the mutant's graph is that of the whole model. ``actions`` are those in which they may differ.
+        """Whether the mutant's graph equals the whole model's. ``actions`` are those in which they may differ.
 
-        It is if both have the same initial states, and the same steps with the same arguments from all states that the
-        whole model reaches; the order in which an engine lists steps says nothing. A step that the model refuses and
-        that a bound of the scope cuts in the mutant is a difference. A mutant with other properties, or with ghosts
-        that the states of the whole model lack, has another graph: what is asked of its states differs.
+        The graphs are equal if both have the same initial states, and the same steps with the same arguments from every
+        state that the whole model reaches. The order in which an engine lists steps does not matter. If the model
+        refuses a step that a bound cuts in the mutant, the graphs differ. A mutant with other properties, or with
+        ghosts that the states of the whole model lack, counts as different: its properties need another search.
         """
         assert self.whole.verdict == "exhausted", "all states of the whole model are needed"
         ghosts = select(self.system, None).ghosts
@@ -214,9 +231,10 @@ class Bench:
     def _search(
         self, system: System, *, keep_going: bool, patience: int | None = None, most: int | None = None
     ) -> tuple[PlainSearch | KernelSearch, Result]:
-        """A search, and its answer: on the interpreter, and from some size on on the kernel of all mutants.
+        """Search a system and return the search and its answer.
 
-        ``most`` limits it to so many times the states of the whole model, ``patience`` to so many at all.
+        ``most`` is a limit of states, as a multiple of the whole model's. The interpreter begins. With ``patience``, it
+        stops at that number of states; otherwise the mutable kernel takes over after ``PATIENCE`` states.
         """
         meter = self.limits.meter(None if most is None else max(ROOM, most * self.whole.figures.distinct))
         with interruptible(meter):
@@ -231,6 +249,7 @@ class Bench:
                 return plain, self._answered(plain, meter, origin)
             from holdfast.check.search.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - Numba is slow to load
 
+            # A variant has other actions than the shared kernel. It gets a kernel of its own.
             shared = system.chosen == self.system.chosen
             try:
                 if shared and self._kernel is None:
@@ -248,7 +267,10 @@ class Bench:
             return found, self._answered(found, meter, origin)
 
     def _answered(self, found: Exploration, meter: Meter, origin: Origin) -> Result:
-        """What is violated counts even if the time is up; without that the whole command stops."""
+        """The answer of a search. A violation counts even if the time is up; without one, the whole command stops.
+
+        Raises Interruption.
+        """
         result = found.result(origin)
         if not result.findings:
             self.limits.check(meter.spent)

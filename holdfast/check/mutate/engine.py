@@ -1,10 +1,14 @@
-"""Mutation: do the properties of a model have teeth?
+"""Mutation: do the properties of a model notice faults?
 
-Every labelled rule is removed, one at a time: everywhere, and at each of its sites where it serves several actions.
-Named variants are mutants too. Each is tried in every scope until one kills it. One that none kills is compared with
-the whole model: are the same states reachable, by the same steps? Of what differs and survives, ``live`` is asked
-whether something owed never comes; what starves nothing is tried without a second rule as well. So each mutant ends in
-one of five ways (design: mutants), and the model has to declare which, unless it is killed.
+Mutation removes every labelled rule, one at a time: everywhere and, if the rule serves several actions, at each of its
+sites. Named variants are mutants too. Each mutant goes through these trials, until one decides it:
+
+1. A search in every scope. A violation kills the mutant.
+2. A comparison of its state graph with the whole model's. If they are equal, the mutant is equivalent.
+3. ``live``: does it violate a leads-to property?
+4. Searches without a second rule as well. If only the removal of both violates something, the rule is redundant.
+
+So each mutant ends in one of five ways (design: mutants). Unless it is killed, the model has to declare which.
 """
 
 from __future__ import annotations
@@ -31,15 +35,17 @@ from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Scope, System
 from holdfast.trace.trace import Trace
 
-"""The scopes in which mutants are tried where none is named; one that no scope kills survives."""
-
 PAIRED = 8
-"""Of how many times the model's own states a pair is searched, where nobody declares it."""
+"""The limit on the states of an undeclared pair, as a multiple of the whole model's."""
 
 
 @attrs.frozen
 class MutationOptions:
-    """What is tried: pairs of rules, variants, and ``only`` some mutants by name (a label brings its sites along)."""
+    """The mutants to try.
+
+    ``pairs``: try pairs of rules. ``variants``: try variants. ``only``: try only these mutants; a label stands for its
+    sites too.
+    """
 
     pairs: bool = True
     variants: bool = True
@@ -47,7 +53,7 @@ class MutationOptions:
 
 
 def fingerprint(system: System, scopes: Sequence[Scope]) -> str:
-    """Sixteen hex digits over all that the facts of a model's mutants depend on."""
+    """A hash, sixteen hex digits, of everything that the facts of a model's mutants depend on."""
     scopes = [*scopes, *(scope for scope in live_scopes(system) if scope not in scopes)]
     variants = [(name, _variant(system, name).fingerprint) for name in system.variants]
     sizes = [(s.name, sorted(s.sizes.items()), sorted(s.budgets.items()), sorted(s.given.items())) for s in scopes]
@@ -74,8 +80,9 @@ def _variant(system: System, name: str) -> System:
 class Mutation:
     """The trials of one model's mutants.
 
-    ``known`` are facts of an earlier run; ``keep`` is handed each fact as it is established, and ``show`` each run
-    that kills, under the name of its mutant (``ST-20+ST-14`` for a pair).
+    ``known`` are the facts that an earlier command established. ``keep`` is called with the facts of each mutant as
+    they are established. ``show`` is called with each killing run, under the name of its mutant (``ST-20+ST-14`` for a
+    pair).
     """
 
     def __init__(
@@ -93,7 +100,7 @@ class Mutation:
         self.system, self.limits, self.target, self.options = system, limits, target, options
         usual = [system.scopes[name] for name in USUAL if name in system.scopes]
         self.owing = live_scopes(system) if list(scopes) == usual else scopes
-        """Where liveness is asked."""
+        """The scopes in which liveness is checked."""
         self.benches = [Bench(system, scope, target, limits) for scope in scopes]
         self.keep, self.show = keep, show
         self.facts = {name: facts for name, facts in (known or {}).items() if not self._is_open(facts)}
@@ -105,25 +112,28 @@ class Mutation:
             for pair in facts.pairs
             if pair.decided
         }
-        """The pairs that were tried, and whether that was in every scope to the end."""
+        """The tried pairs. A key is the two names, and whether every scope was searched to its end."""
 
     def _is_open(self, facts: MutantFacts) -> bool:
-        """Whether liveness has to be asked of a mutant still: a limit ended that, or it was declared ``sound`` then."""
+        """Whether the liveness of a mutant is still to be checked.
+
+        That is so if a limit ended the check, or if the mutant was declared ``sound`` then and no longer is.
+        """
         declared = self.system.outcomes.get(facts.mutant.name)
         sound = declared is not None and declared.kind == "sound"
         return facts.equal is False and facts.starves is None and not sound
 
     def broken(self) -> Result | None:
-        """The answer for the model as it is, in the first scope where it does not hold: then no mutant says anything.
+        """The answer for the whole model in the first scope in which it violates a property or has no answer.
 
-        Raises Interruption.
+        None if there is no such scope. Otherwise the mutants show nothing. Raises Interruption.
         """
         self.limits.now = "the whole model"
         results = (bench.whole for bench in self.benches)
         return next((result for result in results if result.verdict != "exhausted"), None)
 
     def report(self) -> MutationReport:
-        """Try all that was asked for, as far as the limits go."""
+        """Try all wanted mutants, as far as the limits go."""
         wanted = list(self._wanted())
         ended_by: str | None = None
         try:
@@ -131,7 +141,7 @@ class Mutation:
         except Interruption as stopped:
             ended_by = str(stopped)
         except KeyboardInterrupt:
-            # Between two searches; within one the search ends by itself.
+            # Ctrl-C came between two searches. During a search, the search ends by itself.
             ended_by = INTERRUPTED
         done = [self.facts[each.name] for each in wanted if each.name in self.facts]
         listed = [facts for facts in done if not self._implied(facts.mutant)]
@@ -147,7 +157,7 @@ class Mutation:
         )
 
     def untried(self, ended_by: str) -> MutationReport:
-        """The answer where a limit left no time to try anything."""
+        """The answer if a limit left no time to try any mutant."""
         return MutationReport(
             model=self.system.name,
             target=self.target,
@@ -170,12 +180,13 @@ class Mutation:
                 yield mutant
 
     def _implied(self, mutant: Mutant) -> bool:
-        """Whether nothing is left to say of a site: without the rule anywhere the graph is the same."""
+        """Whether a site needs no trial: the graph is the same even if the rule is removed everywhere."""
         return mutant.kind == "site" and mutant.label in self.facts and self.facts[mutant.label].equal is True
 
     # Alone ----------------------------------------------------------------------------------------------------
 
     def _try_all(self, wanted: Sequence[Mutant]) -> None:
+        # All mutants alone come first: the choice of partners depends on what kills them alone.
         for number, mutant in enumerate(wanted, start=1):
             if not self._implied(mutant):
                 self.limits.now = f"{number} of {len(wanted)}: {mutant.name}"
@@ -186,7 +197,7 @@ class Mutation:
                 self._in_pairs(mutant)
 
     def _alone(self, mutant: Mutant) -> MutantFacts:
-        """The facts of a mutant, as they are known or as they turn out."""
+        """The facts of a mutant: the known ones, or else those that its trial establishes."""
         if mutant.name not in self.facts:
             facts = self._established(mutant)
             if facts.ended_by is None:
@@ -208,7 +219,7 @@ class Mutation:
         return MutantFacts(mutant, equal=True) if equal else self._starving(mutant, system)
 
     def _starving(self, mutant: Mutant, system: System) -> MutantFacts:
-        """The facts of a mutant that violates nothing in any scope, and takes other steps than the model."""
+        """The facts of a mutant that violates nothing in any scope, but whose steps differ from the model's."""
         declared = self.system.outcomes.get(mutant.name)
         if declared is not None and declared.kind == "sound":
             return MutantFacts(mutant, equal=False)
@@ -230,7 +241,7 @@ class Mutation:
     # In pairs -------------------------------------------------------------------------------------------------
 
     def _in_pairs(self, mutant: Mutant) -> None:
-        """Try a survivor without a second rule: the declared one first, then those that may have to do with it."""
+        """Try a survivor without a second rule: the declared partner first, then the rules that are related to it."""
         facts = self.facts[mutant.name]
         done = facts.kill is not None or facts.ended_by is not None or bool(facts.starves)
         if done or mutant.kind == "variant":
@@ -250,8 +261,9 @@ class Mutation:
             self.keep(facts)
 
     def _partners(self, mutant: Mutant, *, everyone: bool) -> Iterator[str]:
-        """The rules to try a survivor with: all that survive alone too, and, if ``everyone`` is asked, of those that
-        are killed the ones that share an action or a variable with it. Those that share something come first.
+        """The partners for a survivor: first the rules that survive alone too, and of these the related ones first.
+
+        With ``everyone``, the related rules that are killed alone follow. Related rules share an action or a variable.
         """
         others = [rule.label for rule in self.system.rules if rule.label != mutant.label]
         killed = [label for label in others if self._alone(self.all[label]).kill is not None]
@@ -261,12 +273,16 @@ class Mutation:
             yield from (label for label in killed if label in related)
 
     def _share(self, mutant: Mutant, label: str) -> bool:
-        """Whether a rule has an action or a variable in common with a mutant."""
+        """Whether a rule and a mutant are related: they have an action or a variable in common."""
         actions = set(mutant.actions) & set(self.all[label].actions)
         return bool(actions or self._touched[mutant.label] & self._touched[label])
 
     def _together(self, mutant: Mutant, partner: str, *, wholly: bool) -> Pair:
-        """Remove both rules: is more violated than without either? ``wholly`` searches every scope to its end."""
+        """Remove both rules. The pair has a kill if that violates more than the removal of either rule alone.
+
+        ``wholly`` searches every scope to its end. Otherwise only the first scope is searched, within ``PAIRED``.
+        """
+        # A pair and its reverse are the same trial, and a kill from the limited search holds for the full one.
         key = frozenset((mutant.name, partner)), wholly
         known = self._tried.get((key[0], False))
         if known is not None and known.kill is not None:
@@ -277,11 +293,13 @@ class Mutation:
 
     def _tried_together(self, mutant: Mutant, partner: str, *, wholly: bool) -> Pair:
         system = remove_rules(self.system, [mutant.name, partner])
+        # ``LABEL@action`` is no mutant of its own if the rule serves one action only.
         other = self.all.get(partner) or Mutant(partner, "site", (partner.partition("@")[2],))
         killed = self._alone(other).kill is not None
         decided = True
         for bench in self.benches if wholly else self.benches[:1]:
             most = None if wholly else PAIRED
+            # If the removal of the partner kills alone, the pair has to violate something else as well.
             if killed:
                 trial = bench.try_beyond(system, remove_rules(self.system, [partner]), most)
             else:
@@ -294,7 +312,7 @@ class Mutation:
 
 
 def _touched(system: System, label: str) -> frozenset[str]:
-    """The variables that a rule's condition reads, or that stand in what it decides."""
+    """The variables that a rule's condition reads, or that occur in the statements that it decides on."""
     return frozenset(
         name
         for action in (system.init, *system.actions)

@@ -1,7 +1,7 @@
-"""Which guards of the protocols are shown to matter: a page made of their rows and of what mutation has found.
+"""The page of guards: for each guard of the protocols, what mutation has found when the guard is removed.
 
-``guards.toml`` beside the models holds the rows, and which mutants stand for each; ``mutants.json`` what became of
-every mutant when ``holdfast mutate --update`` last tried them.
+``guards.toml`` beside the models has a row for each guard, with the mutants that stand for it. ``mutants.json`` has the
+result of every mutant as of the last ``holdfast mutate --update``.
 """
 
 from __future__ import annotations
@@ -37,9 +37,11 @@ This page is generated: `holdfast mutate --update` tries all mutants and stores 
 
 @attrs.frozen
 class Guard:
-    """A row: what it says, and the mutants (``MODEL:MUTANT``) that stand for it, or what is missing.
+    """A row of ``guards.toml``.
 
-    ``parts`` says what each part of the guard is, where a model splits it (``M-11.active``).
+    - ``guard``: the guard in words; ``protects``: what it protects; ``home``: the model that should hold it.
+    - ``mutants``: the mutants (``MODEL:MUTANT``) that stand for it. ``missing``: what the models lack, if it has none.
+    - ``parts``: the texts of its parts, if a model splits it (``M-11.active``).
     """
 
     id: str = attrs.field(validator=instance_of(str))
@@ -53,7 +55,7 @@ class Guard:
 
 @attrs.frozen
 class GuardTable:
-    """A table of guards: ``name`` is that of its page and section, ``streams.md 19``."""
+    """A table of guards. ``name`` is its page and section, such as ``streams.md 19``."""
 
     name: str
     title: str
@@ -62,7 +64,7 @@ class GuardTable:
 
 @attrs.frozen
 class MutantSummary:
-    """What became of a mutant: its way, why, in how many steps, and the command that shows it."""
+    """The result of a mutant for the page: its way, a text that says why, and the command that shows it."""
 
     way: str
     because: str
@@ -70,7 +72,7 @@ class MutantSummary:
 
 
 def read_guards(path: Path) -> list[GuardTable]:
-    """The tables of the file. Raises UsageError for a file that is no such list, or that contradicts itself."""
+    """The tables of the file. Raises UsageError for a file that is not such a list, or that contradicts itself."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
         tables = [
@@ -98,7 +100,7 @@ def read_guards(path: Path) -> list[GuardTable]:
 
 
 def format_results(stored: Mapping[str, Any], reports: Iterable[MutationReport]) -> str:
-    """The text of the results file: what was stored, with the reports in place of their models' earlier ones."""
+    """The text of the results file: the stored results, with those of the reported models replaced."""
     models = {**stored, **{report.target: stored_rows(report) for report in reports}}
     lines = []
     for name in sorted(models):
@@ -109,7 +111,7 @@ def format_results(stored: Mapping[str, Any], reports: Iterable[MutationReport])
 
 
 def stored_rows(report: MutationReport) -> dict[str, Any]:
-    """What is kept of a report."""
+    """The part of a report that the results file stores."""
     return {
         "fingerprint": report.fingerprint,
         "scopes": list(report.scopes),
@@ -118,7 +120,7 @@ def stored_rows(report: MutationReport) -> dict[str, Any]:
 
 
 def _row(row: MutantRow) -> dict[str, Any]:
-    """What the page and its readers need of a mutant."""
+    """The stored result of a mutant."""
     found: dict[str, Any] = {"mutant": row.facts.mutant.name, "kind": row.facts.mutant.kind, "way": row.way}
     if row.way == "redundant" and row.facts.killed_with is not None:
         found["with"] = row.facts.killed_with.partner
@@ -132,7 +134,7 @@ def _row(row: MutantRow) -> dict[str, Any]:
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """What the results file holds, by model; nothing if it is not there. Raises UsageError for any other file."""
+    """The content of the results file, by model; empty if there is no file. Raises UsageError for any other file."""
     if not path.exists():
         return {}
     try:
@@ -156,9 +158,9 @@ def read_results(path: Path) -> dict[str, Any]:
 
 
 def guards_page(tables: Sequence[GuardTable], results: Mapping[str, Any], link: Callable[[str], str]) -> str:
-    """The page, in Markdown. ``link`` gives the rule ids in a text their links.
+    """The page, in Markdown. ``link`` adds links to the rule ids in a text.
 
-    Raises UsageError for a row that names a mutant which its model does not have.
+    Raises UsageError for a row that names an unknown mutant of a model.
     """
     counts: dict[str, int] = {}
     sections: list[str] = []
@@ -167,6 +169,7 @@ def guards_page(tables: Sequence[GuardTable], results: Mapping[str, Any], link: 
         lines.append("|---|---|---|---|---|")
         for guard in table.guards:
             found = list(_found(guard, results))
+            # The summary counts a guard with several mutants by its first one.
             kind = found[0].way if found else "not modelled yet"
             counts[kind] = counts.get(kind, 0) + 1
             said = "<br>".join(each.because for each in found) or f"not modelled yet ({guard.home}): {guard.missing}"
@@ -195,7 +198,7 @@ def _found(guard: Guard, results: Mapping[str, Any]) -> Iterator[MutantSummary]:
 
 
 def because(row: Mapping[str, Any]) -> str:
-    """What became of a mutant and why, in Markdown; ``row`` is a stored result."""
+    """The way of a mutant and the reason, in Markdown; ``row`` is a stored result."""
     way = f"**{row['way']}**"
     if "property" in row:
         steps = row["steps"]
@@ -206,7 +209,7 @@ def because(row: Mapping[str, Any]) -> str:
 
 
 def command(model: str, row: Mapping[str, Any]) -> str:
-    """What shows it: the check of the mutant in the scope that kills it, or the trial."""
+    """The command that shows a result: a check in the scope that kills the mutant, or a trial of the mutant."""
     mutant = row["mutant"]
     if "property" not in row:
         return f"`holdfast mutate {model} --only {mutant}`"

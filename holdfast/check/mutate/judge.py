@@ -1,4 +1,4 @@
-"""Whether a model declares what was established of a mutant: its way to end, and what is wrong with the declaration."""
+"""Compare a mutant's facts with its declaration: the way it ends, and the fault of the declaration, if any."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from holdfast.ir.system import Declaration
 def judged(established: Iterable[MutantFacts], declarations: Mapping[str, Declaration]) -> list[MutantRow]:
     """The rows of a model's mutants, in their order.
 
-    Where a label wants a declaration, or another one, its sites ask for none: that one may go for them too.
+    If the declaration of a label is missing or wrong, its sites that inherit it report no fault of their own: the new
+    declaration of the label may hold for them too.
     """
     rows = [judge(facts, declarations) for facts in established]
+    # A site without any declaration compares None with the None of its label. The default ``row`` matches nothing.
     open_labels = {row.facts.mutant.name: row.declared for row in rows if row.fault is not None}
     return [
         attrs.evolve(row, fault=None)
@@ -26,7 +28,7 @@ def judged(established: Iterable[MutantFacts], declarations: Mapping[str, Declar
 
 
 def judge(facts: MutantFacts, declarations: Mapping[str, Declaration]) -> MutantRow:
-    """The row of a mutant. What is declared of a label goes for each of its sites that declares nothing itself."""
+    """The row of a mutant. A site without a declaration of its own inherits that of its label."""
     name = facts.mutant.name
     declared = declarations.get(name)
     inherited = declared is None and facts.mutant.kind == "site"
@@ -38,6 +40,7 @@ def judge(facts: MutantFacts, declarations: Mapping[str, Declaration]) -> Mutant
 
 def _judged(facts: MutantFacts, declared: Declaration | None, inherited: bool) -> tuple[Way, str | None]:
     if facts.kill is not None:
+        # An inherited declaration may fit another site, so it is not superfluous here.
         superfluous = declared is not None and not inherited
         return (
             "killed",
@@ -83,7 +86,7 @@ def _undeclared(facts: MutantFacts) -> tuple[Way, str]:
 
 
 def _starving(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | None]:
-    """Whether what is declared is what ``live`` finds."""
+    """Compare a declaration ``liveness`` with what ``live`` finds."""
     if facts.equal:
         return "equivalent", f"declared {declared}, but its graph is that of the model; {_advice(facts)}"
     if any(kill.is_of(str(declared.names)) for kill in facts.starves or ()):
@@ -99,6 +102,7 @@ def _redundant(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | No
     if facts.starves:
         return "liveness", f"declared {declared}, but {_advice(facts)}"
     tried = next((pair for pair in facts.pairs if pair.partner == declared.names), None)
+    # A limit ended the trials before the declared pair, or during it.
     if tried is None or (tried.kill is None and not tried.decided):
         return "undecided", None
     if tried.kill is not None:
@@ -108,7 +112,7 @@ def _redundant(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | No
 
 
 def _advice(facts: MutantFacts) -> str:
-    """What to write instead."""
+    """The remedy for a wrong or missing declaration: what to write in the model."""
     name, pair = facts.mutant.name, facts.killed_with
     if facts.starves:
         kill = facts.starves[0]

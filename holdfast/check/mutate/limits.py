@@ -1,4 +1,4 @@
-"""What all trials of one command share."""
+"""The limits that all trials of one command share."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress
 
 
 class Interruption(Exception):
-    """The time is up, or somebody pressed Ctrl-C; the text says which."""
+    """The time is up, or the user pressed Ctrl-C. The text says which."""
 
 
 class MutationLimits:
-    """The time, the limits of each search, the cores, and whom to tell."""
+    """The time of the whole command, the limits of each search, the number of cores, and the progress callback."""
 
     def __init__(
         self, budget: Budget, *, cores: int | None = None, progress: Callable[[Progress], None] | None = None
@@ -24,13 +24,13 @@ class MutationLimits:
         self.cores = cores or os.cpu_count() or 1
         self.progress = progress
         self.now = ""
-        """What is being tried, for whoever shows the progress."""
+        """A text that says what is being tried now, for the progress display."""
         self._whole = Meter(Budget())
 
     def meter(self, states: int | None = None) -> Meter:
-        """A meter for one search, with the time that is left, of so many states if nobody says how many.
+        """A meter for one search, with the rest of the time. ``states`` is its limit if the budget sets none.
 
-        Raises Interruption if there is no time left.
+        Raises Interruption if no time is left.
         """
         seconds = self.budget.seconds
         if seconds is not None:
@@ -41,7 +41,7 @@ class MutationLimits:
         return Meter(attrs.evolve(self.budget, seconds=seconds, states=states), self.progress)
 
     def check(self, ended_by: str | None) -> None:
-        """Raise Interruption if what ended a search ends the whole command: its time, or Ctrl-C."""
+        """Raise Interruption if ``ended_by``, which ended a search, ends the whole command: time, or Ctrl-C."""
         if ended_by == INTERRUPTED:
             raise Interruption(INTERRUPTED)
         if ended_by is not None and ended_by.startswith("time"):

@@ -1,4 +1,4 @@
-"""What mutation has established, on file: a line for each fact, so that a later run goes on from there."""
+"""The log of mutation: a file with a line for each established fact, so that a later command can resume from it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from holdfast.ir.errors import UsageError
 VERSION = 3
 
 Key = tuple[str, str]
-"""A model, and the fingerprint of all that its facts depend on."""
+"""A model, and the fingerprint of everything that its facts depend on."""
 
 
 class MutationLog:
-    """The facts of a file, by model, and what became of operator mutants; None is no file, and remembers nothing.
+    """The facts about mutants in a file, by model. Without a file (None) it stores nothing.
 
-    Raises UsageError for a file that cannot be read, and for one that is no such log. A last line that was cut off in
-    the middle is left out: that mutant is tried again.
+    An incomplete last line is dropped, and its mutant is tried again. Raises UsageError for a file that cannot be read,
+    and for one that is not such a log.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -43,7 +43,8 @@ class MutationLog:
             self._read(path)
 
     def known(self, target: str, fingerprint: str) -> dict[str, MutantFacts]:
-        """The facts of a model's mutants. Raises UsageError where the file knows the model in another version."""
+        """The facts about a model's mutants. Raises UsageError if the file has another version of the model only."""
+        # Facts about another version of the model must not be mixed with new ones.
         found = self._known.get((target, fingerprint))
         if found is None and any(name == target for name, _ in self._known):
             raise UsageError(
@@ -53,15 +54,15 @@ class MutationLog:
         return dict(found or {})
 
     def keep(self, target: str, fingerprint: str, facts: MutantFacts) -> None:
-        """Add a fact; of one mutant the last one counts."""
+        """Add the facts of a mutant to the file. If a mutant has several lines, the last one counts."""
         self._add(target, fingerprint, facts_to_json(facts))
 
     def operator(self, target: str, fingerprint: str, where: str, change: str, number: int) -> OperatorRow | None:
-        """What is known of an operator mutant of a model."""
+        """The row of an operator mutant, or None if the file has none."""
         return self._operators.get((target, fingerprint), {}).get((where, change, number))
 
     def keep_operator(self, target: str, fingerprint: str, row: OperatorRow) -> None:
-        """Add what became of an operator mutant; what a limit left open is tried again."""
+        """Add the row of an operator mutant. Undecided ones are not stored, so that they are tried again."""
         known = self._operators.setdefault((target, fingerprint), {})
         key = (row.where, row.change, row.number)
         if row.way != "undecided" and key not in known:
@@ -69,11 +70,11 @@ class MutationLog:
             self._add(target, fingerprint, {"operator": operator_to_json(row)})
 
     def proof(self, target: str, fingerprint: str, lemmas: str, mutant: str) -> ProofRow | None:
-        """What the prover said of a mutant; ``lemmas`` is the fingerprint of the model with its lemmas."""
+        """The prover's row of a mutant, or None; ``lemmas`` is the fingerprint of the model with its lemmas."""
         return self._proofs.get((target, fingerprint), {}).get((lemmas, mutant))
 
     def keep_proof(self, target: str, fingerprint: str, lemmas: str, row: ProofRow) -> None:
-        """Add what the prover said of a mutant; what it left open is asked again."""
+        """Add the prover's row of a mutant. Open ones are not stored, so that they are asked again."""
         if row.open is None:
             self._proofs.setdefault((target, fingerprint), {})[lemmas, row.mutant] = row
             self._add(target, fingerprint, {"proof": {"lemmas": lemmas, **proof_to_json(row)}})
@@ -108,11 +109,11 @@ class MutationLog:
                     f"{path}:{number}: is no line of a log of mutants ({error}); name another file with --resume"
                 ) from error
         if lines[-1]:
-            # A run that was killed while it wrote: the next line must not be added to half of this one.
+            # A command was killed while it wrote. Remove the half line, or the next one would be appended to it.
             path.write_text("".join(f"{line}\n" for line in lines[:-1]), encoding="utf-8")
 
     def _note(self, row: Mapping[str, Any]) -> None:
-        """Take a line over. Raises KeyError, TypeError or ValueError for what is none."""
+        """Take over the content of a line. Raises KeyError, TypeError or ValueError for other content."""
         key = (str(row["target"]), str(row["fingerprint"]))
         if "operator" in row:
             found = operator_from_json(row["operator"])

@@ -1,9 +1,15 @@
-"""Operator mutants: small faults anywhere in a model, and not only where a label stands.
+"""Operator mutants: small faults anywhere in a model, not only at labelled rules.
 
-They are made on the transition system: a comparison that is one off or turned round, a condition that lacks a part, an
-assignment that is left out or comes too early, an action of the environment that never happens, a property without its
-premise. Each has one change. What survives is no failure: it shows a part of the model that no property looks at, or,
-of a property, a premise that nothing needs.
+Each mutant makes one change to the transition system:
+
+- a comparison is off by one or reversed;
+- a condition lacks a part;
+- an assignment is left out or comes one line later;
+- an action of the environment never happens;
+- a property lacks its premise.
+
+A surviving mutant is no failure. It points to a part of the model that no property depends on, or to a premise that a
+property does not need.
 """
 
 from __future__ import annotations
@@ -22,14 +28,18 @@ from holdfast.ir.stmt import Assign, Fill, For, If, Require, Stmt, direct_expres
 from holdfast.ir.system import Action, System
 
 PATIENCE = 20_000
-"""How many states of each operator mutant are searched; every one is another model, so no kernel serves them."""
+"""Number of states to search of each operator mutant. Each one is another model, so no shared kernel can search it."""
 
 TURNED: dict[CompareOp, CompareOp] = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+"""The replacement of each comparison operator."""
 
 
 @attrs.frozen
 class Operator:
-    """One change: where, what, the model with it, and the action that may differ (None: a property was changed)."""
+    """An operator mutant: where it changes what, the changed model, and the changed action.
+
+    ``action`` is None if no action's steps change: a property lacks its premise, or an action never happens.
+    """
 
     at: Place
     where: str
@@ -39,13 +49,14 @@ class Operator:
 
 
 def operators(system: System) -> Iterator[Operator]:
-    """Every operator mutant of a model, in the order of the source: initial condition, actions, properties."""
+    """Every operator mutant of a model: changes in actions, then actions that never happen, then changed properties."""
     for action in system.actions:
         for at, change, body in _bodies(action.body, system):
             changed = attrs.evolve(action, body=body)
             yield Operator(at, action.name, change, _with_action(system, changed), action.name)
     for name in sorted({name for scope in system.scopes.values() for name in scope.budgets}):
         never = attrs.evolve(system, actions=tuple(each for each in system.actions if each.name != name))
+        # A step property of this action would refer to an action that does not exist.
         needed = any(prop.of == name for prop in system.properties)
         if not needed:
             yield Operator(system.action(name).at, name, "never happens", never, None)
@@ -53,6 +64,7 @@ def operators(system: System) -> Iterator[Operator]:
         if prop.kind in ("invariant", "step", "lemma"):
             for change, claim in _without_premise(prop.body):
                 properties = list(system.properties)
+                # The trigger is the premise under which the property counts as evaluated. It is gone too.
                 properties[index] = attrs.evolve(prop, body=claim, trigger=TRUE)
                 changed_system = attrs.evolve(system, properties=tuple(properties))
                 yield Operator(prop.at, prop.name, change, changed_system, None)
@@ -65,9 +77,10 @@ def try_operators(
     keep: Callable[[OperatorRow], None],
     known: Callable[[str, str, int], OperatorRow | None] = lambda where, change, number: None,
 ) -> None:
-    """Try every operator mutant in one scope that is not known yet; each row is handed over as it is established.
+    """Try every operator mutant in one scope. Raises Interruption.
 
-    Raises Interruption.
+    ``keep`` is called with each row as it is established. ``known`` returns an earlier row for a ``where``, ``change``
+    and number, or None; a known mutant is not tried again.
     """
     every = list(operators(system))
     alike: Counter[tuple[str, str]] = Counter()
@@ -82,7 +95,7 @@ def try_operators(
         try:
             trial = bench.try_changed(each.system, each.action, PATIENCE)
         except UsageError:
-            # The change does not fit the scope: a condition that was never met hides what does not.
+            # The changed model does not fit the scope, because a condition that kept it within is gone.
             continue
         keep(OperatorRow(str(each.at), each.where, each.change, number, _way(trial), trial.kill))
 
@@ -103,11 +116,11 @@ def _with_action(system: System, changed: Action) -> System:
 # Statements ---------------------------------------------------------------------------------------------------------
 
 Change = tuple[Place, str, tuple[Stmt, ...]]
-"""Where, what, and the body with the change."""
+"""The place of a change, the change in words, and the changed body."""
 
 
 def _bodies(body: tuple[Stmt, ...], system: System) -> Iterator[Change]:
-    """The body with one change, in every way."""
+    """All ways to make one change in a body."""
     for index, stmt in enumerate(body):
         before, after = body[:index], body[index + 1 :]
         for at, change, replaced in _statements(stmt, system):
@@ -117,7 +130,7 @@ def _bodies(body: tuple[Stmt, ...], system: System) -> Iterator[Change]:
 
 
 def _statements(stmt: Stmt, system: System) -> Iterator[Change]:
-    """What stands in the place of one statement."""
+    """All ways to change one statement: the statements that replace it."""
     match stmt:
         case Require(cond=cond, label=label):
             for change, expr in _conditions(cond):
@@ -138,7 +151,7 @@ def _statements(stmt: Stmt, system: System) -> Iterator[Change]:
 
 
 def _order_matters(first: Stmt, second: Stmt) -> bool:
-    """Whether two writes mean something else the other way round: one reads what the other writes."""
+    """Whether the order of two writes matters: one reads the variable that the other writes."""
     if not (isinstance(first, Assign | Fill) and isinstance(second, Assign | Fill)):
         return False
     return _reads(second, first.var) or _reads(first, second.var)
@@ -152,13 +165,13 @@ def _reads(stmt: Stmt, var: str) -> bool:
 
 
 def _conditions(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """A condition with one change, in every way."""
+    """All ways to make one change in a condition."""
     match expr:
         case Compare(op=op):
             yield f"{op} to {TURNED[op]}", attrs.evolve(expr, op=TURNED[op])
         case And(args):
             for index, arg in enumerate(args):
-                # A test for None stands before what relies on it.
+                # Later parts rely on a test for None, so it must stay.
                 if not _tests_none(arg):
                     kept = (*args[:index], *args[index + 1 :])
                     yield f"part {index + 1} of {len(args)} is left out", kept[0] if len(kept) == 1 else And(kept)
@@ -168,13 +181,13 @@ def _conditions(expr: Expr) -> Iterator[tuple[str, Expr]]:
 
 
 def _with_child(expr: Expr, number: int, changed: Expr) -> Expr:
-    """The expression with another part in that place."""
+    """The expression with its child of this number replaced."""
     parts = iter(range(len(children(expr))))
     return rebuild(expr, lambda part: changed if next(parts) == number else part)
 
 
 def _without_premise(claim: Expr) -> Iterator[tuple[str, Expr]]:
-    """A property that claims more: one of its implications holds without the premise."""
+    """All ways to make a property claim more: one of its implications loses its premise."""
     if isinstance(claim, Implies) and not _tests_none(claim.left):
         yield "holds without its premise", claim.right
     for number, part in enumerate(children(claim)):

@@ -1,4 +1,4 @@
-"""What mutation answers: of every mutant, what was established, and whether the model declares just that."""
+"""The answer of mutation: the facts established about every mutant, and whether the model's declarations fit them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from holdfast.trace.trace import Trace
 
 MutantKind = Literal["rule", "site", "variant"]
 Way = Literal["killed", "redundant", "equivalent", "liveness", "missing", "sound", "survived", "undecided"]
-"""The five ways in which a mutant may end (and a sixth for variants that are no faults), and the two that are open."""
+"""The five ways in which a mutant may end, ``sound`` for variants that are no faults, and two open ones at the end."""
 
 GRAVITY = (UNSHOWN, OUT_OF_BUDGET, HOLDS)
+"""The exit codes of a report, the gravest first."""
 
 
 @attrs.frozen
 class Mutant:
-    """The model without a rule (everywhere, or at one of several sites), or a named variant of it.
+    """A mutant: the model without a rule (everywhere, or at one of several sites), or a named variant of it.
 
-    ``name`` is what ``--without`` or ``--variant`` takes, ``actions`` those that may differ from the whole model's.
+    ``name`` is the argument for ``--without`` or ``--variant``. ``actions`` are the actions that the mutant may change.
     """
 
     name: str
@@ -33,17 +34,17 @@ class Mutant:
 
     @property
     def label(self) -> str:
-        """The rule's label; of a variant its name."""
+        """The label of the rule; for a variant, its name."""
         return self.name.partition("@")[0]
 
 
 @attrs.frozen
 class Kill:
-    """What shows that a mutant is wrong: a violated property, a witness that it does not reach any more, or that it
-    cannot start.
+    """The reason why a mutant is killed: a violated property, an unreached witness, or a failing start.
 
-    ``title`` is the property with its rule ids. ``steps`` is the length of a shortest run, and ``replay`` the command
-    that repeats it; a witness that is not reached has neither. ``problem`` is why there is no start.
+    - ``property``: the name of the property or witness, or ``init``; ``title``: the same with its rule ids.
+    - ``steps``: length of a shortest run; ``replay``: the command that repeats it. None for an unreached witness.
+    - ``problem``: why the mutant cannot start.
     """
 
     property: str
@@ -55,12 +56,12 @@ class Kill:
 
     @classmethod
     def of(cls, trace: Trace) -> Kill:
-        """What a run shows."""
+        """The kill that a trace shows."""
         claim = trace.shown
         return cls(claim.name, claim.title, trace.scope, trace.length, replay_command(trace))
 
     def is_of(self, prop: str) -> bool:
-        """Whether it violates the property of that name or rule id."""
+        """Whether it is about the property with this name or rule id."""
         return prop == self.property or prop in re.findall(r"[\w.-]+", self.title)
 
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ class Kill:
 
 @attrs.frozen
 class Pair:
-    """A mutant tried without another rule too. ``decided`` tells whether a limit left it open."""
+    """The trial of a mutant without a second rule, ``partner``, too. ``decided`` is False if a limit left it open."""
 
     partner: str
     kill: Kill | None
@@ -82,12 +83,13 @@ class Pair:
 
 @attrs.frozen
 class MutantFacts:
-    """What was established of one mutant, whatever the model declares.
+    """The facts established about one mutant. They do not depend on what the model declares.
 
-    ``equal`` tells whether its graph is that of the whole model in every scope; None where it was not asked, because
-    the mutant is killed or ``ended_by`` names a limit that left it open. ``starves`` are the leads-to properties that
-    it violates, of a mutant that violates nothing else; None where that was not asked, or where ``starves_open`` says
-    why it is not known.
+    - ``kill``: what kills it. ``ended_by``: the limit that left it open. ``pairs``: its trials without a second rule.
+    - ``equal``: whether its graph equals the whole model's in every scope. None if that was not asked, because the
+      mutant is killed or open.
+    - ``starves``: the leads-to properties that it violates, if it violates nothing else. None if that was not asked,
+      or if it is unknown; then ``starves_open`` says why.
     """
 
     mutant: Mutant
@@ -100,13 +102,13 @@ class MutantFacts:
 
     @property
     def killed_with(self) -> Pair | None:
-        """The first pair of which more is violated than of either mutant alone."""
+        """The first pair that violates more than either of its mutants alone."""
         return next((pair for pair in self.pairs if pair.kill is not None), None)
 
 
 @attrs.frozen
 class MutantRow:
-    """A mutant's facts, what the model declares of it, the way it ends, and what is wrong with the declaration."""
+    """One mutant: its facts, its declaration in the model, the way it ends, and the declaration's fault, if any."""
 
     facts: MutantFacts
     declared: Declaration | None
@@ -115,7 +117,7 @@ class MutantRow:
 
     @property
     def kill(self) -> Kill | None:
-        """What kills it, alone or with another rule, or by starving what is owed."""
+        """The kill: of the mutant alone, of its pair with another rule, or of a leads-to property."""
         if self.way == "liveness" and self.facts.starves:
             named = None if self.declared is None else self.declared.names
             return next((kill for kill in self.facts.starves if named and kill.is_of(named)), self.facts.starves[0])
@@ -125,7 +127,7 @@ class MutantRow:
 
     @property
     def because(self) -> str:
-        """Why it ends so, in a few words; empty where there is nothing to say."""
+        """Why the mutant ends in this way, in a few words; may be empty."""
         facts, declared = self.facts, self.declared
         if facts.kill is not None:
             return str(facts.kill)
@@ -141,17 +143,18 @@ class MutantRow:
 
     @property
     def open_because(self) -> str:
-        """Why an undecided one has no answer."""
+        """Why an undecided mutant has no answer."""
         return self.facts.ended_by or self.facts.starves_open or "a pair was left open"
 
 
 @attrs.frozen
 class OperatorRow:
-    """An operator mutant: where and what was changed, and what became of it.
+    """An operator mutant and its result.
 
-    ``number`` counts the mutants with this ``where`` and ``change``, from 0, in the order of the source: one line may
-    hold several such parts, and lines move. ``way`` is killed, equivalent, survived, or undecided where the search met
-    its limit.
+    - ``place``: file and line; ``where``: the action or property; ``change``: the change in words.
+    - ``number``: its number among the mutants with equal ``where`` and ``change``, from 0, in the order of the source.
+      The place does not identify a mutant: a line may hold several such parts, and lines move.
+    - ``way``: killed, equivalent, survived, or undecided if the search met its limit.
     """
 
     place: str
@@ -164,10 +167,13 @@ class OperatorRow:
 
 @attrs.frozen
 class ProofRow:
-    """A mutant as the prover sees it: the properties that are ``unproved`` without the rule, lemmas left out.
+    """The prover's opinion of a mutant.
 
-    ``fails`` is the first obligation that is not met, ``open`` why there is no answer, and ``fault`` in what the prover
-    and the search disagree. Of a mutant that a property kills nothing is asked beyond that property.
+    - ``unproved``: the properties that are unproved, without lemmas. For a killed mutant the prover may ask no further
+      than the property that kills it.
+    - ``fails``: the first obligation that is not met.
+    - ``open``: why there is no answer.
+    - ``fault``: how the prover and the search disagree.
     """
 
     mutant: str
@@ -179,7 +185,10 @@ class ProofRow:
 
 @attrs.frozen
 class MutationReport:
-    """The answer for one model. ``ended_by`` says what ended the trials early: a limit, or ``interrupted``."""
+    """The answer for one model. ``ended_by`` says what ended the trials early: a limit, or ``interrupted``.
+
+    ``untried`` are the mutants that were not tried then.
+    """
 
     model: str
     target: str
@@ -198,7 +207,7 @@ class MutationReport:
 
     @property
     def exit_code(self) -> int:
-        """10 if a declaration is wrong or a proof says otherwise, 20 if a mutant is left open, else 0."""
+        """10 if a declaration is wrong or a proof disagrees, 20 if a mutant is left open, else 0."""
         codes = [UNSHOWN for _ in self.faults]
         codes += [UNSHOWN for row in self.proofs if row.fault is not None]
         codes += [OUT_OF_BUDGET for row in self.proofs if row.open is not None]
@@ -229,18 +238,18 @@ def to_json(report: MutationReport) -> dict[str, Any]:
 
 
 def proof_to_json(row: ProofRow) -> dict[str, Any]:
-    """What the prover said of a mutant as JSON values."""
+    """The prover's opinion of a mutant as JSON values."""
     return {**attrs.asdict(row), "unproved": list(row.unproved), "fails": list(row.fails)}
 
 
 def proof_from_json(row: Mapping[str, Any]) -> ProofRow:
-    """What ``proof_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    """Read what ``proof_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     unproved, fails = tuple(map(str, row["unproved"])), tuple(map(str, row["fails"]))
     return ProofRow(str(row["mutant"]), unproved, fails, row["open"], row["fault"])
 
 
 def operator_to_json(row: OperatorRow) -> dict[str, Any]:
-    """What became of an operator mutant as JSON values."""
+    """The result of an operator mutant as JSON values."""
     return {
         "at": row.place,
         "in": row.where,
@@ -252,7 +261,7 @@ def operator_to_json(row: OperatorRow) -> dict[str, Any]:
 
 
 def operator_from_json(row: Mapping[str, Any]) -> OperatorRow:
-    """What ``operator_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    """Read what ``operator_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     way = row["way"]
     if way not in ("killed", "equivalent", "survived", "undecided"):
         raise ValueError(f"no way for an operator mutant to end: {way!r}")
@@ -273,7 +282,7 @@ def row_to_json(row: MutantRow) -> dict[str, Any]:
 
 
 def facts_to_json(facts: MutantFacts) -> dict[str, Any]:
-    """What was established of one mutant as JSON values."""
+    """The facts about one mutant as JSON values."""
     return {
         "mutant": facts.mutant.name,
         "kind": facts.mutant.kind,
@@ -294,7 +303,7 @@ def _kill(kill: Kill | None) -> dict[str, Any] | None:
 
 
 def facts_from_json(row: Mapping[str, Any]) -> MutantFacts:
-    """What ``facts_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    """Read what ``facts_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     kind = row["kind"]
     if kind not in ("rule", "site", "variant"):
         raise ValueError(f"no kind of mutant: {kind!r}")

@@ -1,4 +1,4 @@
-"""What liveness says of a mutant that violates nothing: which of the things that are owed never come."""
+"""Liveness of a mutant that violates no other property: which leads-to properties does it violate?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from holdfast.trace.trace import Trace
 
 @attrs.frozen
 class Starvation:
-    """The leads-to properties that a mutant violates, with the first run; ``ended_by`` is why that is not known."""
+    """The leads-to properties that a mutant violates, with the run of the first one.
+
+    ``ended_by`` says why this is unknown; None if it is known.
+    """
 
     kills: tuple[Kill, ...] = ()
     trace: Trace | None = None
@@ -22,7 +25,7 @@ class Starvation:
 
 
 def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: MutationLimits) -> Starvation:
-    """Ask ``live`` of a mutant in each scope until something is violated. Raises Interruption."""
+    """Check the liveness of a mutant in one scope after the other, until one is violated. Raises Interruption."""
     if next(mutant.of_kind("leads_to"), None) is None:
         return Starvation()
     from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import

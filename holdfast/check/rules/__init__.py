@@ -1,1 +1,1 @@
-"""Rule ids: what each one means, where the models hold it, and what its removal shows."""
+"""Rule ids: the meaning of each, its places in the models, and the results of removing it."""

@@ -1,7 +1,7 @@
-"""The rows of the protocols' rules, read from ``rules/*.toml`` and ``guards.toml`` beside the models.
+"""The rules of the protocols, read from ``rules/*.toml`` and ``guards.toml`` beside the models.
 
 A rule id has a family and a number (``ST-14``). A model may split a rule into parts: ``CK-01.flag`` is the part
-``flag`` of CK-01. The rows of one file make one page of ``docs/protocol``.
+``flag`` of CK-01. Each file has the rows of one page of ``docs/protocol``.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders, names_in
 
 RULES = "rules"
-"""The folder of the rows, beside the models."""
+"""The folder with the rows, beside the models."""
 
 ID = re.compile(r"\b(?P<rule>[A-Z]{1,4}-\d+[a-z]?)(?:\.(?P<part>[a-z_]+))?\b")
-"""A rule id in a text, perhaps with a part."""
+"""A rule id in a text, with or without a part."""
 
 
 @attrs.frozen
 class RuleRow:
-    """A rule: its id, what it says, and what each of the parts says into which models split it."""
+    """A rule: its id, its text, and the texts of its parts, if models split it."""
 
     id: str
     text: str
@@ -47,7 +47,7 @@ class Section:
 
 @attrs.frozen
 class Page:
-    """A protocol's page; ``name`` is its file's, without the suffix."""
+    """The page of a protocol. ``name`` is the name of its file without the suffix."""
 
     name: str
     sections: tuple[Section, ...]
@@ -55,7 +55,7 @@ class Page:
 
 @attrs.frozen
 class BookEntry:
-    """A row with the page and the section where it stands."""
+    """A row with its page and its section."""
 
     row: RuleRow
     page: str
@@ -63,20 +63,23 @@ class BookEntry:
 
     @property
     def link(self) -> str:
-        """The row's address, from the folder of the pages."""
+        """The address of the row, relative to the folder of the pages."""
         return f"{self.page}.md#{anchor(self.row.id)}"
 
 
 @attrs.frozen
 class Book:
-    """All pages, and the tables of guards that they end with."""
+    """All pages, all tables of guards, and the entries by rule id. A section may show a table of guards."""
 
     pages: tuple[Page, ...]
     tables: tuple[GuardTable, ...]
     entries: Mapping[str, BookEntry]
 
     def entry(self, text: str) -> BookEntry:
-        """The row of ``ST-14`` or ``CK-01.flag``. Raises UsageError, with the nearest ids, if there is none."""
+        """The entry of ``ST-14``, or of ``CK-01`` for its part ``CK-01.flag``.
+
+        Raises UsageError, with the nearest ids, if there is no such rule or part.
+        """
         rule, _, part = text.partition(".")
         if rule not in self.entries:
             near = difflib.get_close_matches(rule.upper(), self.entries, n=3, cutoff=0.3)
@@ -95,27 +98,27 @@ class Book:
 
 
 def anchor(rule: str) -> str:
-    """The name of a row's place on its page: ``st-14``, for a part ``ck-01-flag``."""
+    """The HTML anchor of a row on its page: ``st-14``, or ``ck-01-flag`` for a part."""
     return rule.lower().replace(".", "-")
 
 
 def book_beside(folder: Path) -> Book:
-    """The book that stands beside the models of ``folder``; an empty one where there is none.
+    """The book beside the models of ``folder``; an empty book if there is none.
 
-    The ids of a model are explained by the rows beside it and by no others: another project may use the same ids.
+    Only the rows beside a model explain its ids, since another project may use the same ids.
     """
     return read_book(folder) if (folder / RULES).is_dir() else Book((), (), {})
 
 
 def book_of(target: str) -> Book:
-    """The book beside the model that a command line names: by its name, or by its path. The model is not imported."""
+    """The book beside a model, which is not imported. ``target`` names it as on the command line: by name or path."""
     name = target.partition(":")[0]
     named = (folder for folder in model_folders() if name in names_in(folder))
     return book_beside(next(named, Path(name).parent))
 
 
 def read_book(folder: Path) -> Book:
-    """The book of the rows in ``folder``.
+    """Read the book from the files in ``folder``.
 
     Raises UsageError for a file that is no list of rules, for an unknown key, and for an id with two rows.
     """

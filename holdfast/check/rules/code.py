@@ -1,6 +1,6 @@
-"""Where the reference implementation holds a rule: the guards in the code that stands beside the models.
+"""The guards of a rule in the reference implementation, whose code stands beside the models.
 
-The source is read and never imported, so that a rule is explained also where the implementation is not installed.
+The source is parsed and never imported. So this also works if the implementation is not installed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import attrs
 from holdfast.check.rules.book import ID
 
 IMPLEMENTATION = "impl"
-"""The folder of the implementation, beside that of the models."""
+"""The folder of the implementation, beside the folder of the models."""
 
 _LABEL_AT = {"require": 1, "rule": 0}
-"""The calls that are guards, and the place of the label among their arguments."""
+"""The functions whose calls are guards, and the index of the label among their arguments."""
 
 
 @attrs.frozen
 class CodeGuard:
-    """A guard in a file of the implementation, and the function that it stands in; empty outside of functions."""
+    """A guard in a file of the implementation. ``function`` is the function around it; empty if there is none."""
 
     label: str
     file: str
@@ -31,9 +31,9 @@ class CodeGuard:
 
 
 def guards_in(folder: Path, root: Path) -> dict[str, tuple[CodeGuard, ...]]:
-    """The guards below a folder by the id of their rule; none if there is no such folder.
+    """The guards below a folder, by rule id; empty if there is no such folder.
 
-    Files are named from ``root``. A file that Python cannot parse has no guards.
+    File names are relative to ``root``. Files that Python cannot parse are skipped.
     """
     found: dict[str, list[CodeGuard]] = {}
     for path in sorted(folder.rglob("*.py")):
@@ -53,6 +53,7 @@ def _guards(node: ast.AST, function: str) -> Iterator[tuple[str, int, str]]:
     """The labels of the guards below a node, with their lines and functions."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Call) and isinstance(child.func, ast.Name):
+            # For other functions the place lies behind the last argument, so they have no label.
             place = _LABEL_AT.get(child.func.id, len(child.args))
             label = child.args[place] if place < len(child.args) else None
             if isinstance(label, ast.Constant) and isinstance(label.value, str):

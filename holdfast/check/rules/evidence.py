@@ -1,4 +1,4 @@
-"""What shows that a rule is needed: its removal, the guards that stand for it, and the findings that speak of it."""
+"""The evidence that a rule is needed: results of removing it, guards that name it, findings that cite it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from holdfast.check.mutate.guards import Guard, GuardTable, because, command
 from holdfast.check.rules.book import ID
 
 FINDINGS = "docs/findings"
-"""The folder of the findings' pages, beside that of the models. An installed package has none."""
+"""The folder with the pages of the findings, beside the folder of the models. An installed package has none."""
 
 
 @attrs.frozen
 class Removal:
-    """What becomes of a model without the rule or a part of it, and the command that shows it; both in Markdown.
+    """The result of a mutant: a model without a rule or a part of it, or a variant.
 
-    ``of`` is the rule's id; empty for the mutants that are variants, or lack a rule in one action. ``steps`` is the
-    length of the run that kills it, 0 if no run does.
+    - ``of``: the rule id; empty for variants, and for mutants that lack a rule in one action only.
+    - ``way``: the way the mutant ends; ``steps``: length of the run that kills it, 0 if no run does.
+    - ``because``: the way with its reason; ``command``: the command that shows it. Both are in Markdown.
     """
 
     of: str
@@ -35,7 +36,7 @@ class Removal:
 
 @attrs.frozen
 class FindingPage:
-    """A page of a finding: its file's name, its heading, and the rules that it cites."""
+    """The page of a finding: the name of its file, its heading, and the rules that it cites."""
 
     file: str
     title: str
@@ -44,7 +45,7 @@ class FindingPage:
 
 @attrs.frozen
 class Evidence:
-    """All that stands for one rule."""
+    """All evidence for one rule."""
 
     removals: tuple[Removal, ...]
     guards: tuple[Guard, ...]
@@ -54,7 +55,7 @@ class Evidence:
 def evidence_of(
     rule: str, removals: Sequence[Removal], tables: Sequence[GuardTable], findings: Sequence[FindingPage]
 ) -> Evidence:
-    """The evidence for a rule, or for a guard: of a guard, the removals that stand for it."""
+    """The evidence for a rule or a guard. The removals of a guard are those of the mutants that stand for it."""
     guards = [guard for table in tables for guard in table.guards]
     standing = {name for guard in guards if guard.id == rule for name in guard.mutants}
     return Evidence(
@@ -75,7 +76,7 @@ def removals_in(results: Mapping[str, Any]) -> Iterator[Removal]:
 
 
 def read_findings(folder: Path) -> Iterator[FindingPage]:
-    """The findings whose pages lie in the folder; none where there is no such folder."""
+    """The findings whose pages lie in the folder; none if there is no such folder."""
     for path in sorted(folder.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         heading = re.match(r"# (.*)", text)
@@ -84,7 +85,7 @@ def read_findings(folder: Path) -> Iterator[FindingPage]:
 
 
 def _rules_of(guard: Guard) -> set[str]:
-    """The rules that a guard names, and those whose removal stands for it."""
+    """The rules that a guard names, and the rules that its mutants lack."""
     return _cited(guard.guard) | {rule for name in guard.mutants for rule in _cited(name.partition(":")[2])}
 
 

@@ -1,4 +1,4 @@
-"""What a folder of models shows of its rules: who holds each of them, and what shows that it is needed."""
+"""The facts about the rules of a folder of models: the holders of each rule, and the evidence that it is needed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ from holdfast.ir.variants import load_variant
 
 @attrs.define
 class RuleFacts:
-    """The facts of the rules in ``book``, whose models lie in ``folder``. All models are compiled when first asked."""
+    """The facts about the rules in ``book``, whose models lie in ``folder``.
+
+    The first question compiles all models.
+    """
 
     folder: Path
     book: Book
 
     def of(self, rule: str) -> tuple[Holders, Evidence]:
-        """Who holds a rule, and what shows that it is needed."""
+        """The holders of a rule, and the evidence that it is needed."""
         evidence = evidence_of(rule, self._removals, self.book.tables, self._findings)
         return self._holders.get(rule, Holders()), evidence
 

@@ -1,4 +1,4 @@
-"""Where the models hold a rule: the lines that state it, the actions it serves, the properties that cite it."""
+"""The holders of a rule in the models: the lines with its label, the actions it serves, the properties that cite it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.ir.system import System
 
 @attrs.frozen
 class RuleSite:
-    """A labelled rule in a file, with the actions that it serves in each model."""
+    """A labelled rule at a line of a file. ``actions`` are the actions that it serves, by model."""
 
     label: str
     file: str
@@ -24,7 +24,7 @@ class RuleSite:
 
 @attrs.frozen
 class CitingClaim:
-    """A property whose text begins with the rule's id, and the models that have it."""
+    """A property whose docstring begins with the rule id, and the models that have the property."""
 
     name: str
     kind: str
@@ -42,7 +42,7 @@ class Holders:
 
 
 def holders_of(systems: Mapping[str, System], root: Path) -> dict[str, Holders]:
-    """The holders of every rule that a model cites, by id; files are named from ``root``, where they lie in it."""
+    """The holders of every rule that a model cites, by id. Names of files below ``root`` are relative to it."""
     sites: dict[str, dict[tuple[str, str, int], dict[str, tuple[str, ...]]]] = {}
     claims: dict[str, dict[tuple[str, str, str, int], list[str]]] = {}
     for model, system in systems.items():

@@ -1,4 +1,4 @@
-"""The tables of ``docs/protocol``: a row for each rule, below what a page says by hand."""
+"""The generated tables of ``docs/protocol``: a row for each rule, below the part of the page written by hand."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from holdfast.check.rules.text import WIDTH, actions_text
 from holdfast.ir.errors import UsageError
 
 PAGES = "protocol/"
-"""The folder of the pages, from ``docs``."""
+"""The folder of the pages, relative to ``docs``."""
 
 MARK = "<!-- Below this line the page is generated"
 
 WAYS = ("killed", "redundant", "liveness", "missing", "equivalent", "sound", "survived", "undecided")
-"""What may become of a mutant, the most telling first."""
+"""The ways in which a mutant may end, the most telling first."""
 
 
 def page_text(page: Page, by_hand: str, facts: RuleFacts) -> str:
-    """A page: what ``by_hand`` says up to the mark, then the tables. Raises UsageError for a page without the mark."""
+    """The text of a page: the part of ``by_hand`` up to the mark, then the generated tables.
+
+    Raises UsageError for a page without the mark.
+    """
     if MARK not in by_hand:
         raise UsageError(f"{page.name}.md has no line that begins with {MARK!r}; put it where the tables are to begin")
     head, _, rest = by_hand.partition(MARK)
@@ -38,7 +41,8 @@ def page_text(page: Page, by_hand: str, facts: RuleFacts) -> str:
 def link_ids(text: str, book: Book, *, page: str | None = None, folder: str = "") -> str:
     """The text with a link at the first mention of each rule that has a row.
 
-    ``page`` is the page on which the text stands, if it is one of these; otherwise ``folder`` leads to them.
+    ``page`` is the name of the rules page that the text stands on. For a text elsewhere, ``folder`` is the path from it
+    to the rules pages.
     """
     linked: set[str] = set()
 
@@ -66,9 +70,10 @@ def _section(section: Section, page: Page, facts: RuleFacts) -> str:
 
 
 def _row(row: RuleRow, page: Page, facts: RuleFacts) -> Iterator[str]:
-    """The line of a rule, and one for each of its parts."""
+    """The line of a rule, and one line for each of its parts."""
     book = facts.book
     holders, evidence = facts.of(row.id)
+    # Without its own entry, a rule gets no link to itself.
     others = attrs.evolve(book, entries={rule: entry for rule, entry in book.entries.items() if rule != row.id})
 
     def line(name: str, text: str, *links: str) -> str:
@@ -100,7 +105,8 @@ def _source(place: RuleSite | CitingClaim) -> str:
 
 
 def _removal(name: str, row: RuleRow, evidence: Evidence) -> Iterator[str]:
-    """The most telling removal: one that kills, in the fewest steps, if there is one."""
+    """The most telling removal: the first in the order of ``WAYS``, then the one with the fewest steps."""
+    # For a part only its own mutant counts. For a guard the mutants that stand for it count; their rule is another.
     mine = [each for each in evidence.removals if each.mutant == name or (each.of != row.id and name == row.id)]
     best = min(mine, key=lambda each: (WAYS.index(each.way), each.steps), default=None)
     if best is not None:

@@ -1,4 +1,4 @@
-"""What ``holdfast rule`` prints of a rule, and the legend of the rules that a text names."""
+"""The output of ``holdfast rule``, and the legend that explains the rules named in a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH = 120
 
 @attrs.frozen
 class RuleAnswer:
-    """What is known of a rule, or of the part of it that was asked for."""
+    """The answer about a rule, or about a part of it. ``asked`` is the id as the user gave it."""
 
     asked: str
     entry: BookEntry
@@ -28,7 +28,7 @@ class RuleAnswer:
     code: tuple[CodeGuard, ...] = ()
 
     def of_its_part(self) -> RuleAnswer:
-        """The same, without what belongs to other parts; the whole answer where a whole rule was asked for."""
+        """The answer without the sites, removals and guards of other parts. For a whole rule, the answer itself."""
         if "." not in self.asked:
             return self
         sites = tuple(site for site in self.holders.sites if site.label == self.asked)
@@ -42,9 +42,8 @@ class RuleAnswer:
 
 
 def render_rule(answer: RuleAnswer) -> str:
-    """The row of a rule, who holds it, what its removal shows, its guards and its findings.
-
-    The implementation's guards follow the models'.
+    """The text of an answer: the row, the holders in the models, the guards in the implementation, the results of
+    removing the rule, the guards that name it, and the findings.
     """
     row, section, evidence = answer.entry.row, answer.entry.section, answer.evidence
     part = answer.asked.partition(".")[2]
@@ -75,7 +74,7 @@ def legend(text: str, book: Book, width: int = WIDTH) -> str:
 
 
 def to_json(answer: RuleAnswer) -> dict[str, Any]:
-    """The same, for ``--json``."""
+    """The answer as JSON values, for ``--json``."""
     entry, holders, evidence = answer.entry, answer.holders, answer.evidence
     return {
         "rule": answer.asked,
@@ -99,7 +98,7 @@ def to_json(answer: RuleAnswer) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Markdown without its marks."""
+    """The text without Markdown's marks for bold and code."""
     return re.sub(r"\*\*|`", "", text)
 
 

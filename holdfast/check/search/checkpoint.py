@@ -1,7 +1,7 @@
-"""A kernel search on file, as it stood between two levels; it resumes from there with the same answer.
+"""Checkpoints: a kernel search saved between two levels. A resumed search gives the same answer.
 
-The file holds the states of every level, what was counted, and what was found. It is written beside its place and then
-moved there, so that a machine that stops in the middle leaves the one before.
+The file holds the states of every level, the counts and the discoveries. It is written under a draft name and then
+renamed, so that a crash while writing leaves the previous checkpoint.
 """
 
 from __future__ import annotations
@@ -27,18 +27,21 @@ VERSION = 2
 
 @attrs.define
 class Checkpoint:
-    """Where and when to write: no more often than saving takes a twentieth of the time, and every second at most."""
+    """The file to write and the time of the next save.
+
+    Saves are at least a second apart, and take at most about a twentieth of the time.
+    """
 
     path: Path
     due: float = 1.0
 
     def save_if_due(self, search: KernelSearch) -> None:
-        """Write between two levels, if it is time."""
+        """Save the search between two levels, if the time has come."""
         if search.meter.seconds >= self.due:
             self.save(search)
 
     def save(self, search: KernelSearch) -> None:
-        """Write the search as it stood when its last level was complete."""
+        """Save the search as of its last complete level. Raises UsageError if the file cannot be written."""
         begun = search.meter.seconds
         draft = self.path.with_name(f"{self.path.name}.draft")
         try:
@@ -56,6 +59,7 @@ class Checkpoint:
 def _content(search: KernelSearch) -> dict[str, Any]:
     store, boundary = search.store, search.boundary
     assert isinstance(store, Store), "what holds its states elsewhere keeps them there"
+    # States of a level that is not complete are left out: the search finds them again.
     counts = [last for _, last in store.levels[boundary.levels - 1]]
     return {
         "header": np.array(json.dumps(header_of(search) | {"found": [found_row(each) for each in boundary.found]})),
@@ -67,9 +71,10 @@ def _content(search: KernelSearch) -> dict[str, Any]:
 
 
 def header_of(search: KernelSearch) -> dict[str, Any]:
-    """What must be equal for a search to go on, as JSON values: all that decides what it stores, checks and answers.
+    """The header of a checkpoint, as JSON values: all that decides what the search stores, checks and answers.
 
-    What a user may have chosen otherwise comes before the code.
+    A search resumes only from a file with an equal header. The choices of the user come before the versions of the
+    code, because ``refuse_another`` reports the first difference.
     """
     system, scope, selection = search.machine.system, search.machine.scope, search.selection
     content = {
@@ -91,12 +96,13 @@ def header_of(search: KernelSearch) -> dict[str, Any]:
         "holdfast": __version__,
         "kernel": hashlib.blake2b(search.kernel.source.encode(), digest_size=12).hexdigest(),
     }
+    # Through JSON and back: tuples become lists, so that the header compares equal to one that was read from a file.
     as_json: dict[str, Any] = json.loads(json.dumps(content))
     return as_json
 
 
 def found_row(found: Discovery) -> dict[str, Any]:
-    """What was found, as JSON values."""
+    """A discovery as JSON values."""
     before = None if found.before is None else found.before.hex()
     return {
         "name": found.claim.name,
@@ -108,7 +114,7 @@ def found_row(found: Discovery) -> dict[str, Any]:
 
 
 def resume(search: KernelSearch, path: Path) -> None:
-    """Put a search where the file says it stood. Raises UsageError for a file that does not fit."""
+    """Restore a search from a file. Raises UsageError for a file that does not fit or cannot be read."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
@@ -121,6 +127,7 @@ def resume(search: KernelSearch, path: Path) -> None:
     refuse_another(str(path), header, header_of(search))
     assert isinstance(search.store, Store), "as above"
     search.store.restore([[(int(a), int(b)) for a, b in level] for level in levels], states)
+    # The sums of all cores go to the first core, since they will be summed again.
     first = search.store.notes[0]
     for name in SUMMED:
         getattr(first, name)[:] = arrays[name]
@@ -131,7 +138,7 @@ def resume(search: KernelSearch, path: Path) -> None:
 
 
 def refuse_another(name: str, header: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raise UsageError unless the header of a checkpoint is the one that is wanted."""
+    """Raise UsageError unless the header of a checkpoint has all the wanted values."""
     for key, value in wanted.items():
         if header.get(key) != value:
             raise UsageError(
@@ -141,7 +148,7 @@ def refuse_another(name: str, header: dict[str, Any], wanted: dict[str, Any]) ->
 
 
 def restore_found(search: KernelSearch, row: dict[str, Any]) -> None:
-    """Know again what was found."""
+    """Add a saved discovery to the search again."""
     name, kind, depth, last = row["name"], row["kind"], int(row["depth"]), bytes.fromhex(row["last"])
     if kind == DEADLOCK:
         search.violations[name] = search.found_end(last, None, depth)

@@ -1,13 +1,14 @@
-"""Exact breadth-first search over whole states: is a bad state reachable within the scope?
+"""Exact breadth-first search: is a bad state reachable within the scope?
 
-States are explored level by level, a level being the states that are equally many steps away from the start, so the
-first violation found has a shortest run. The search stores states themselves, not fingerprints of them, and so never
-takes two states for one.
+The search explores states level by level. A level holds the states at the same distance from the start, so the first
+violation found has a shortest run. The search stores whole states, not fingerprints, so it never confuses two states.
 
-Under symmetry it stores one state of each orbit, the least ("canonical") one. What it answers does not depend on that,
-nor on any order in which a machine happens to work: a level is expanded in the order of its orbits, so that an orbit
-is first reached from the least of its predecessors; and a level is finished before a violation is chosen, so that
-every run of that length competes. The first property of the source wins, and of its violations the least orbit.
+Under symmetry it stores one state of each orbit, the least one (the canonical state). The answer depends neither on
+symmetry nor on the order in which cores work, for two reasons:
+
+- A level is expanded in the order of its orbits, so an orbit is first reached from its least predecessor.
+- A level is finished before a violation is chosen, so all runs of that length compete. The property that comes first
+  in the source wins, and among its violations the one in the least orbit.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
 NO_BUDGET = Budget()
 
 SMALL = 150_000
-"""How many states the interpreter explores before the kernel, which takes long to compile, is worth its while."""
+"""Number of states that the interpreter explores first. The kernel pays only beyond that, for it compiles long."""
 
 Engine = Literal["auto", "interpreter", "kernel"]
 
 Explorer = Callable[[Interpreter, Selection, bool, bool, Meter], "Exploration"]
-"""What explores in the place of these engines: see ``Exploration`` for the arguments."""
+"""Creates the exploration that replaces these engines. ``Exploration`` explains the arguments."""
 
 
 def search(
@@ -61,21 +62,23 @@ def search(
     explorer: Explorer | None = None,
     whole: bool = False,
 ) -> Result:
-    """Explore every state reachable in the scope and check the properties in each.
+    """Explore every state that is reachable in the scope and check the properties in each.
 
-    ``properties`` are names or rule ids; None is all that a search decides, idempotence and deadlocks included.
-    ``keep_going`` explores on after a violation and reports each violated property once, with a shortest run.
-    ``target`` is what the command line calls the model, for the line that repeats a run. The first Ctrl-C ends the
-    search with what it has; if the answer is wanted ``whole``, it raises KeyboardInterrupt. ``engine`` and ``cores``
-    (None: all there are) change the speed of a search that ends by itself, and nothing else; where a limit ends one,
-    they decide how far it has come. Small searches run on the interpreter, which starts at once, and larger ones on the
-    kernel. ``checkpoint`` is a file in which the kernel keeps where it stands, ``resume_from`` one from which it goes
-    on; either asks for the kernel, as does ``kernel``, a mutable one that serves many systems. What is too large for a
-    kernel the interpreter searches, unless the kernel is asked for; a note says so. An ``explorer`` takes the place of
-    engine, cores and checkpoints, and answers the same.
+    - ``properties``: names or rule ids. None means all that a search decides, idempotence and deadlocks included.
+    - ``keep_going``: go on after a violation; report each violated property once, with a shortest run.
+    - ``target``: what the command line calls the model; the replay line repeats it.
+    - ``engine``: ``auto`` starts on the interpreter, which needs no compiling, and turns to the kernel for larger
+      searches. A model too large for the kernel stays on the interpreter, and a note says so; with ``kernel`` this is
+      an error. Engine and ``cores`` (None: all) change the speed only. After a limit they also decide how far the
+      search came.
+    - ``checkpoint``: file in which the kernel saves the search. ``resume_from``: file from which it resumes. Both
+      require the kernel.
+    - ``kernel``: a mutable kernel, which serves the searches of many systems.
+    - ``explorer``: replaces engine, cores and checkpoints; gives the same answer.
+    - ``whole``: the first Ctrl-C raises KeyboardInterrupt. Otherwise it ends the search with a partial answer.
 
-    Raises UsageError for unknown properties and for a scope that does not fit, and ModelError where the scope
-    contradicts the model: an assumption is false, or a bound is exceeded at the start.
+    Raises UsageError for unknown properties and for a scope that does not fit. Raises ModelError if the scope
+    contradicts the model: an assumption is false, or an initial state exceeds a bound.
     """
     meter = Meter(budget, progress)
     with interruptible(meter, whole=whole):
@@ -96,7 +99,7 @@ def search(
             plain.explore()
             if not plain.gave_up:
                 return plain.result(origin)
-        # Numba takes a second to import, and small searches do without.
+        # Numba takes a second to import, and small searches do not need it.
         from holdfast.check.search.checkpoint import Checkpoint, resume  # noqa: PLC0415
         from holdfast.check.search.kernel_search import KernelSearch  # noqa: PLC0415
 
@@ -113,6 +116,7 @@ def search(
                 kernel=kernel,
             )
         except UsageError as error:
+            # The model is too large for the kernel. Without ``plain`` the caller insisted on the kernel.
             if plain is None:
                 raise
             plain.go_on()
@@ -122,7 +126,7 @@ def search(
 
 
 def _explored(exploration: Exploration, origin: Origin) -> Result:
-    """The answer of an exploration that counts anew: what another one noted before is forgotten."""
+    """Run an exploration and return its answer. Statistics of an earlier search on the interpreter are reset."""
     exploration.machine.statistics.reset()
     exploration.explore()
     return exploration.result(origin)

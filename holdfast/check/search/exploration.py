@@ -1,4 +1,4 @@
-"""What every search keeps and answers, however it explores: on the interpreter or on the kernel."""
+"""The base class of all searches: their common data, and the answer. Subclasses explore, on interpreter or kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.trace.trace import Claim, Origin, Trace
 
 
 class Exploration(ABC):
-    """One search: what was found and counted, and the answer that follows."""
+    """One search: its discoveries, its counters, and the answer that follows from them."""
 
     def __init__(
         self, machine: Interpreter, selection: Selection, symmetry: bool, keep_going: bool, meter: Meter
@@ -32,18 +32,19 @@ class Exploration(ABC):
         self.actions = machine.system.actions
         self.group = group_of(machine.layout, required=symmetry)
         self.reduced = symmetry and self.group is not None
-        """Whether one state of each orbit is stored."""
+        """Whether the search stores one state of each orbit only."""
         self.group_order = self.group.order if symmetry and self.group is not None else 1
-        # Most steps lead to states met not long before, and an orbit costs more than a look into a table.
+        # Without reduction the group still orders the states, so that both kinds of search find the same run.
+        # Canonical states are cached: most steps lead to recent states, and an orbit costs more than a lookup.
         self.canonical: Callable[[bytes], bytes] = (
             unrenamed if self.group is None else lru_cache(1 << 16)(self.group.canonical)
         )
         self.starts: list[bytes] = []
         self.counters = Counters([0] * len(self.actions), [0] * len(self.actions))
         self.violations: dict[str, Discovery] = {}
-        """The best violation so far of each property, by the property's name."""
+        """The best violation found so far, by the name of the property: least in depth, then in rank."""
         self.reached: dict[str, Discovery] = {}
-        """The best state so far for each witness, by the witness's name."""
+        """The best state found so far, by the name of the witness: least in depth, then in rank."""
         self.claims = {
             prop.name: Claim.of_property(prop) for prop in selection.of_kind("invariant", "lemma", "step", "witness")
         }
@@ -53,47 +54,47 @@ class Exploration(ABC):
     @property
     @abstractmethod
     def distinct(self) -> int:
-        """How many states are stored."""
+        """The number of stored states."""
 
     @abstractmethod
     def explore(self) -> None:
-        """Visit every reachable state, as far as the budget goes and, unless ``keep_going``, up to a violation."""
+        """Visit every reachable state. Stop when the budget is spent or, unless ``keep_going``, at a violation."""
 
     @abstractmethod
     def path(self, found: Discovery) -> list[bytes]:
-        """The stored states from the start to what was found."""
+        """The stored states on the way from an initial state to the discovery, in order."""
 
     @abstractmethod
     def silent(self) -> list[Property]:
-        """The properties that never said anything."""
+        """The properties whose premise was never true."""
 
     def begin(self) -> list[bytes]:
-        """The initial states to store, in order."""
+        """Find the initial states. Return those to store, in the order in which to expand them."""
         self.starts = initial_states(self.machine, self.selection)
         stored = [self.canonical(state) for state in self.starts] if self.reduced else self.starts
         return self.in_order(list(dict.fromkeys(stored)))
 
     def in_order(self, level: list[bytes]) -> list[bytes]:
-        """By orbit, then by state. Canonical states are their orbits."""
+        """The states of a level sorted by orbit, then by state. A canonical state stands for its orbit."""
         return sorted(level) if self.reduced else sorted(level, key=lambda state: (self.canonical(state), state))
 
-    # What was found -------------------------------------------------------------------------------------------
+    # Discoveries ----------------------------------------------------------------------------------------------
 
     def found_state(self, prop: Property, state: bytes, before: bytes | None, depth: int) -> Discovery:
-        """A state that violates an invariant, or that a witness wants."""
-        # The least of the states is that of the least orbit, so the state itself ranks it.
+        """The discovery of a state that violates an invariant or reaches a witness."""
+        # The least state of all is the canonical state of the least orbit. So the state itself serves as rank.
         return Discovery(self.claims[prop.name], prop, depth, (state,), before, state)
 
     def found_end(self, state: bytes, before: bytes | None, depth: int) -> Discovery:
-        """A state without a step."""
+        """The discovery of a state without a step."""
         return Discovery(deadlock_claim(self.machine.system), None, depth, (state,), before, state)
 
     def found_step(self, prop: Property, old: bytes, new: bytes, depth: int) -> Discovery:
-        """A step that violates a step property."""
+        """The discovery of a step that violates a step property."""
         return self._found_step(self.claims[prop.name], prop, old, new, depth, self._violated_step(prop))
 
     def found_repeat(self, index: int, old: bytes, new: bytes, depth: int) -> Discovery:
-        """A step of an idempotent action whose repetition is refused or changes something."""
+        """The discovery of a step of an idempotent action whose repetition is refused or changes something."""
         claim = idempotence(self.machine.system, self.actions[index])
         return self._found_step(claim, None, old, new, depth, self._violated_repeat(index))
 
@@ -123,9 +124,9 @@ class Exploration(ABC):
     # Answering ------------------------------------------------------------------------------------------------
 
     def result(self, origin: Origin) -> Result:
-        """The answer, with the runs that show it."""
+        """The answer of the search, with the runs that show it."""
         system, spent = self.machine.system, self.meter.spent
-        # The figures come first: rebuilding a run calls the functions that count.
+        # The figures come first: rebuilding a run calls the interpreter's functions, which count rules and cuts.
         counted = figures(self.machine, self.selection, self.counters, self.distinct, self.group_order)
         violations = self.chosen()
         verdict: Verdict = "violated" if violations else "out_of_budget" if spent is not None else "exhausted"
@@ -155,6 +156,7 @@ class Exploration(ABC):
         )
 
     def _trace(self, runs: RunBuilder, found: Discovery) -> Trace:
+        # The search drops ghosts that no checked property reads. The trace shows all that a full check would show.
         trace, system = runs.trace(found), self.machine.system
         if self.selection.ghosts == select(system, None).ghosts:
             return trace

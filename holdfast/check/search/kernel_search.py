@@ -1,4 +1,4 @@
-"""A search on the kernel: level by level, in machine code, on one core or several."""
+"""A search on the kernel: level by level, in compiled code, on one core or several."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from holdfast.runs.rebuilding import Discovery, keep_least
 from holdfast.runs.selection import Selection, select
 
 SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
-"""The notes that are added up over the cores."""
+"""The names of the notes that are summed over the cores."""
 
 
 @attrs.frozen
 class Boundary:
-    """A search between two levels: how many levels were complete, and what had been counted and found by then."""
+    """The state of a search between two levels.
+
+    ``levels``: number of complete levels. ``sums``: the notes named in ``SUMMED``. ``pending``: see ``Notes.pending``.
+    ``found``: the discoveries.
+    """
 
     levels: int
     sums: dict[str, NDArray[Any]]
@@ -34,7 +38,7 @@ class Boundary:
 
 
 class Keeper(Protocol):
-    """Keeps a search, so that it can go on: see ``Checkpoint``."""
+    """Saves a search so that it can be resumed: see ``Checkpoint``."""
 
     def save_if_due(self, search: KernelSearch) -> None: ...
 
@@ -42,7 +46,7 @@ class Keeper(Protocol):
 
 
 class Visited(Protocol):
-    """What holds the visited states and finds the next ones: see ``Store`` for the meaning."""
+    """Holds the visited states and finds the next ones. ``Store`` explains the members."""
 
     levels: list[Level]
 
@@ -63,13 +67,14 @@ class Visited(Protocol):
 
 
 class KernelSearch(Exploration):
-    """Breadth-first, with the states in a kernel's store. Raises UsageError for a state that takes too many words.
+    """A breadth-first search that stores its states in a kernel's store.
 
-    A mutable ``kernel`` of the system with all its rules serves the searches of all that lack some; see
-    ``mutable_kernel``. ``checkpoint`` keeps the search between two levels; ``restore`` puts it where a kept one stood.
+    ``kernel`` may be a mutable kernel, compiled from the system with all its rules; it serves the searches of systems
+    that lack some (see ``mutable_kernel``). ``checkpoint`` saves the search between two levels. ``restore`` sets the
+    search to a saved state. Raises UsageError for a state that takes too many words.
 
-    The store remembers no predecessors. A run is found by looking back through the levels instead, from what it ends
-    in: for each level the least state from which a step leads on, which is what the interpreter's search remembers.
+    The store keeps no predecessors. A run is rebuilt backwards from its last state: in each earlier level the search
+    looks for the least state that has a step to the next one. The interpreter's search stores the same predecessors.
     """
 
     def __init__(
@@ -106,11 +111,11 @@ class KernelSearch(Exploration):
         self._paths: dict[str, list[bytes]] = {}
 
     def new_store(self, cores: int) -> Visited:
-        """Where the states will be."""
+        """Create the store for the visited states. A subclass may create another one."""
         return Store(self.kernel, cores)
 
     def resume(self) -> bool:
-        """Go on from a checkpoint, if there is one to go on from; whether there is."""
+        """Restore a saved search, if one was given. Return whether there was one."""
         if self.restore is not None:
             self.restore(self)
         return self.restore is not None
@@ -132,7 +137,7 @@ class KernelSearch(Exploration):
         level = self.begin()
         self.counters.initial = len(level)
         if self.resume():
-            # The last level of a search that is complete has no states.
+            # A complete search ends with an empty level, which does not count. Hence any(), and the -1 for level 0.
             self.counters.depth = sum(any(last > first for first, last in level) for level in self.store.levels) - 1
         else:
             self.store.begin(level)
@@ -151,25 +156,26 @@ class KernelSearch(Exploration):
         self._count()
 
     def _boundary(self) -> Boundary:
-        """What a checkpoint needs to know of the moment between two levels."""
+        """The state of the search for a checkpoint. It is taken when a level is complete."""
         notes = self.store.notes
         sums = {name: np.sum([getattr(each, name) for each in notes], axis=0) for name in SUMMED}
+        # Hits are flags: two cores that both saw a rule decide must not add up to 2.
         sums["hits"] = np.minimum(sums["hits"], 1).astype(np.uint8)
         found = (*self.violations.values(), *self.reached.values())
         return Boundary(len(self.store.levels), sums, np.array(self._pending(), np.int64), found)
 
     def _pause(self) -> bool:
-        """Whether a limit is exceeded; asked after each round."""
+        """Whether a limit is exceeded. The store calls this after each round."""
         generated = self.counters.initial + sum(int(notes.taken.sum()) for notes in self.store.notes)
         count = self.store.count
         return self.meter.look(self.counters.depth, count, generated, count - self.store.expanded)
 
     def _pending(self) -> tuple[int, int, int]:
-        """What no core has seen yet, as sets of bits: see ``Notes.pending``."""
+        """The properties that no core has seen yet, as three bit sets: see ``Notes.pending``."""
         return tuple(np.bitwise_and.reduce([notes.pending for notes in self.store.notes]).tolist())
 
     def _count(self) -> None:
-        """Add up what the cores counted, and hand what the interpreter would have noted to its statistics."""
+        """Sum the counts of the cores. Add hits and cuts to the interpreter's statistics, which the figures read."""
         notes, counters, statistics = self.store.notes, self.counters, self.machine.statistics
         counters.taken = np.sum([each.taken for each in notes], axis=0).tolist()
         counters.repeats = np.sum([each.repeats for each in notes], axis=0).tolist()
@@ -182,16 +188,20 @@ class KernelSearch(Exploration):
             mine.note(each.hits.tolist(), each.cuts.tolist())
         statistics.add(mine)
 
-    # What was found -------------------------------------------------------------------------------------------
+    # Discoveries ----------------------------------------------------------------------------------------------
 
     def _collect(self, depth: int) -> None:
-        """Take over what the cores found at this depth, and look for it no more."""
+        """Collect the discoveries of all cores at this depth. Then reset the notes for the next level.
+
+        Reached witnesses are no longer pending. The first word of each row of notes is its flag; 0 means empty.
+        """
         for notes in self.store.notes:
             self._collect_from(notes, depth)
             for best in (notes.states, notes.reached, notes.ends, notes.steps, notes.repeated):
                 best[:, 0] = 0
         pending = self._pending()
         reached = sum(1 << index for index, prop in enumerate(self.witnesses) if prop.name in self.reached)
+        # Every core skips what any core has seen.
         for notes in self.store.notes:
             notes.pending[:] = (pending[0], pending[1], pending[2] & ~reached)
 
@@ -201,9 +211,10 @@ class KernelSearch(Exploration):
         for prop, (state,) in self._best(self.witnesses, notes.reached):
             keep_least(self.reached, self.found_state(prop, state, None, depth))
         if notes.ends[0, 0]:
-            # A state is found to have no step when it is expanded, one level later.
+            # Only the expansion of a state shows that it has no step, and that belongs to the next level.
             [state] = self._states(notes.ends[0, 1:])
             keep_least(self.violations, self.found_end(state, None, depth - 1))
+        # The rank of a step is (canonical new, canonical old, old, new).
         for prop, (_, _, old, new) in self._best(self.kernel.steps, notes.steps):
             keep_least(self.violations, self.found_step(prop, old, new, depth))
         for index in range(len(self.actions)):
@@ -215,18 +226,22 @@ class KernelSearch(Exploration):
         return [(prop, self._states(best[index, 1:])) for index, prop in enumerate(props) if best[index, 0]]
 
     def _states(self, words: NDArray[np.int64]) -> list[bytes]:
-        """The states that a rank consists of."""
+        """The states that a rank consists of, unpacked."""
         return [self.kernel.packing.unpack(row) for row in words.reshape(-1, self.kernel.words)]
 
     # Looking back ---------------------------------------------------------------------------------------------
 
     def path(self, found: Discovery) -> list[bytes]:
+        # The first call finds the paths of all discoveries, since one pass through the levels serves them all.
         if not self._paths:
             self._look_back([*self.violations.values(), *self.reached.values()])
         return self._paths[found.claim.name]
 
     def _look_back(self, all_found: list[Discovery]) -> None:
-        """Find the stored states on the way to everything that was found, all in one pass."""
+        """Find the stored states on the way to every discovery, in one pass back through the levels.
+
+        ``paths`` are built from the end. ``depths`` holds the depth of the last state added to each path.
+        """
         paths: dict[str, list[bytes]] = {}
         depths: dict[str, int] = {}
         for found in all_found:
@@ -249,10 +264,10 @@ class KernelSearch(Exploration):
 def mutable_kernel(
     system: System, scope: Scope, *, properties: Sequence[str] | None = None, symmetry: bool = True
 ) -> Kernel:
-    """The kernel for searches of this system and of any that lacks some of its rules, compiled once for all.
+    """A kernel, compiled once, for the searches of this system and of all systems that lack some of its rules.
 
-    The properties and the symmetry are those of the searches. Raises UsageError as a search does, and where one of the
-    systems would not fit the scope.
+    ``properties`` and ``symmetry`` must be those of the searches. Raises UsageError as a search does, and if one of
+    the systems would not fit the scope.
     """
     selection = select(system, properties)
     machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)

@@ -1,4 +1,4 @@
-"""A search on the interpreter: state by state, in Python."""
+"""A search on the interpreter, state by state, in Python."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from holdfast.runs.selection import Selection
 
 
 class PlainSearch(Exploration):
-    """Breadth-first, with the stored states in a dictionary.
+    """A breadth-first search that stores its states in a dictionary.
 
-    It gives up, with ``gave_up`` set, once it has stored more than ``patience`` states and is not done: something
-    faster should take its place (None: never). If there is nothing faster, it can go on.
+    If it is not done after a level and has stored more than ``patience`` states (None: no limit), it stops and sets
+    ``gave_up``: a faster engine should take its place. If there is none, ``go_on`` continues.
     """
 
     def __init__(
@@ -31,19 +31,19 @@ class PlainSearch(Exploration):
         self.patience = patience
         self.gave_up = False
         self._level: list[bytes] = []
-        """The states to expand next."""
+        """The frontier: the states to expand next."""
         self.parents: dict[bytes, bytes | None] = {}
-        """Every visited state, with the visited state it was first reached from; canonical states under symmetry."""
+        """Every visited state, with the visited state it was first reached from. Under symmetry both are canonical."""
         self.witnesses = list(selection.of_kind("witness"))
         """The witnesses that no earlier level reached."""
         self.untriggered = list(selection.of_kind("invariant", "lemma"))
-        """The invariants and lemmas that have not said anything yet."""
+        """The invariants and lemmas whose premise has not been true yet."""
         self.untriggered_steps = [
             [prop for prop in selection.of_kind("step") if prop.of in (None, action.name)] for action in self.actions
         ]
-        """For each action, the step properties that have not said anything yet."""
+        """For each action, the step properties whose premise has not been true yet."""
         self.checked_steps = [bool(props) for props in self.untriggered_steps]
-        """For each action, whether any step property speaks of it."""
+        """For each action, whether a step property is about it."""
         self.idempotent = [action in selection.idempotent for action in self.actions]
 
     @property
@@ -71,7 +71,7 @@ class PlainSearch(Exploration):
         self._expand_levels()
 
     def go_on(self) -> None:
-        """After giving up, explore the rest all the same."""
+        """Explore the rest after giving up."""
         self.patience, self.gave_up = None, False
         self._expand_levels()
 
@@ -84,16 +84,18 @@ class PlainSearch(Exploration):
         self.counters.widest_level = max(self.counters.widest_level, len(self._level))
 
     def _must_stop(self) -> bool:
+        # This is asked between levels only: a level is complete before a violation ends the search.
         done = (bool(self.violations) and not self.keep_going) or self.meter.spent is not None
         self.gave_up = not done and self.patience is not None and len(self.parents) > self.patience
         return done or self.gave_up
 
     def _drop_reached(self) -> None:
-        """What this level reached need not be looked for in the next."""
+        """Stop looking for the witnesses that this level reached. Within one level the least state still competes."""
         self.witnesses = [prop for prop in self.witnesses if prop.name not in self.reached]
 
     def _expand(self, level: list[bytes]) -> list[bytes]:
-        """The next level, in order. Every step out of this level is checked on the way."""
+        """Expand a level and check its steps. Return the next level, in order; incomplete if the budget is spent."""
+        # Local names: this is the inner loop of the interpreter's search.
         parents, counters, meter, reduced, canonical = (
             self.parents, self.counters, self.meter, self.reduced, self.canonical
         )  # fmt: skip
@@ -103,6 +105,8 @@ class PlainSearch(Exploration):
             queue = counters.waiting = len(level) - position + len(following)
             if meter.tick(counters.depth, len(parents), counters.generated, queue):
                 return self.in_order(following)
+            # Computing the successors counts the cut steps. If the count grows and no step is left, a bound is to blame
+            # and the state is no deadlock.
             stuck, cut_before = True, self._cuts() if self.finals else 0
             for index, (successors, has_step_properties, idempotent) in enumerate(actions):
                 steps = successors(state)
@@ -116,6 +120,7 @@ class PlainSearch(Exploration):
                 if idempotent:
                     self._check_repeats(state, index, steps)
                 for new, _ in steps:
+                    # A visited state needs no canonical form: under symmetry only canonical states are stored.
                     if new in parents:
                         continue
                     stored = canonical(new) if reduced else new
@@ -129,6 +134,7 @@ class PlainSearch(Exploration):
 
     def _visit(self, state: bytes, before: bytes | None, depth: int) -> None:
         """Check a new state, then store it."""
+        # The index of the first violated property, or -1.
         first = self.machine.invariants(state)
         if first >= 0:
             self._note_violated(state, before, depth, first)
@@ -141,7 +147,10 @@ class PlainSearch(Exploration):
     # Checking states ------------------------------------------------------------------------------------------
 
     def _note_violated(self, state: bytes, before: bytes | None, depth: int, first: int) -> None:
-        """Of a state, one violation counts: that of the first property. To keep going is to want each."""
+        """Note the first property that the state violates; all of them if the search keeps going.
+
+        ``first`` is the index of the first violated property.
+        """
         checked = self.machine.checked
         for prop in checked[first:] if self.keep_going else checked[first : first + 1]:
             if not self.machine.holds(prop, state):
@@ -153,7 +162,7 @@ class PlainSearch(Exploration):
                 keep_least(self.reached, self.found_state(prop, state, before, depth))
 
     def _check_end(self, state: bytes, *, cut: bool) -> None:
-        """A state without a step is a deadlock, unless it is final or a bound of the scope cut a step from it."""
+        """Note a deadlock: a state without a step, unless it is final or a bound of the scope cut one of its steps."""
         if any(self.machine.holds(prop, state) for prop in self.finals):
             return
         if cut:
@@ -191,9 +200,9 @@ class PlainSearch(Exploration):
             self.untriggered_steps = [[prop for prop in props if prop not in seen] for props in self.untriggered_steps]
 
     def _check_repeats(self, state: bytes, index: int, steps: list[tuple[bytes, Args]]) -> None:
-        """After a step of an idempotent action, the same step must be possible and change nothing.
+        """Repeat each step of an idempotent action: the repetition must be possible and change nothing.
 
-        A step that changed nothing repeats itself.
+        A step that changes nothing needs no check: its repetition is the same step.
         """
         action = self.actions[index]
         for new, args in steps:

@@ -1,7 +1,7 @@
-"""Export the state graph of a small scope, to look at it: as DOT or as GraphML.
+"""Export the state graph of a small scope as DOT or GraphML, for viewing.
 
-The graph is of states themselves, without symmetry, so that each edge is a step that the model can take. Nodes are
-numbered in the order in which a breadth-first search meets them.
+The graph has all states, without symmetry reduction. So each edge is a step that the model can take. Nodes are numbered
+in breadth-first order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holdfast.lower.python.interpreter import Interpreter
 from holdfast.trace.text import is_blank
 
 LIMIT = 5_000
-"""How many states are drawn at most. No one can read more, and few programs can lay them out."""
+"""The largest number of states that are drawn. Nobody can read more, and few programs can lay them out."""
 
 SUFFIXES = (".dot", ".graphml")
 
@@ -37,22 +37,25 @@ def export_graph(system: System, scope: Scope, path: Path, *, limit: int = LIMIT
 
 
 def check_suffix(path: Path) -> None:
-    """Raise UsageError unless the suffix names a format: to be asked before a long check, not after."""
+    """Raise UsageError unless the suffix names a format. Callers ask this before a long check, not after it."""
     if path.suffix not in SUFFIXES:
         raise UsageError(f"{path}: the suffix names no format for graphs; use {' or '.join(SUFFIXES)}")
 
 
 def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> nx.MultiDiGraph[int]:
-    """The graph of all reachable states: a node a state, an edge a step.
+    """The graph of all reachable states, with a node for each state and an edge for each step.
 
-    A node has ``label``, the cells that are not False, None or 0; ``initial``; and ``violates``, the invariants and
-    lemmas that fail there, and on an edge the step properties that this step violates. An edge has ``label``, the
-    action with its arguments. Raises UsageError for more than ``limit`` states.
+    Attributes of a node: ``label``, the cells that are not False, None or 0; ``initial``; ``violates``, the names of
+    the invariants and lemmas that fail in the state. Attributes of an edge: ``label``, the action with its arguments;
+    ``violates``, the names of the step properties that the step violates.
+
+    Raises UsageError for more than ``limit`` states.
     """
     machine = Interpreter(system, scope)
     starts = machine.initial()
     numbers = {state: number for number, state in enumerate(starts)}
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(name=f"{system.name}, scope {scope.name}")
+    # The loop appends to the list that it runs over: the list is the queue of the breadth-first search.
     waiting = list(starts)
     for state in waiting:
         if len(numbers) > limit:
@@ -65,6 +68,7 @@ def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> nx.Multi
             numbers[state], label=_label(machine, state), initial=state in starts, violates=", ".join(violated)
         )
         for index, action in enumerate(system.actions):
+            # Sorted, so that the numbers do not depend on the order in which an engine lists successors.
             for new, args in sorted(machine.successors[index](state)):
                 if new not in numbers:
                     numbers[new] = len(numbers)
@@ -95,7 +99,7 @@ def _label(machine: Interpreter, state: bytes) -> str:
 
 
 def _dot(graph: nx.MultiDiGraph[int]) -> Iterator[str]:
-    """The graph in Graphviz's language: initial states are filled, what violates something is red."""
+    """The lines of the graph in DOT. Initial states are filled; states and steps that violate a property are red."""
     yield f"digraph {_quoted(graph.name)} {{"
     yield "  node [shape=box];"
     for number, node in graph.nodes(data=True):

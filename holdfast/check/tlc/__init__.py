@@ -1,1 +1,1 @@
-"""TLC as a second opinion on a model: running it, reading its answer, and comparing it with the search."""
+"""TLC as a second opinion: run it on a model, read its answer, and compare it with the search."""

@@ -1,8 +1,8 @@
-"""TLC as a second opinion: the same scope, searched by an independent checker.
+"""TLC as a second opinion: an independent checker searches the same scope.
 
-The model becomes a module of TLA+, and TLC searches it with one worker and without symmetry. Both must come to the same
-verdict; where nothing is violated, to the same number of states and the same depth; and where something is, to runs of
-the same length. TLC's run is then taken again on the model, step by step, and must show there what TLC says.
+The model becomes a TLA+ module, and TLC searches it with one worker and without symmetry. Both checkers must give the
+same verdict. If nothing is violated, they must agree on the number of states and the depth; otherwise on the length of
+the run. TLC's run is then replayed on the model, step by step, and must violate there what TLC says.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ from holdfast.trace.trace import Trace
 
 @attrs.frozen
 class CheckerAnswer:
-    """What one checker found: of an exhausted search the states and the depth in steps, of another the run."""
+    """The answer of one checker.
+
+    An exhausted search has ``states`` and ``depth`` in steps. A violation has ``property``, and ``steps``: the length
+    of the run.
+    """
 
     verdict: str
     states: int | None = None
@@ -37,7 +41,7 @@ class CheckerAnswer:
     steps: int | None = None
 
     def __str__(self) -> str:
-        """The finding in words."""
+        """The answer in words."""
         if self.states is not None:
             return f"{self.verdict}, {self.states:,} states, depth {self.depth}"
         return f"{self.verdict} after {self.steps} {'step' if self.steps == 1 else 'steps'}: {self.property}"
@@ -45,7 +49,7 @@ class CheckerAnswer:
 
 @attrs.frozen
 class Refinement:
-    """Whether TLC finds that the model implements a module written by hand; ``run`` shows where it does not."""
+    """Whether TLC finds that the model implements a module written by hand; if not, ``run`` is the counterexample."""
 
     name: str
     holds: bool
@@ -54,7 +58,7 @@ class Refinement:
 
 @attrs.frozen
 class Agreement:
-    """What both checkers found, and in what they differ: nothing, if they agree. ``run`` is TLC's counterexample."""
+    """The answers of both checkers, and their ``differences``, empty if they agree. ``run`` is TLC's counterexample."""
 
     model: str
     scope: str
@@ -67,16 +71,20 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Whether they found the same."""
+        """Whether both checkers agree."""
         return not self.differences
 
 
 class SecondOpinion:
     """TLC on one system in one scope.
 
-    ``target`` is what the command line calls the model, ``seconds`` how long each run may take. ``modules`` are the
-    texts, by name, of modules written by hand: the abstract ones, and those that say what the model implements.
-    ``change`` may alter the generated files, so that a test can plant a fault.
+    - ``target``: what the command line calls the model.
+    - ``seconds``: time limit of each run.
+    - ``modules``: texts, by name, of modules written by hand: abstract modules, and modules that state which abstract
+      module the model implements.
+    - ``change``: alters the generated files, so that a test can plant a fault.
+
+    Raises UsageError if a module written by hand has the name of a generated file.
     """
 
     def __init__(
@@ -97,6 +105,7 @@ class SecondOpinion:
         self.seconds = seconds
         self.specification = Specification.of(system, scope, target)
         by_hand = modules or {}
+        # Some file systems ignore the case of names.
         generated = {file.casefold() for file in self.specification.files}
         for name in by_hand:
             if f"{name}.tla".casefold() in generated:
@@ -105,14 +114,14 @@ class SecondOpinion:
                 )
         self.files = {f"{name}.tla": text for name, text in by_hand.items()} | change(dict(self.specification.files))
         self.implementing = self.specification.implementing(by_hand)
-        """The modules written by hand that say what the model implements, by name."""
+        """The modules written by hand that state what the model implements, by name."""
         self.files |= self.specification.implementations(self.implementing)
 
     def compared(self, asked: Callable[[], TlcAnswer] | None = None) -> Agreement:
-        """Search with both checkers, and compare; ``asked`` waits for what TLC finds, where it was asked beforehand.
+        """Search with both checkers, and compare. If TLC was started earlier, ``asked`` waits for its answer.
 
-        Raises NoAnswerError where one of them does not finish in time, TlcError where TLC cannot check the module, and
-        ModelError where the scope contradicts the model.
+        Raises NoAnswerError if one of them does not finish in time, TlcError if TLC cannot check the module, and
+        ModelError if the scope contradicts the model.
         """
         ours, evaluated = self.searched()
         found = (self.ask if asked is None else asked)()
@@ -123,19 +132,22 @@ class SecondOpinion:
         return Agreement(self.target, self.scope.name, chosen, removed, ours, theirs, tuple(problems), run)
 
     def ask(self) -> TlcAnswer:
-        """What TLC finds in the scope."""
+        """Run TLC on the scope and return its answer."""
         name = self.specification.scope.name
         return answer_of(self.run(name, f"{name}.cfg"))
 
     def implemented(self, name: str) -> Refinement:
-        """Whether the model implements what a module written by hand says, whatever else is violated."""
+        """Whether the model implements what this module, written by hand, states. Other violations do not count."""
         found = answer_of(self.run(name, f"{name}.cfg"))
         return Refinement(name, found.verdict == "exhausted", None if found.run is None else self.replayed(found.run))
 
     # The search -----------------------------------------------------------------------------------------------
 
     def searched(self) -> tuple[CheckerAnswer, tuple[str, ...]]:
-        """What the search finds, with the ghosts that the module has, and the properties that it checks."""
+        """Search with our own engine. Returns its answer and the names of the properties that it evaluated.
+
+        It keeps the ghosts that the module has, since they add to the number of states.
+        """
         ghosts = self.specification.signature.ghosts
         result = search(
             self.system,
@@ -159,12 +171,12 @@ class SecondOpinion:
     # TLC ------------------------------------------------------------------------------------------------------
 
     def run(self, module: str, configuration: str, files: Mapping[str, str] | None = None) -> TlcOutput:
-        """Let TLC check one of the files, or of these."""
+        """Let TLC check a module under a configuration. Both are names of ``files``; None: the files of this scope."""
         wanted = self.files if files is None else files
         return run_tlc(self.tools, wanted, module, configuration, seconds=self.seconds)
 
     def unasked(self, properties: Iterable[str]) -> list[str]:
-        """What is wrong with the configuration, if it does not ask TLC about all of these properties."""
+        """A problem for each of these properties that the configuration does not ask TLC about."""
         scope = self.specification.scope
         text = self.files[f"{scope.name}.cfg"]
         listed = text.partition("\nINVARIANTS\n")[2].split()
@@ -173,13 +185,16 @@ class SecondOpinion:
         return [f"{name}: TLC is not asked about it" for name in properties if name not in asked]
 
     def side(self, found: TlcAnswer) -> CheckerAnswer:
-        """TLC's finding in the words of the model."""
+        """TLC's answer with the names of the model."""
         if found.verdict == "exhausted":
             return CheckerAnswer("exhausted", found.distinct, found.depth)
         return CheckerAnswer("violated", property=self.violated(found), steps=found.steps)
 
     def violated(self, found: TlcAnswer) -> str:
-        """The name that the model has for what TLC found violated."""
+        """The model's name of the property that TLC found violated.
+
+        Step properties are checked by a variable that names the first broken one; its last value tells which.
+        """
         checked = self.specification.scope.checked
         if found.run is not None and checked.broken is not None:
             said = found.run.states[-1].values.get(checked.broken)
@@ -188,7 +203,7 @@ class SecondOpinion:
         return checked.invariants.get(found.name, found.name)
 
     def taken_again(self, found: TlcAnswer) -> tuple[Trace | None, str | None]:
-        """TLC's run on the model, and what is wrong with it if it does not show what TLC says."""
+        """TLC's run replayed on the model, and a problem if it does not violate there what TLC says."""
         if found.verdict == "exhausted":
             return None, None
         name = self.violated(found)
@@ -204,7 +219,7 @@ class SecondOpinion:
         return trace, None if trace.claim is not None else f"TLC's run does not violate {name} in the model"
 
     def at_once(self, name: str) -> str | None:
-        """What is wrong where TLC shows no run, as of a condition on constants: no initial state violates it."""
+        """The problem if TLC shows no run, as for an invariant over constants, and no initial state violates it."""
         replayer = Replayer(self.system, self.scope, target=self.target, options=None)
         starts = (Script(args, ()) for _, args in replayer.machine.starts())
         if name in replayer.claim_names and any(replayer.shows(start, name) for start in starts):
@@ -212,7 +227,7 @@ class SecondOpinion:
         return f"TLC shows no run, and no initial state of the model violates {name}"
 
     def replayed(self, run: ForeignRun) -> Trace:
-        """A run of TLC as one of the model; raises TlcError if the model has no such run."""
+        """A run of TLC as a trace of the model. Raises TlcError if the model has no such run."""
         try:
             replayer, script = self.fitted(run)
         except UsageError as error:
@@ -222,7 +237,7 @@ class SecondOpinion:
         return attrs.evolve(trace, loop=run.loop)
 
     def fitted(self, run: ForeignRun) -> tuple[Replayer, Script]:
-        """The actions and arguments of a run of TLC; raises UsageError if the model has no such run."""
+        """The actions and arguments of a run of TLC. Raises UsageError if the model has no such run."""
         replayer = Replayer(self.system, self.scope, target=self.target, options=None)
         operators = self.specification.signature.actions
         actions = {operator: name for name, operator in operators.items()} | self.specification.scope.checked.actions
@@ -231,7 +246,7 @@ class SecondOpinion:
             attrs.evolve(
                 state,
                 values={fields.get(name, name): value for name, value in state.values.items()},
-                # A run of the module of debts names its own next step, which is none of the model's actions.
+                # The module of debts names its own next-state relation, which is no action of the model: None then.
                 action=None if state.action is None else actions.get(state.action),
             )
             for state in run.states
@@ -240,8 +255,8 @@ class SecondOpinion:
 
 
 def _with_culprit(replayer: Replayer, script: Script, claim: str) -> Script:
-    """The run with the last step that shows the claim, of those that lead to the same state: TLC names the action of a
-    step, and not its arguments.
+    """The run with a last step that shows the claim. TLC names the action of a step but not its arguments, so several
+    last steps may lead to the same state, and not all of them violate a step property.
     """
     states = replayer.states(script)
     if replayer.shows(script, claim) or isinstance(states, StoppedScript) or not script.steps:
@@ -254,7 +269,10 @@ def _with_culprit(replayer: Replayer, script: Script, claim: str) -> Script:
 
 
 def differences(ours: CheckerAnswer, theirs: CheckerAnswer) -> list[str]:
-    """In what two findings differ. Of several properties that runs of one length violate, each may name another."""
+    """The differences between two answers.
+
+    The properties may differ: if runs of the same length violate several, each checker may name another.
+    """
     compared = [
         ("verdict", ours.verdict, theirs.verdict),
         ("states", ours.states, theirs.states),
@@ -267,5 +285,5 @@ def differences(ours: CheckerAnswer, theirs: CheckerAnswer) -> list[str]:
 
 
 def _with_ghosts(wanted: frozenset[str], *arguments: object, **options: object) -> Interpreter:
-    """An interpreter that keeps these ghosts, whatever it is asked for."""
+    """An interpreter that keeps the ghosts ``wanted``, whatever the options say."""
     return Interpreter(*arguments, **(options | {"ghosts": wanted}))  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""What TLC answered: its messages, read one by one, and held against its exit code.
+"""The answer of TLC, read from its messages and compared with its exit code.
 
-The code alone is not enough: with ``-continue`` TLC ends with 0 after violations, and old versions have codes of their
-own for errors.
+The exit code alone is not enough: with ``-continue`` TLC ends with 0 after violations, and old versions have their own
+codes for errors.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SUCCESS, COUNTS, DEPTH = 2193, 2199, 2194
 STARTED = (2190, 2191)
 INVARIANT, INITIALLY, ALWAYS_FALSE, DEADLOCK = 2110, 2107, 2230, 2114
 STEP, STEP_INITIALLY, TEMPORAL = 2112, 2108, 2116
-"""The numbers of the messages that are answers."""
+"""Message numbers of TLC: of the answers, of the counts, and of the number of initial states (``STARTED``)."""
 
 PART_OF_ANSWER = {2121, 2217, 2218, 2122, 2264}
-"""Those of what an error says besides: the run, state by state."""
+"""Numbers of messages that print the counterexample, state by state. They belong to an answer and are no failures."""
 
 ERROR_CLASSES = (1, 2)
 
@@ -43,14 +43,14 @@ Verdict = Literal["exhausted", "violated", "deadlock", "step", "liveness"]
 
 
 class TlcError(HoldfastError):
-    """TLC could not check the model, or contradicts itself: a fault of what was generated (exit code 1)."""
+    """TLC could not check the model, or contradicts itself: the generated module is faulty (exit code 1)."""
 
     exit_code = 1
 
 
 @attrs.frozen
 class Message:
-    """One message: its number, its class (1 and 2 are errors) and its text."""
+    """One message of TLC: its number, its class ``kind`` (1 and 2 are errors) and its text."""
 
     number: int
     kind: int
@@ -59,11 +59,12 @@ class Message:
 
 @attrs.frozen
 class TlcAnswer:
-    """What TLC found.
+    """The answer of TLC.
 
-    ``violated`` is an invariant, ``step`` a formula about steps (such as that the model implements another),
-    ``liveness`` one about whole runs. ``name`` is what TLC calls it, ``run`` the counterexample. ``distinct``
-    states, ``taken`` steps and ``depth`` in steps are of an exhausted search.
+    - ``verdict``: ``violated`` means an invariant, ``step`` a formula about steps (such as that the model implements
+      another module), ``liveness`` a formula about whole runs.
+    - ``name``: what TLC calls the violated formula; ``run``: the counterexample.
+    - ``distinct`` states, ``taken`` steps, ``depth`` in steps: the figures of an exhausted search, else 0.
     """
 
     verdict: Verdict
@@ -75,21 +76,25 @@ class TlcAnswer:
 
     @property
     def steps(self) -> int | None:
-        """The length of the counterexample; of a condition on constants that is false, TLC shows none."""
+        """The length of the counterexample; None if nothing is violated.
+
+        It is 0 if TLC shows no counterexample, as for an invariant over constants that is false.
+        """
         return len(self.run.states) - 1 if self.run is not None else None if self.verdict == "exhausted" else 0
 
 
 def answer_of(said: TlcOutput) -> TlcAnswer:
-    """What a run of TLC found.
+    """Read the answer from the output of TLC.
 
-    Raises NoAnswerError if it was ended from outside or met a number that is too large for it, and TlcError if it could
-    not check the model, or its messages do not agree with one another or with its exit code.
+    Raises NoAnswerError if TLC was killed or met a number that is too large for it. Raises TlcError if TLC could not
+    check the model, or if its messages contradict one another or the exit code.
     """
     messages = read_messages(said.text)
     answers = [message for message in messages if message.number in _ANSWERS]
     answer = answers[0] if answers else None
     other = [message for message in messages if message.number not in _ANSWERS]
     failure = next((m for m in other if m.kind in ERROR_CLASSES and m.number not in PART_OF_ANSWER), None)
+    # A killed TLC may have printed an answer before, but the search behind it is not complete.
     if said.signal is not None or (answer is None and failure is None):
         raise NoAnswerError(f"TLC ended before it had an answer ({_ending(said)})")
     if answer is None or (failure is not None and answer.number == SUCCESS):
@@ -108,7 +113,7 @@ def answer_of(said: TlcOutput) -> TlcAnswer:
 
 
 def read_messages(text: str) -> list[Message]:
-    """The messages that ``-tool`` marks, in order; one that does not end goes to the end of the text."""
+    """The messages that ``-tool`` marks, in order. A message without an end mark goes to the end of the text."""
     found: list[Message] = []
     number, kind = 0, 0
     lines: list[str] = []
@@ -135,7 +140,7 @@ def _exhausted(messages: list[Message]) -> TlcAnswer:
         raise TlcError("TLC finished without saying how many initial states it found; is the jar a release of TLC?")
     if left:
         raise TlcError(f"TLC says that it finished, and that {left} states are left")
-    # TLC counts the states of the longest shortest run, and not its steps.
+    # TLC's depth counts the states of a run, not its steps, and its generated states include the initial ones.
     return TlcAnswer("exhausted", distinct, generated - _number(starts[1]), _number(depth[1]) - 1)
 
 
@@ -159,7 +164,7 @@ def _ending(said: TlcOutput) -> str:
 
 
 def _parsing(text: str) -> str:
-    """What the parser says, which is no message."""
+    """The error of the parser, which does not come as a marked message."""
     found = re.search(r"^\*\*\*+ ?(?:Parse Error|Errors: \d+)[\s*]*(.*(?:\n.+)*)", text, re.MULTILINE)
     return "" if found is None else f" {_line(found[1])}"
 
@@ -192,6 +197,6 @@ _CODES = {
     TEMPORAL: {13},
     DEADLOCK: {11},
 }
-"""The exit codes that go with an answer; of actions versions of TLC have different ones."""
+"""The exit codes that fit an answer. For step formulas, versions of TLC use different codes."""
 
 _ANY_ERROR = range(1, 256)

@@ -1,8 +1,8 @@
-"""TLC and ``live`` on what a model owes: which leads-to properties are violated, and by what runs.
+"""Compare TLC and ``live`` on leads-to properties: which ones are violated, and by which runs.
 
-TLC treats cut steps as impossible: in the module a bound is part of the action's condition. So it has to find violated
-what ``live`` does, and what ``live`` finds violated only if cut steps count as impossible. Where ``live`` says
-``exhausted``, TLC finds nothing violated.
+TLC treats cut steps as impossible: in the generated module a bound is part of the action's condition. So TLC must find
+two kinds of properties violated: those that ``live`` finds violated, and those that ``live`` finds violated only if cut
+steps count as impossible. If ``live`` answers ``exhausted``, TLC must find no violation.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from holdfast.trace.trace import Trace
 
 @attrs.frozen
 class LiveAgreement:
-    """What both find of each leads-to, by its name in the order of the source.
+    """The answers of both about the leads-to properties. All properties are names, in the order of the source.
 
-    ``ours`` is violated according to ``live``, ``only_if_cut`` would be, if cut steps were impossible;
-    ``theirs`` is violated according to TLC, which shows it by ``runs``. ``differences`` is empty if they agree; each
-    begins with the name of its property and a colon.
+    - ``ours``: violated according to ``live``; ``only_if_cut``: violated only if cut steps count as impossible.
+    - ``theirs``: violated according to TLC; ``runs``: the runs that TLC shows.
+    - ``differences``: empty if they agree. Each begins with the name of its property and a colon.
     """
 
     model: str
@@ -46,20 +46,20 @@ class LiveAgreement:
 
     @property
     def agrees(self) -> bool:
-        """Whether they found the same."""
+        """Whether both agree."""
         return not self.differences
 
 
 @attrs.frozen
 class ViolatedLeadsTo:
-    """A leads-to that TLC finds violated, and its run."""
+    """A leads-to property that TLC finds violated, and TLC's answer with the run."""
 
     name: str
     found: TlcAnswer
 
 
 def ask_liveness(opinion: SecondOpinion) -> tuple[ViolatedLeadsTo, ...]:
-    """What TLC finds violated: it shows one property at a time, and is asked of the others again."""
+    """The leads-to properties that TLC finds violated. TLC shows one at a time, so it is asked again about the rest."""
     rest = list(opinion.system.of_kind("leads_to"))
     unpaid: list[ViolatedLeadsTo] = []
     while rest:
@@ -75,9 +75,9 @@ def ask_liveness(opinion: SecondOpinion) -> tuple[ViolatedLeadsTo, ...]:
 def compare_liveness(
     opinion: SecondOpinion, asked: Callable[[], tuple[ViolatedLeadsTo, ...]] | None = None
 ) -> LiveAgreement | None:
-    """Decide liveness by both, and compare; None if the model owes nothing.
+    """Decide liveness with both, and compare. Returns None if the model has no leads-to properties.
 
-    ``asked`` waits for what TLC finds, where it was asked beforehand. Raises as ``SecondOpinion.compared`` does.
+    If TLC was started earlier, ``asked`` waits for its answer. Raises as ``SecondOpinion.compared`` does.
     """
     from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 
@@ -114,14 +114,15 @@ def compare_liveness(
 
 def _asked(opinion: SecondOpinion, properties: list[Property]) -> TlcAnswer:
     module = DebtModule(opinion.specification.scope, properties)
-    # The files as they were given, so that a fault in one of them shows; but for the properties that are left.
+    # For all properties, take the files as they are, so that a planted fault in one of them shows. For the rest of the
+    # properties the module of debts is generated again.
     whole = len(properties) == len(list(opinion.system.of_kind("leads_to")))
     files = opinion.files if whole else opinion.files | opinion.specification.owing(module)
     return answer_of(opinion.run(module.name, f"{module.name}.cfg", files))
 
 
 def _property(opinion: SecondOpinion, found: TlcAnswer, properties: list[Property]) -> str:
-    """The property that a run of TLC violates: what it owes in the end."""
+    """The property that a run of TLC violates: the one that the run owes in its last state."""
     debt = DebtModule(opinion.specification.scope, properties).debt
     owed = None if found.run is None else found.run.states[-1].values.get(debt)
     name = owed.items[0] if isinstance(owed, Seq | Tup) and owed.items else None
@@ -132,7 +133,7 @@ def _property(opinion: SecondOpinion, found: TlcAnswer, properties: list[Propert
 
 
 def _taken_again(opinion: SecondOpinion, unpaid: ViolatedLeadsTo) -> tuple[Trace | None, str | None]:
-    """TLC's run on the model, and what is wrong with it if it is none, or does not show what TLC says."""
+    """TLC's run replayed on the model, and a problem if the model has no such run or the run does not owe for ever."""
     assert unpaid.found.run is not None
     prop = next(prop for prop in opinion.system.of_kind("leads_to") if prop.name == unpaid.name)
     try:
@@ -147,10 +148,14 @@ def _taken_again(opinion: SecondOpinion, unpaid: ViolatedLeadsTo) -> tuple[Trace
 
 
 def _owes(replayer: Replayer, prop: Property, script: Script) -> bool:
-    """Whether an instance is owed on the whole way round. (Whether the run is fair depends on what bounds cut.)"""
+    """Whether the run owes an instance of the property during its whole loop.
+
+    This does not judge whether the run is fair: that depends on how cut steps count.
+    """
     machine, states = replayer.machine, replayer.states(script)
     assert not isinstance(states, StoppedScript), "every step was found to be possible"
     assert script.loop is not None, "what is violated by a finite run is no leads-to"
+    # An instance is owed if its goal never holds in the loop, and its trigger holds after the goal's last time.
     for args in itertools.product(*(range(machine.layout.codes(param.type)) for param in prop.params)):
         met = [number for number, state in enumerate(states) if machine.goal(prop, state, args)]
         last = max(met, default=-1)
@@ -160,5 +165,5 @@ def _owes(replayer: Replayer, prop: Property, script: Script) -> bool:
 
 
 def _word(violated: bool, if_cut: bool = False) -> str:
-    """What one of them says of a property."""
+    """One checker's answer about a property, in words."""
     return "violated" if violated else "violated only where a bound cuts" if if_cut else "holds"

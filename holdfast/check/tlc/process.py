@@ -1,4 +1,4 @@
-"""Running TLC: a Java, the jar, a folder of its own for each run, and nothing left behind."""
+"""Run TLC: find a Java and the jar, give each run its own folder, and leave no process or file behind."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from holdfast.check.java import find_java
 from holdfast.ir.errors import HoldfastError, UsageError
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
-"""The environment variable that selects another jar."""
+"""The environment variable that names a jar to use instead of the installed one."""
 
 EXTRA = "pip install 'holdfast[tlc]'"
 
 
 class _Runs:
-    """The runs of Java that are under way. Once they are ended, none starts until the block that ended them is left:
-    a thread may be about to start one just then, and nobody would end it.
+    """The running Java processes.
+
+    After ``end`` none can start until ``ended_together`` resets the flag. Otherwise a thread could start a process just
+    after ``end``, and nobody would kill it.
     """
 
     def __init__(self) -> None:
@@ -38,7 +40,10 @@ class _Runs:
         self.ended = False
 
     def start(self, command: Sequence[str], folder: Path, watched: int) -> subprocess.Popen[str]:
-        """Start Java; raises NoAnswerError where the runs were ended."""
+        """Start a command. Raises NoAnswerError after ``end``.
+
+        ``watched`` is a pipe for its standard input: see ``_WATCHED``.
+        """
         with self.lock:
             if self.ended:
                 raise NoAnswerError("TLC was not started, since the runs were ended")
@@ -51,21 +56,22 @@ class _Runs:
                 text=True,
                 encoding="utf-8",
                 errors="backslashreplace",
-                # A Ctrl-C of the terminal is for this process alone, which then ends Java.
+                # The terminal sends Ctrl-C to its whole process group. A session of its own keeps it from Java: this
+                # process receives it and kills Java.
                 start_new_session=True,
             )
             self.running.add(process)
         return process
 
     def end(self) -> None:
-        """End every run, and let none start."""
+        """Kill every process, and let none start any more."""
         with self.lock:
             self.ended = True
             for process in self.running:
                 _kill(process)
 
     def over(self, process: subprocess.Popen[str]) -> None:
-        """Forget a run that is over."""
+        """Forget a process that has ended."""
         with self.lock:
             self.running.discard(process)
 
@@ -83,31 +89,31 @@ code=$?
 kill $watch
 exit $code
 """
-"""A shell that runs Java, and ends it when the pipe that is its input closes: whatever ends this process closes it. It
-needs no program of PATH.
+"""A shell script that runs Java, and kills it when the pipe at its standard input closes. The pipe closes however this
+process ends. The script uses shell builtins only, so it needs no PATH.
 """
 
 BY_SIGNAL = 128
-"""What the shell adds to the number of a signal that ended Java."""
+"""The shell's exit code is this plus the number of the signal that killed Java."""
 
 _ASKING = 60
-"""Seconds for the question which options there are."""
+"""Time limit in seconds for asking TLC for its options."""
 
 PIECE = 0.5
-"""Seconds that Ctrl-C may have to wait."""
+"""Seconds between two looks at a future: so long Ctrl-C may have to wait."""
 
 T = TypeVar("T")
 
 
 class NoAnswerError(HoldfastError):
-    """TLC ended, or was ended, before it had an answer (exit code 20)."""
+    """TLC ended, or was killed, before it had an answer (exit code 20)."""
 
     exit_code = 20
 
 
 @attrs.frozen
 class Tools:
-    """What runs TLC. ``options`` are those that its help lists; the oldest jars list none."""
+    """The Java and the jar that run TLC. ``options`` are those that TLC's help lists; the oldest jars list none."""
 
     java: str
     jar: Path
@@ -116,44 +122,47 @@ class Tools:
 
 @attrs.frozen
 class TlcOutput:
-    """What a run of TLC printed, and its exit code."""
+    """The output of a run of TLC, and its exit code."""
 
     text: str
     code: int
 
     @property
     def signal(self) -> int | None:
-        """The signal that ended Java, if one did. (TLC has codes of its own up to 153, and 255.)"""
+        """The signal that killed Java, or None.
+
+        Only some signals count, because TLC has its own exit codes up to 153, and 255.
+        """
         number = self.code - BY_SIGNAL
         return number if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT) else None
 
 
 def find_tools() -> Tools:
-    """The Java and the jar to use; raises UsageError, with the remedy, where one of them is missing or broken."""
+    """The Java and the jar to use. Raises UsageError, with the remedy, if one of them is missing or broken."""
     return _asked(find_java("TLC", EXTRA), _jar())
 
 
 def run_tlc(
     tools: Tools, files: Mapping[str, str], module: str, configuration: str, *, seconds: float, workers: int = 1
 ) -> TlcOutput:
-    """Let TLC check a module, which is one of the files, under a configuration, which is another.
+    """Let TLC check ``module`` under ``configuration``. Both are names of ``files``, which maps names to texts.
 
-    Deadlocks are not asked for: a state that a bound cuts off has no step either. Raises NoAnswerError after so many
-    seconds. However this ends, no process and no file is left.
+    TLC does not check for deadlocks (``-deadlock`` turns that off): a state whose steps a bound cuts has no step
+    either. Raises NoAnswerError after ``seconds``. No process and no file is left behind, however this ends.
     """
     with tempfile.TemporaryDirectory(prefix="holdfast-tlc-") as folder:
         for name, text in files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
-        # TLC draws its fingerprint function by lot, and which lasso it shows depends on that.
+        # By default TLC chooses its fingerprint function at random, and the lasso that it shows depends on the choice.
         options = ["-tool", "-deadlock", "-fp", "0", "-workers", str(workers)]
         options += ["-metadir", str(Path(folder, "states"))]
-        # Newer ones write a module for each counterexample.
+        # Newer versions write a module for each counterexample, unless told otherwise.
         options += ["-noGenerateSpecTE"] if "noGenerateSpecTE" in tools.options else []
         return _run(tools, "tlc2.TLC", [*options, "-config", configuration, module], Path(folder), seconds)
 
 
 def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str], *, seconds: float = 120) -> TlcOutput:
-    """Let SANY, the parser, read these of the files."""
+    """Let SANY, the parser of TLA+, read ``modules``, which are names of ``files``."""
     with tempfile.TemporaryDirectory(prefix="holdfast-sany-") as folder:
         for name, text in files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
@@ -161,11 +170,12 @@ def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str]
 
 
 def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, seconds: float) -> TlcOutput:
-    # The standard modules are unpacked into Java's temporary folder, where two runs must not meet.
+    # TLC unpacks its standard modules into Java's temporary folder. Two runs must not share one.
     options = ["-XX:+UseParallelGC", "-Xss16m", f"-Djava.io.tmpdir={folder}"]
-    # Names of a model may have letters that the machine's own encoding lacks; newer Javas have two settings for it.
+    # Names in a model may have letters that the machine's encoding lacks. Newer Javas have two settings for this.
     options += ["-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]
     command = [tools.java, *options, "-cp", str(tools.jar), main]
+    # The shell reads ``ours``. Only this process has ``theirs``, so the pipe closes when this process ends.
     ours, theirs = os.pipe()
     try:
         with _runs.start(["/bin/sh", "-c", _WATCHED, "holdfast-tlc", *command, *arguments], folder, ours) as process:
@@ -186,8 +196,9 @@ def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, second
 
 @contextmanager
 def ended_together(threads: ThreadPoolExecutor) -> Iterator[None]:
-    """A block that waits for these threads, which run TLC. If it is left by an exception, such as Ctrl-C, every run is
-    ended, and none starts any more, so that the threads end too.
+    """A block that waits for these threads, which run TLC.
+
+    If an exception such as Ctrl-C leaves the block, every run is killed and none starts any more, so the threads end.
     """
     try:
         yield
@@ -201,10 +212,10 @@ def ended_together(threads: ThreadPoolExecutor) -> Iterator[None]:
 
 
 def result_of(future: Future[T]) -> T:
-    """The result of a future, once it is there; raises what the future raises.
+    """Wait for the result of a future. Raises the exception of the future, if it has one.
 
-    Python answers a signal after the main thread's wait for a lock if the signal came just before the wait began, or if
-    another thread received it. So the wait is cut into pieces.
+    If a signal comes just before the main thread begins to wait for a lock, or if another thread receives it, Python
+    handles it only after the wait. So the wait is cut into pieces.
     """
     while not wait([future], PIECE).done:
         pass
@@ -212,13 +223,13 @@ def result_of(future: Future[T]) -> T:
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """End Java and whatever it started."""
+    """Kill Java and all processes that it started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a run, and wait until nobody is left to write what it prints."""
+    """Kill a run, and read its output to the end, so that no process is left that still writes to it."""
     if process.poll() is None:
         _kill(process)
         process.communicate()
@@ -238,7 +249,7 @@ def _jar() -> Path:
 
 @cache
 def _asked(java: str, jar: Path) -> Tools:
-    """The tools with the options that the jar knows; raises UsageError for a jar that is no TLC."""
+    """The tools, with the options that the jar knows. Raises UsageError for a jar that is not TLC."""
     with tempfile.TemporaryDirectory(prefix="holdfast-tlc-") as folder:
         try:
             said = _run(Tools(java, jar, frozenset()), "tlc2.TLC", ["-h"], Path(folder), _ASKING)

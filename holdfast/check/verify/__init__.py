@@ -1,5 +1,5 @@
-"""Whether the engines agree: each asked about the same models, and its answer held against another's.
+"""Verify that the engines agree: each one answers about the same models, and the answers are compared.
 
-``opinions`` compares two engines on one system; ``jobs`` says which comparisons there are to make of a folder of
-models, and ``running`` makes them side by side.
+``opinions`` compares two engines on one system. ``jobs`` lists the comparisons for a folder of models. ``engine`` makes
+them in parallel. ``manifest`` has the pinned outcomes.
 """

@@ -1,4 +1,4 @@
-"""Making many comparisons side by side, each in a process of its own choosing."""
+"""Make many comparisons in parallel, in a pool of processes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from holdfast.ir.errors import HoldfastError, UsageError
 
 
 def run(folder: Path, job: VerifyJob, *, slow: bool) -> JobResult:
-    """Make a comparison; whatever goes wrong is part of what is found.
+    """Make a comparison. It raises nothing: an error becomes part of the opinion.
 
-    A command that could not be asked, or did not answer in time, leaves the question open. What breaks down has
-    contradicted itself.
+    If an engine cannot be asked (UsageError) or has no answer in time, the comparison is open. Any other error is a
+    problem: the engine has failed.
     """
     meter = Meter(Budget())
     outcome = None
@@ -43,15 +43,16 @@ def run_all(
     seconds: float | None = None,
     waiting: Callable[[Sequence[VerifyJob]], None] = lambda jobs: None,
 ) -> Generator[JobResult]:
-    """Make comparisons side by side, and hand each over as it is done; after so many ``seconds`` the rest is left out.
+    """Make comparisons in parallel, and yield each as soon as it is done. After ``seconds`` the rest is left out.
 
-    ``waiting`` is told now and then what is not done yet. What is begun is ended when the caller stops asking.
+    ``waiting`` is called about twice a second with the jobs that are not done. If the caller stops early, running
+    comparisons are terminated.
     """
     meter = Meter(Budget())
     with ProcessPoolExecutor(
         processes,
         mp_context=multiprocessing.get_context("spawn"),
-        # Ctrl-C reaches every process of the terminal; the one that started the others answers it.
+        # Ctrl-C reaches every process of the terminal. The workers ignore it, and the main process handles it.
         initializer=signal.signal,
         initargs=(signal.SIGINT, signal.SIG_IGN),
     ) as pool:
@@ -60,6 +61,7 @@ def run_all(
         try:
             while left:
                 done, _ = wait(left, 0.5, FIRST_COMPLETED)
+                # ``done`` is a set; this keeps the order in which the jobs were submitted.
                 for future in [future for future in left if future in done]:
                     del left[future]
                     yield future.result()
@@ -68,6 +70,7 @@ def run_all(
                     return
         finally:
             if left:
+                # Jobs are left after the time limit, after an exception, or if the caller closed the generator.
                 processes_begun = multiprocessing.active_children()
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in processes_begun:

@@ -1,4 +1,4 @@
-"""Which comparisons there are to make of a folder of models, and how each is made."""
+"""The comparisons to make for a folder of models, and how to make each one."""
 
 from __future__ import annotations
 
@@ -22,32 +22,35 @@ from holdfast.ir.scopes import smallest_scope, usual_scopes
 from holdfast.ir.system import Scope, System
 
 Asked = Literal["check", "live", "kernel", "walk", "graph", "prove", "unroll", "tlc", "mutants"]
-"""What can be asked, in the order of a report.
+"""The kinds of comparisons, in the order of a report.
 
-``check`` and ``live`` are held against what is pinned, ``kernel`` and ``graph`` are the interpreter's answers against
-the kernel's, in safety and in liveness; ``walk``, ``prove``, ``unroll`` and ``tlc`` are held against the search.
-``mutants`` is what is stored of them.
+- ``check``, ``live``: compared with the pinned outcomes.
+- ``kernel``, ``graph``: the kernel compared with the interpreter, in safety and in liveness.
+- ``walk``, ``prove``, ``unroll``, ``tlc``: compared with the search.
+- ``mutants``: the stored results of mutants, checked for being current.
 """
 
 ENGINES: tuple[Asked, ...] = get_args(Asked)
 
 LIMIT = 600.0
-"""Seconds for one run of TLC."""
+"""Time limit in seconds for one run of TLC."""
 
 SHORT = 3
-"""Up to how many steps Z3 looks for what the search finds in a mutant."""
+"""The largest number of steps for which Z3 must find the violation that the search finds in a mutant."""
 
 
 FOUND = 10
-"""Up to how many steps of the shortest run a mutant's violation must be met by random runs: longer ones are rare among
-so few, and to miss them contradicts nobody.
+"""The largest length of a shortest run for which random runs must find a mutant's violation. Longer ones are rare among
+these few runs, so missing them is no contradiction.
 """
 
 
 @attrs.frozen
 class VerifyJob:
-    """One comparison of one model. ``entries`` are what is pinned of it: of ``check`` and ``live`` the one in question,
-    of others all that they look at. ``weight`` is roughly how long it takes, next to other jobs.
+    """One comparison of one model.
+
+    ``entries``: the pinned entries that it uses; exactly one for ``check`` and ``live``. ``weight``: its rough duration
+    relative to other jobs.
     """
 
     model: str
@@ -57,13 +60,13 @@ class VerifyJob:
 
     @property
     def name(self) -> str:
-        """What is going on while it is made."""
+        """The name of the job, for the progress display."""
         return f"{self.engine} {self.model}"
 
 
 @attrs.frozen
 class JobResult:
-    """A job that was made: what came out, in how many seconds. ``outcome`` is what may be pinned."""
+    """The result of a job, and the seconds it took. ``outcome`` is the outcome that may be pinned, if there is one."""
 
     job: VerifyJob
     opinion: Opinion
@@ -72,7 +75,7 @@ class JobResult:
 
 
 def jobs(folder: Path, entries: Sequence[ManifestEntry], *, slow: bool) -> list[VerifyJob]:
-    """All that is to be asked of the models in a folder; of the slow entries only if ``slow`` is set."""
+    """All jobs for the models in a folder. Slow entries are included only if ``slow`` is set."""
     found: list[VerifyJob] = []
     for model in dict.fromkeys(entry.configuration.model for entry in entries):
         mine = tuple(entry for entry in entries if entry.configuration.model == model)
@@ -97,6 +100,7 @@ def _comparisons(folder: Path, model: str, entries: tuple[ManifestEntry, ...], *
         for entry in entries
         if entry.configuration.engine == "check" and entry.configuration.scope == smallest and not entry.slow
     )
+    # A check weighs as much as its pinned number of states; the other weights are on that scale. Only the order counts.
     states = max((entry.expected.states for entry in small if entry.expected is not None), default=0)
     yield VerifyJob(model, "kernel", small, 500_000 + 3 * states)
     yield VerifyJob(model, "walk", small, 300_000)
@@ -112,7 +116,7 @@ def _comparisons(folder: Path, model: str, entries: tuple[ManifestEntry, ...], *
 
 
 def make(folder: Path, job: VerifyJob, *, slow: bool) -> tuple[Opinion, PinnedOutcome | None]:
-    """Make a comparison. Raises what its engines raise."""
+    """Make a comparison. Returns the opinion and, for ``check`` and ``live``, the outcome. Raises as the engines do."""
     if job.engine in ("check", "live"):
         return _pinned(folder, job.entries[0])
     return _Comparison(folder, job, slow=slow).opinion(), None
@@ -137,7 +141,7 @@ def _pinned(folder: Path, entry: ManifestEntry) -> tuple[Opinion, PinnedOutcome]
 
 
 class _Comparison:
-    """The comparison of one job, in the process that makes it."""
+    """The comparison of one job. It runs in a worker process."""
 
     def __init__(self, folder: Path, job: VerifyJob, *, slow: bool) -> None:
         self.folder, self.job, self.slow = folder, job, slow
@@ -146,7 +150,7 @@ class _Comparison:
         self.scope = smallest_scope(self.system)
 
     def opinion(self) -> Opinion:
-        """What the job's engine says."""
+        """The opinion of the job's engine."""
         match self.job.engine:
             case "kernel":
                 return self.kernel()
@@ -166,7 +170,10 @@ class _Comparison:
                 return self.mutants()
 
     def kernel(self) -> Opinion:
-        """Interpreter and kernel, on the model and on its mutants; one kernel serves all that lack rules only."""
+        """Compare interpreter and kernel on the model and its mutants. One mutable kernel serves all mutants.
+
+        Variants are left out, since that kernel cannot search them.
+        """
         from holdfast.check.search.kernel_search import mutable_kernel  # noqa: PLC0415 - Numba takes a second to import
 
         shared = mutable_kernel(self.system, self.scope)
@@ -177,25 +184,27 @@ class _Comparison:
         return attrs.evolve(each, found=found)
 
     def walk(self) -> Opinion:
+        """Compare random runs with the search, on the model and on its mutants with short violations."""
         mutants = [(system, steps) for system, steps in self._mutants() if steps <= FOUND]
         whole = opinions.walked(self.system, self.scope, None)
         each = joined([whole, *(opinions.walked(mutant, self.scope, steps) for mutant, steps in mutants)])
         return attrs.evolve(each, found=f"{each.found}{_with(mutants, 'mutant found', 'mutants found')}")
 
     def unroll(self) -> Opinion:
+        """Compare Z3, step by step and in any sizes, with the search, on mutants with short violations."""
         mutants = [(system, steps) for system, steps in self._mutants() if steps <= SHORT]
         each = joined(opinions.unrolled(mutant, self.scope, steps, cores=0) for mutant, steps in mutants)
         found = f"within {SHORT} steps, any sizes{_with(mutants, 'mutant found', 'mutants found')}"
         return attrs.evolve(each, found=found)
 
     def _mutants(self) -> Iterator[tuple[System, int]]:
-        """The pinned mutants that something violates, with the length of the shortest run."""
+        """The pinned mutants that violate a property, with the length of the shortest run."""
         for entry in self.job.entries:
             if entry.expected is not None and entry.expected.steps is not None and not entry.configuration.properties:
                 yield compiled(self.folder, entry.configuration), entry.expected.steps
 
     def mutants(self) -> Opinion:
-        """What is stored of the mutants, by how they end; whether it is current, and if ``slow`` whether it is true."""
+        """Count the stored results of mutants by way, and check that they are current; if ``slow``, try them again."""
         name, results = self.job.model, read_results(self.folder / RESULTS)
         if name not in results:
             return Opinion("not tried", (), (f"{name}: no mutant was tried; run `holdfast mutate --update {name}`",))
@@ -210,7 +219,7 @@ class _Comparison:
         return Opinion(found, tuple(self._changed(results[name]["mutants"], scopes)))
 
     def _changed(self, rows: Sequence[dict[str, object]], scopes: Sequence[Scope]) -> Iterator[str]:
-        """Where trying the mutants again says something else than what is stored."""
+        """The differences between the stored results and those of trying the mutants again."""
         trials = Mutation(
             self.system, scopes, MutationLimits(Budget(), cores=1), target=self.job.model, options=MutationOptions()
         )
@@ -222,7 +231,7 @@ class _Comparison:
 
 
 def _with(mutants: Sequence[object], one: str, several: str | None = None) -> str:
-    """``, and 3 mutants``; nothing of none."""
+    """``; 3 mutants``; empty if there are none."""
     if not mutants:
         return ""
     return f"; {len(mutants)} {one if len(mutants) == 1 else several or f'{one}s'}"

@@ -1,9 +1,9 @@
-"""What is known of every model: each checked configuration with the outcome it must have.
+"""The manifest: each checked configuration of every model, with the outcome that it must have.
 
-``manifest.json`` stands beside the models. It pins, for each scope, variant and removed rule worth keeping, the
-verdict, the number of states and the depth, and of a violation the property and the length of its shortest run; of
-some what ``live`` answers. A difference is a finding, whichever side is wrong; ``holdfast verify --update`` accepts
-what was found.
+``manifest.json`` stands beside the models. It pins outcomes for scopes, variants and removed rules: the verdict, the
+number of states and the depth; for a violation also the property and the length of its shortest run. Some entries pin
+the answer of ``live``. A difference is a fault, of the engine or of the manifest. ``holdfast verify --update`` accepts
+the outcomes as found.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Asked = Literal["check", "live"]
 class Configuration:
     """A model, by its bare name, in one scope, with some variants chosen and some rules removed.
 
-    ``engine`` is the command that is asked, ``properties`` those that it decides; none is all.
+    ``engine`` is the command that checks it. ``properties`` are those that it decides; empty means all.
     """
 
     model: str = field(validator=instance_of(str))
@@ -60,17 +60,18 @@ class Configuration:
 
     @property
     def command(self) -> str:
-        """The command that asks."""
+        """The command that checks this configuration."""
         return f"holdfast {self.engine} {self.model} {self}"
 
 
 @attrs.frozen
 class PinnedOutcome:
-    """What a check says, in the figures that no machine and no run changes.
+    """The outcome of a check, in figures that are the same on every machine.
 
-    ``exit_code`` is that of the command; ``bits`` is the size of a state; ``property`` the first violated
-    property and ``steps`` the length of the shortest run to it. A check that cannot be made has the verdict ``error``,
-    and ``error`` is its message. ``replay`` is the command that repeats the run; it is not pinned.
+    - ``exit_code``: that of the command; ``bits``: the size of a state.
+    - ``property``: the first violated property; ``steps``: the length of the shortest run to it.
+    - ``error``: the message of a check that cannot be made. Its verdict is ``error``.
+    - ``replay``: the command that repeats the run. It is not pinned.
     """
 
     verdict: str = field(validator=instance_of(str))
@@ -86,14 +87,14 @@ class PinnedOutcome:
 
 @attrs.frozen
 class ManifestEntry:
-    """A configuration, whether only the slow tier checks it, and the outcome pinned for it (None: nothing yet)."""
+    """A configuration, whether only ``--slow`` checks it, and the pinned outcome (None: nothing is pinned yet)."""
 
     configuration: Configuration
     slow: bool
     expected: PinnedOutcome | None
 
     def differences(self, found: PinnedOutcome) -> list[str]:
-        """Where the outcome is not what is pinned, with both values."""
+        """The differences between the pinned outcome and ``found``, with both values."""
         if self.expected is None:
             return ["nothing is pinned; `holdfast verify --update` pins what is found"]
         pinned, seen = _figures(self.expected), _figures(found)
@@ -103,7 +104,7 @@ class ManifestEntry:
 def measure(folder: Path, entry: ManifestEntry) -> PinnedOutcome:
     """Check the entry's configuration of a model in the folder.
 
-    A check that finds far more states than are pinned has gone wrong already, and is not followed to its end.
+    The check stops at about twice the pinned number of states: by then it differs anyway. An error becomes an outcome.
     """
     wanted, pinned = entry.configuration, entry.expected
     budget = Budget() if pinned is None else Budget(states=2 * pinned.states + 10_000)
@@ -115,7 +116,7 @@ def measure(folder: Path, entry: ManifestEntry) -> PinnedOutcome:
 
 
 def outcome(result: Result | LiveResult) -> PinnedOutcome:
-    """What is pinned of an answer."""
+    """The outcome of an answer."""
     first = next(iter(result.findings), None)
     figures = result.figures
     return PinnedOutcome(
@@ -140,10 +141,10 @@ def _asked(wanted: Configuration, system: System, budget: Budget) -> Result | Li
 
 
 def read_manifest(folder: Path) -> list[ManifestEntry]:
-    """The entries for a folder of models, in their order; then one, with nothing pinned, for whatever is left out.
+    """The entries for a folder of models, in their order. Configurations without an entry follow, with nothing pinned.
 
-    Each scope wants a check, each variant one in some scope, and each scope in which ``live`` looks its answer; the
-    scope ``live`` is for that alone. Raises UsageError for a file that is no manifest.
+    Each scope needs an entry for ``check``, except the scope ``live``. Each variant needs one in some scope. Each scope
+    in which liveness is decided needs an entry for ``live``. Raises UsageError for a file that is no manifest.
     """
     path = folder / MANIFEST
     entries: list[ManifestEntry] = []
@@ -164,13 +165,13 @@ def read_manifest(folder: Path) -> list[ManifestEntry]:
 
 
 def format_manifest(entries: Iterable[ManifestEntry]) -> str:
-    """The manifest's text: one entry a line, so that a difference reads well. What has nothing pinned is left out."""
+    """The text of the manifest: one entry per line, for readable differences. Entries without outcome are left out."""
     rows = [json.dumps(_to_json(entry)) for entry in entries if entry.expected is not None]
     return "[\n" + ",\n".join(f"  {row}" for row in rows) + "\n]\n"
 
 
 def compiled(folder: Path, wanted: Configuration) -> System:
-    """The model of a configuration, with its variants and without its rules."""
+    """The compiled model of a configuration, with its variants and without its removed rules."""
     return load_variant(str(folder / f"{wanted.model}.py"), wanted.variants, wanted.without)
 
 
@@ -188,7 +189,7 @@ def _left_out(model: str, system: System, entries: Sequence[ManifestEntry]) -> l
 
 
 def _to_json(entry: ManifestEntry) -> dict[str, object]:
-    """An entry as one flat record; what does not apply is left out."""
+    """An entry as one flat record. Values that are None, empty or False are left out."""
     assert entry.expected is not None
     place = attrs.asdict(entry.configuration)
     if place["engine"] == "check":
@@ -198,7 +199,7 @@ def _to_json(entry: ManifestEntry) -> dict[str, object]:
 
 
 def _figures(outcome: PinnedOutcome) -> dict[str, Any]:
-    """What is pinned of an outcome."""
+    """The pinned figures of an outcome."""
     return attrs.asdict(outcome, filter=lambda attribute, _: attribute.name != "replay")
 
 

@@ -1,4 +1,4 @@
-"""What one engine says of a system that another has answered for already, and in what they differ."""
+"""Compare the answers of two engines about one system."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ if TYPE_CHECKING:
     from holdfast.lower.kernel.kernel import Kernel
 
 RUNS = WalkOptions(seed=1, traces=1_500, depth=60)
-"""The runs of a system that holds: none of them may violate anything."""
+"""The random runs of a system without violations: none of them may violate a property."""
 
 MANY_RUNS = WalkOptions(seed=1, traces=20_000, depth=60)
-"""The runs of a mutant, up to the first that violates something."""
+"""The random runs of a mutant, up to the first one that violates a property."""
 
 
 @attrs.frozen
 class Opinion:
-    """What an engine found, in a few words; in what it contradicts another; and what it could not answer."""
+    """The opinion of an engine.
+
+    ``found``: its answer in a few words. ``problems``: contradictions to another engine. ``open``: questions that it
+    could not answer.
+    """
 
     found: str
     problems: tuple[str, ...] = ()
@@ -37,7 +41,7 @@ class Opinion:
 
 
 def joined(opinions: Iterable[Opinion]) -> Opinion:
-    """Several as one; what was found is said once."""
+    """Several opinions as one. Equal texts in ``found`` appear once."""
     every = list(opinions)
     found = "; ".join(dict.fromkeys(each.found for each in every if each.found))
     problems = tuple(problem for each in every for problem in each.problems)
@@ -45,7 +49,10 @@ def joined(opinions: Iterable[Opinion]) -> Opinion:
 
 
 def compared(system: System, scope: Scope, kernel: Kernel | None = None) -> Opinion:
-    """Interpreter and kernel, which must answer the same to the letter. ``kernel`` is one that serves many mutants."""
+    """Compare the searches of interpreter and kernel. Except for times, their answers must be identical.
+
+    ``kernel`` is a mutable kernel, which serves many mutants.
+    """
     slow = search(system, scope, engine="interpreter")
     fast = search(system, scope, engine="kernel", kernel=kernel)
     mine, other = to_json(slow) | {"timing": None}, to_json(fast) | {"timing": None}
@@ -53,7 +60,7 @@ def compared(system: System, scope: Scope, kernel: Kernel | None = None) -> Opin
 
 
 def drawn(system: System, scope: Scope, properties: Sequence[str] | None = None) -> Opinion:
-    """Liveness on the graph that the interpreter draws, and on that of the kernel."""
+    """Compare liveness on the graph that the interpreter draws with liveness on the kernel's graph."""
     from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 
     by_hand = live(system, scope, properties=properties, engine="interpreter")
@@ -64,7 +71,7 @@ def drawn(system: System, scope: Scope, properties: Sequence[str] | None = None)
 
 
 def walked(system: System, scope: Scope, steps: int | None) -> Opinion:
-    """Random runs, where the shortest run of the search has so many steps, or none violates anything (None)."""
+    """Compare random runs with the search. ``steps`` is the length of the search's shortest violation (None: none)."""
     from holdfast.check.walk.engine import walk  # noqa: PLC0415 - Numba takes a while to import
 
     result = walk(system, scope, RUNS if steps is None else MANY_RUNS, engine="interpreter", cores=1, shrunk=False)
@@ -82,7 +89,7 @@ def walked(system: System, scope: Scope, steps: int | None) -> Opinion:
 
 
 def proved(system: System, target: str, lemmas_from: str | None, *, violated: bool, cores: int) -> Opinion:
-    """A proof for any sizes, where a search says whether something is ``violated`` in the sizes of a scope."""
+    """Compare a proof for any sizes with the search. ``violated``: the search finds a violation in a scope."""
     from holdfast.check.prove.engine import prove  # noqa: PLC0415 - Z3 takes a while to load
     from holdfast.lower.smt.second import is_installed  # noqa: PLC0415 - as above
 
@@ -107,14 +114,17 @@ def proved(system: System, target: str, lemmas_from: str | None, *, violated: bo
         return Opinion(found, (f"{target}: another engine contradicts the proof; `holdfast prove {target}`",))
     if not violated and result.verdict == "violated":
         return Opinion(found, (f"{target}: a search finds nothing, and a proof shows a violation",))
-    # What cvc5 cannot answer Z3 has shown: it is told, and leaves nothing open here.
+    # If cvc5 cannot answer, Z3 has still proved it. ``found`` says so, and nothing stays open.
     shown = result.verdict == "proved" and not result.unstable
     still_open = () if violated or shown else (f"{target}: not all is proved; `holdfast prove`",)
     return Opinion(found, (), still_open)
 
 
 def unrolled(system: System, scope: Scope, steps: int, cores: int) -> Opinion:
-    """Z3, run by run, in any sizes: it must find a violation in no more steps than the search needs in a scope."""
+    """Compare bounded search by Z3, in any sizes, with the search: Z3 must find a violation within ``steps``.
+
+    The search has found one with that many steps in a scope.
+    """
     from holdfast.check.prove.unroll import unroll  # noqa: PLC0415 - as above
 
     result = unroll(system, steps, cores=cores)
@@ -125,7 +135,7 @@ def unrolled(system: System, scope: Scope, steps: int, cores: int) -> Opinion:
 
 
 def second_opinion(system: System, scope: Scope, target: str, seconds: float, *, owed: bool) -> Opinion:
-    """TLC on the generated module: safety, and if ``owed`` what is owed by leads-to properties, which takes longer."""
+    """Compare TLC on the generated module: safety and, if ``owed``, leads-to properties, which take longer."""
     opinion = SecondOpinion(system, scope, find_tools(), target=target, seconds=seconds)
     safety, progress = opinion.compared(), compare_liveness(opinion) if owed else None
     what = _named(system, scope)
@@ -138,7 +148,7 @@ def second_opinion(system: System, scope: Scope, target: str, seconds: float, *,
 
 
 def _differences(what: str, *sides: tuple[str, Mapping[str, object]]) -> tuple[str, ...]:
-    """Where two answers as JSON differ, with both values."""
+    """The differences between two answers as JSON, with both values."""
     (one, mine), (two, other) = sides
     return tuple(
         f"{what}: {key}: {one} {_short(mine.get(key))}, {two} {_short(other.get(key))}"
@@ -161,7 +171,7 @@ def _first(result: Result | LiveResult | object) -> str:
 
 
 def _live(result: LiveResult) -> str:
-    """What ``live`` says, in a few words."""
+    """The answer of ``live`` in a few words."""
     if result.findings:
         return f"violated: {', '.join(trace.shown.name for trace in result.findings)}"
     return result.verdict

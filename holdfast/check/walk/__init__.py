@@ -1,1 +1,1 @@
-"""Random runs: is a bad state met on one of many seeded runs?"""
+"""Random runs: does one of N seeded runs meet a bad state?"""

@@ -1,13 +1,12 @@
-"""Random runs: is a bad state or step met on one of many seeded runs?
+"""Random runs: does one of N seeded runs meet a bad state or step?
 
-Where a search is exact, runs go deep: through spaces that no search finishes, and to bugs that need many steps. What
-they find is real; what they do not find may still be there.
+A search is exact; random runs go deep. They reach bugs that need many steps, in state spaces too large for a search. A
+violation that they find is real. One that they do not find may still exist.
 
-A campaign (``campaign.py``) is a seed and a number of runs. Each run follows from seed and number alone
-(``lower/random_runs/plan.py``), so the runs may be made in any order, on any number of cores. The interpreter makes
-the first ones, for it starts at once; the kernel all others, in chunks. The chunks are looked at in order, and of the
-runs that violate something the first by number is the answer. It is made again on the interpreter, which shows its
-steps, and then made as small as it gets.
+Each run follows from the seed and its number alone (``lower/random_runs/plan.py``), so the runs may be made in any
+order, on any number of cores. The interpreter makes the first runs, since it starts at once. The kernel makes all
+others, in chunks. The chunks are evaluated in order, so the answer is the violating run with the least number. The
+interpreter then repeats that run, to get its steps, and shrinks it.
 """
 
 from __future__ import annotations
@@ -45,17 +44,15 @@ if TYPE_CHECKING:
 NO_BUDGET = Budget()
 
 SMALL = 10_000
-"""How many steps the interpreter takes before the kernel, which takes seconds to compile, is worth its while."""
+"""Number of steps that the interpreter takes first. The kernel pays only beyond that, for it compiles for seconds."""
 
 CHUNK = 1 << 18
-"""How many steps the runs of a chunk may take: some hundredths of a second."""
+"""Number of steps that the runs of a chunk may take: some hundredths of a second."""
 
 
 @attrs.frozen
 class WalkProgress:
-    """How far a campaign has come in how many seconds, without those for compiling; ``left`` is what remains of the
-    time.
-    """
+    """The progress of random runs. ``seconds`` leaves out compiling; ``left`` is the rest of the time, if limited."""
 
     runs: int
     traces: int
@@ -78,15 +75,15 @@ def walk(
     target: str | None = None,
     shrunk: bool = True,
 ) -> WalkResult:
-    """Make the runs of a campaign, up to the first that violates one of the properties.
+    """Make random runs, up to the first one that violates one of the properties.
 
-    ``properties`` are names or rule ids; None is all that a search decides, idempotence and deadlocks included.
-    ``engine`` and ``cores`` (None: all there are) change the speed and nothing else. ``target`` is what the command
-    line calls the model, for the line that repeats a run. The first Ctrl-C ends the campaign with what it has. The
-    run that violates something is shown ``shrunk``, or else as it was drawn.
+    ``properties`` are names or rule ids. None means all that a search decides, idempotence and deadlocks included.
+    ``engine`` and ``cores`` (None: all) change the speed only. ``target`` is what the command line calls the model;
+    the replay line repeats it. The first Ctrl-C ends the runs with a partial answer. With ``shrunk`` the violating run
+    is shrunk; otherwise it is shown as drawn.
 
-    Raises UsageError for unknown properties, for a scope that does not fit and for a budget of states, and ModelError
-    where the scope contradicts the model: an assumption is false, or a bound is exceeded at the start.
+    Raises UsageError for unknown properties, for a scope that does not fit and for a budget of states. Raises
+    ModelError if the scope contradicts the model: an assumption is false, or an initial state exceeds a bound.
     """
     if budget.states is not None:
         raise UsageError("a walk stores no states, so that none can be counted; limit the runs (--traces) or the time")
@@ -112,7 +109,7 @@ def walk(
 
 
 def plan_of(machine: Interpreter, campaign: WalkOptions, starts: Sequence[bytes]) -> WalkPlan:
-    """What the runs of a campaign are drawn from; raises UsageError for a sort of processes that there is not."""
+    """The plan that the runs are drawn from. Raises UsageError for an unknown sort of processes."""
     system, layout = machine.system, machine.layout
     if campaign.pct is None:
         schedule = no_schedule(system)
@@ -122,7 +119,7 @@ def plan_of(machine: Interpreter, campaign: WalkOptions, starts: Sequence[bytes]
 
 
 class _Totals:
-    """One campaign: the runs so far, added up."""
+    """The totals over the runs so far, and the answer that follows from them."""
 
     def __init__(
         self, machine: Interpreter, selection: Selection, campaign: WalkOptions, meter: Meter, shrunk: bool
@@ -136,22 +133,22 @@ class _Totals:
         self.plan = plan_of(machine, campaign, starts)
         self.walker = Walker(machine, selection, self.plan)
         self.tally = self.walker.tally()
-        # What was decisive in the initial states belongs to the campaign.
+        # The rules that were decisive in the initial states count as well.
         self._keep_statistics()
         self.compiling = 0.0
-        """How many seconds went into that."""
+        """Seconds spent on compiling the kernel."""
         self.too_large: UsageError | None = None
-        """Why the kernel could not make the runs, if it was to and could not."""
+        """The reason why the kernel could not take the model; None if it could, or was not needed."""
 
     # Making runs ----------------------------------------------------------------------------------------------
 
     def make_one(self, number: int) -> None:
-        """The run of that number alone."""
+        """Make the run with this number only."""
         self.walker.run(number, self.tally)
         self._keep_statistics()
 
     def make_all(self, engine: Engine, cores: int, progress: Callable[[WalkProgress], None] | None) -> None:
-        """All runs, as far as the budget goes and up to a violation."""
+        """Make all runs, until one violates a property or the budget is spent."""
         report = progress or _silently
         if engine != "kernel":
             self._interpret(None if engine == "interpreter" else SMALL)
@@ -176,14 +173,15 @@ class _Totals:
                 report(self._progress())
 
     def _ended(self) -> bool:
-        """Whether there is nothing left to do, or no budget."""
+        """Whether all runs are made, one violates a property, or the budget is spent."""
         tally = self.tally
         if tally.violation is not None or tally.runs == self.campaign.traces:
             return True
         return self.meter.look(0, 0, 0, 0)
 
     def _interpret(self, most: int | None) -> None:
-        """Runs on the interpreter, until they took so many steps."""
+        """Make runs on the interpreter until they have taken ``most`` steps; None is no limit."""
+        # A run counts as one step more, so that runs without a step come to an end as well.
         while most is None or self.tally.steps + self.tally.runs < most:
             self.walker.run(self.tally.runs, self.tally)
             if self._ended():
@@ -191,12 +189,12 @@ class _Totals:
         self._keep_statistics()
 
     def _keep_statistics(self) -> None:
-        """What the interpreter notes later, when it makes a run again to show it, is not the campaign's."""
+        """Move the interpreter's statistics to the totals. Later it repeats runs to show them; those must not count."""
         self.tally.statistics.add(self.machine.statistics)
         self.machine.statistics.reset()
 
     def _compiled(self) -> Walks:
-        # Numba takes long to import, and few runs do without.
+        # Numba takes long to import, and a small number of runs does not need it.
         from holdfast.lower.kernel.walks import Walks  # noqa: PLC0415
 
         began = self.meter.seconds
@@ -212,7 +210,7 @@ class _Totals:
         return walks
 
     def _in_order(self, walks: Walks, cores: int) -> Iterator[WalkTally]:
-        """The runs in chunks, in order, while the cores work ahead of who asks."""
+        """Make the runs in chunks and yield their tallies in order. The cores work ahead of the caller."""
         runs, chunk = self.campaign.traces, max(1, CHUNK // self.campaign.depth)
         chunks = ((first, min(first + chunk, runs)) for first in range(self.tally.runs, runs, chunk))
         if cores == 1:
@@ -223,14 +221,16 @@ class _Totals:
         pool = ThreadPoolExecutor(cores)
         try:
             for first, last in chunks:
-                # What was added up so far is of runs before these, so it spares them work and changes no sum.
+                # The kernel skips properties and witnesses that the tally has seen already. The tally is of earlier
+                # runs only, so this changes no total, however far the other cores are.
                 waiting.append(pool.submit(walks.runs, first, last, self.tally))
+                # Two chunks for each core keep all cores busy; more would be lost when a run violates a property.
                 if len(waiting) > 2 * cores:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            # Whoever stops asking has an answer, and what lies beyond it is of no interest.
+            # If the caller stops early it has its answer: later chunks are not needed.
             pool.shutdown(cancel_futures=True)
 
     def _progress(self, *, compiling: bool = False) -> WalkProgress:
@@ -244,8 +244,9 @@ class _Totals:
     # Answering ------------------------------------------------------------------------------------------------
 
     def result(self, origin: Origin) -> WalkResult:
-        """The answer, with the runs that show it."""
+        """The answer, with the violating run and the runs to the witnesses."""
         system, tally = self.machine.system, self.tally
+        # Taken first: the time for repeating and shrinking a run does not count.
         timing = self._timing()
         made = tally.runs == self._wanted
         verdict: WalkVerdict = "violated" if tally.violation is not None else "not_found" if made else "out_of_budget"
@@ -281,7 +282,7 @@ class _Totals:
         return self.campaign.traces if self.campaign.run is None else 1
 
     def _again(self, number: int) -> RandomRun:
-        """The violating run, made again by the interpreter."""
+        """The violating run, repeated by the interpreter. Kernel and interpreter must draw the same run."""
         run = self.walker.run(number)
         same = run.violation is not None and len(run.edges) == self.tally.stops[VIOLATED].longest
         assert same, f"the kernel and the interpreter differ in run {number} of seed {self.plan.seed}"
@@ -299,7 +300,7 @@ class _Totals:
         return self._trace(origin, run, length, claim)
 
     def _shrink(self, raw: Trace) -> ShrinkResult:
-        """The violating run made small. That takes the interpreter alone, whatever found the run."""
+        """The violating run, shrunk on the interpreter, whichever engine found it."""
         replayer = Replayer(
             self.machine.system, self.machine.scope, target=raw.target, options=raw.options, seed=raw.seed
         )
@@ -313,7 +314,10 @@ class _Totals:
         return self._trace(origin, self.walker.run(number), steps, Claim.of_property(prop))
 
     def _trace(self, origin: Origin, run: RandomRun, length: int, claim: Claim) -> Trace:
-        """The first steps of a run. Those that change nothing are left out, but for the last: it may be what shows."""
+        """The first ``length`` steps of a run as a trace.
+
+        Steps that change nothing are left out, except the last one, which may be the violation.
+        """
         origin = attrs.evolve(origin, options=(*(origin.options or ()), "--run", str(run.number)))
         start_args = dict(self.machine.starts())[run.start]
         steps, state = [origin.start(run.start, start_args)], run.start
@@ -390,4 +394,4 @@ class _Totals:
 
 
 def _silently(_progress: WalkProgress) -> None:
-    """Nobody wants to know."""
+    """Report nothing."""

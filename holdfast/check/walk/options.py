@@ -1,4 +1,4 @@
-"""Which random runs to make: a seed, how many, and how deep."""
+"""The options of random runs: seed, number of runs, depth, scheduling."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from holdfast.lower.random_runs.chance import MOST_SEED
 
 MOST_RUNS = 10**15
 MOST_STEPS = 1_000_000
-"""How many steps a run may have. A run is never stopped in its midst, so that Ctrl-C waits for its end."""
+"""The largest depth of a run. Ctrl-C waits for the end of the current run, so runs must not get too long."""
 MOST_CHANGES = 100
 
 
 @attrs.frozen(kw_only=True)
 class WalkOptions:
-    """Which runs to make: ``traces`` of them, numbered from 0, or that of number ``run`` alone.
+    """The runs to make. Raises UsageError for numbers out of range, and for ``pct_sort`` without ``pct``.
 
-    Each has at most ``depth`` steps. ``pct`` asks for priorities, with so many ordered steps in mind (the depth of
-    PCT); the processes are the elements of the sort ``pct_sort``, or of that which most actions have a parameter of.
-    Without ``swarm`` each run has all actions, and all weigh the same. Raises UsageError for numbers out of range.
+    - ``traces``: number of runs, numbered from 0. ``run``: make only the run with this number.
+    - ``depth``: the largest number of steps of a run.
+    - ``pct``: the depth D of PCT scheduling (Burckhardt et al. 2010), for bugs that need D ordered steps. Processes
+      have priorities, which change at D - 1 points. None: no priorities.
+    - ``pct_sort``: the sort whose elements are the processes. None: the sort that most actions have a parameter of.
+    - ``swarm``: omit random actions in each run, and draw weights for the others. Without it, each run has all actions
+      with equal weights.
     """
 
     seed: int = 0
@@ -43,7 +47,7 @@ class WalkOptions:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of the command line that make the same runs, but for the seed and the run's number."""
+        """The command line options for the same runs, without the seed and the number of the run."""
         pct = () if self.pct is None else ("--pct", str(self.pct))
         sort = () if self.pct_sort is None else ("--pct-sort", self.pct_sort)
         swarm = () if self.swarm else ("--no-swarm",)

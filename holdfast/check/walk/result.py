@@ -1,4 +1,4 @@
-"""What a campaign of random runs answers, and how people read it."""
+"""The answer of random runs, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ WalkVerdict = Literal["violated", "not_found", "out_of_budget"]
 
 @attrs.frozen
 class StopFigures:
-    """The runs that ended for one reason: how many, their steps together, the shortest and the longest."""
+    """The runs that ended for one reason.
+
+    ``runs``: their number. ``steps``: their steps in total. ``shortest`` and ``longest``: the lengths of two of them.
+    """
 
     reason: str
     runs: int
@@ -28,18 +31,19 @@ class StopFigures:
 
     @property
     def mean(self) -> float:
-        """The steps of a run on average."""
+        """The average number of steps of a run."""
         return self.steps / self.runs if self.runs else 0.0
 
 
 @attrs.frozen(kw_only=True)
 class WalkFigures(Coverage):
-    """How much was tried. The figures depend on the model, the scope and the options alone, except after an
-    interruption or a limit of time or memory; after a violation they speak of the runs up to that one.
+    """The figures of random runs. They depend on the model, the scope and the options alone, except after an
+    interruption or a limit of time or memory. After a violation they cover the runs up to the violating one.
 
-    Of ``traces`` runs that were asked for ``runs`` were made, of at most ``depth`` steps, from ``initial`` states.
-    ``stops`` are the runs by the reason why they ended, all reasons included, and ``reached`` tells the first run that
-    reached each witness.
+    - ``traces``: number of runs asked for; ``runs``: number of runs made.
+    - ``depth``: the largest number of steps of a run; ``initial``: number of initial states.
+    - ``stops``: an entry for each reason to end, in a fixed order; some have no runs.
+    - ``reached``: pairs of a witness and the number of the first run that reached it.
     """
 
     seed: int
@@ -53,7 +57,7 @@ class WalkFigures(Coverage):
 
     @property
     def every(self) -> StopFigures:
-        """All runs together."""
+        """All runs, whatever their reason to end."""
         some = [stop for stop in self.stops if stop.runs]
         shortest = min((stop.shortest for stop in some), default=0)
         return StopFigures("all", self.runs, self.steps, shortest, max((stop.longest for stop in some), default=0))
@@ -74,7 +78,7 @@ class WalkFigures(Coverage):
 
 @attrs.frozen
 class WalkTiming:
-    """What depends on the machine and the hour; ``seconds`` without what it took to compile."""
+    """The figures that depend on the machine and its load. ``seconds`` leaves out compiling."""
 
     seconds: float
     runs_per_second: float
@@ -84,10 +88,11 @@ class WalkTiming:
 
 @attrs.frozen(kw_only=True)
 class WalkResult(Answer):
-    """The answer of a campaign. ``run`` is the number of the run that violates something.
+    """The answer of random runs.
 
-    ``raw_length`` counts its steps as it was drawn, but for those that changed nothing; ``shrunk`` is what it was made
-    into, which is then the finding.
+    - ``run``: the number of the violating run.
+    - ``raw_length``: its length as drawn, without the steps that changed nothing.
+    - ``shrunk``: the shrunk run, which is then the finding; None if nothing was shrunk.
     """
 
     verdict: WalkVerdict
@@ -99,7 +104,7 @@ class WalkResult(Answer):
 
 
 def render_walk(result: WalkResult, *, full: bool = False) -> str:
-    """All there is to say, without a final newline; ``full`` shows the states of the run whole. It holds no times."""
+    """The whole text, without a final newline and without times; ``full`` shows whole states of the run."""
     blocks = [render(trace, full=full) for trace in result.findings]
     lines = textwrap.wrap(_verdict(result), WIDTH, subsequent_indent="  ")
     if result.ended_by != VIOLATION:
@@ -123,7 +128,7 @@ def _verdict(result: WalkResult) -> str:
 
 
 def _length(result: WalkResult) -> str:
-    """``after 2 steps``, or ``shrunk from 37 to 2 steps``; where arguments alone became less, the length stays."""
+    """``after 2 steps``, or ``shrunk from 37 to 2 steps``. Shrinking may lower arguments only and keep the length."""
     length = result.findings[0].length
     if result.raw_length in (None, length):
         return f"after {count(length, 'step')}"
@@ -131,7 +136,7 @@ def _length(result: WalkResult) -> str:
 
 
 def walk_to_json(result: WalkResult) -> dict[str, Any]:
-    """The result as JSON values, with what shrinking came to (None where nothing was shrunk)."""
+    """The result as JSON values, with the result of shrinking (None if nothing was shrunk)."""
     shrunk = result.shrunk
     done = None if shrunk is None else {"from": result.raw_length, "tried": shrunk.tried, "shortest": shrunk.shortest}
     return to_json(result) | {"run": result.run, "shrunk": done}
@@ -163,7 +168,7 @@ WHY = {
     "masked": "had no step but of actions that were left out",
     "violated": "violated something",
 }
-"""What ``StopFigures.reason`` means."""
+"""The texts for ``StopFigures.reason``."""
 
 
 def _stop(stop: StopFigures) -> str:

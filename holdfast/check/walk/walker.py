@@ -1,7 +1,8 @@
-"""Random runs over the interpreter: a run that the kernel found, step by step, or any run by its number.
+"""Random runs on the interpreter: any run, by its number, step by step.
 
-This draws what ``lower/kernel/walk_driver.py`` draws, in the same order; ``lower/random_runs/plan.py`` says what that
-is. The kernel only tells the number of a run that violates something. What it violates is found here.
+The walker draws the same random numbers as ``lower/kernel/walk_driver.py``, in the same order.
+``lower/random_runs/plan.py`` defines that order. The kernel reports only the number of a violating run; the walker
+repeats the run and finds the violated property.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ from holdfast.runs.selection import Selection
 
 @attrs.frozen
 class RandomRun:
-    """One run: the weights of its actions (0 for those it omitted), its states and steps, and why it ended."""
+    """One run: the weights of its actions (0: omitted), its initial state and steps, and why it ended.
+
+    ``stop`` is one of the reasons in ``lower/random_runs/plan.py``.
+    """
 
     number: int
     weights: tuple[int, ...]
@@ -45,7 +49,7 @@ class RandomRun:
 
 
 class Walker:
-    """Makes the runs of a plan on the interpreter. The interpreter's statistics note what was decisive and cut."""
+    """Makes the runs of a plan on the interpreter, whose statistics note decisive rules and cuts."""
 
     def __init__(self, machine: Interpreter, selection: Selection, plan: WalkPlan) -> None:
         self.machine = machine
@@ -58,12 +62,12 @@ class Walker:
         self._strides = [strides(machine.layout, action) for action in self.actions]
 
     def tally(self) -> WalkTally:
-        """Nothing counted yet, to be given to ``run``."""
+        """A new, empty tally for ``run``."""
         sizes = (len(self.machine.checked_steps), len(self.machine.checked), len(self.witnesses))
         return WalkTally.empty(len(self.actions), *sizes)
 
     def run(self, number: int, tally: WalkTally | None = None) -> RandomRun:
-        """The run of that number, added to the tally."""
+        """Make the run with this number and add it to the tally."""
         tally = self.tally() if tally is None else tally
         found = _Walk(self, number, tally).follow()
         length = len(found.edges)
@@ -74,7 +78,7 @@ class Walker:
     # Questions about one state --------------------------------------------------------------------------------
 
     def steps(self, state: bytes, action: int, process: int | None) -> list[Edge]:
-        """The steps of an action, in the order of the arguments; of one process alone, unless that is None."""
+        """The steps of an action in the order of their arguments; with ``process``, only the steps of that process."""
         found = sorted(self.machine.successors[action](state), key=lambda step: step[1])
         edges = [(new, action, args) for new, args in found]
         if process is None:
@@ -82,14 +86,17 @@ class Walker:
         return [edge for edge in edges if self.process(edge) == process]
 
     def process(self, edge: Edge) -> int:
-        """Whose step that is."""
+        """The number of the process that takes the step."""
         _, action, args = edge
         number = sum(code * stride for code, stride in zip(args, self._strides[action], strict=True))
         return self.plan.schedule.process(action, number)
 
 
 class _Walk:
-    """One run as it goes."""
+    """One run in progress.
+
+    The order of the draws matters everywhere in this class: the kernel draws in the same order.
+    """
 
     def __init__(self, walker: Walker, number: int, tally: WalkTally) -> None:
         self.walker = walker
@@ -102,33 +109,40 @@ class _Walk:
         self.order, self.changes = self._priorities()
         self.start = self.state = self.plan.starts[chance.below(len(self.plan.starts))]
         self.left = list(self.weights)
-        """The weights of the actions that may still be drawn in this state."""
+        """The weights of the actions that may still be drawn in this state; 0 for all others."""
         self.edges: list[Edge] = []
 
     def _swarm(self) -> list[int]:
-        """The weights of the actions, 0 for those that are omitted."""
+        """Draw which actions this run omits, and the weights of the others. Omitted actions have weight 0."""
         chance, actions = self.chance, range(len(self.walker.actions))
         share = chance.below(100)
         kept = [chance.below(100) >= share for _ in actions]
+        # At least one action stays.
         if not any(kept) and kept:
             kept[chance.below(len(kept))] = True
-        # The weight of an action is drawn whether it stays or not.
+        # A weight is drawn for omitted actions too, as the kernel does.
         drawn = [1 + chance.below(100) for _ in actions]
         return [weight if stays else 0 for weight, stays in zip(drawn, kept, strict=True)]
 
     def _priorities(self) -> tuple[list[int], set[int]]:
-        """The processes from the highest priority on, and the steps at which that changes."""
+        """Draw the processes in the order of their priority, highest first, and the steps that are change points."""
         schedule = self.plan.schedule
         if not schedule.prioritised:
             return [], set()
         order = list(range(schedule.processes))
+        # The Fisher-Yates shuffle, from the end.
         for last in range(schedule.processes - 1, 0, -1):
             other = self.chance.below(last + 1)
             order[last], order[other] = order[other], order[last]
         return order, {self.chance.below(schedule.prioritised) for _ in range(schedule.points)}
 
     def follow(self) -> RandomRun:
-        """Take all steps."""
+        """Take all steps of the run.
+
+        ``stayed`` tells whether the last step changed nothing. Such an action is not drawn again before the state
+        changes. So if no step is left after one, the state either has a step that leads elsewhere, and then all actions
+        may be drawn again, or the run ends (STILL).
+        """
         self._look()
         violation = self.walker.judge.state(self.state)
         stop, stayed = (DEPTH, False) if violation is None else (VIOLATED, False)
@@ -151,13 +165,14 @@ class _Walk:
         return RandomRun(self.number, tuple(self.weights), self.start, tuple(self.edges), stop, violation)
 
     def _take(self, edge: Edge, prioritised: bool) -> Violation | None:
-        """Take a step; what it violates."""
+        """Take a step. Return its violation, if there is one."""
         old, (self.state, action, _) = self.state, edge
         self.edges.append(edge)
         self.tally.taken[action] += 1
         self._note_step(old, edge)
         if self.state == old:
             self.left[action] = 0
+            # Otherwise this process would keep all others from running.
             if prioritised:
                 self._demote(self.walker.process(edge))
         else:
@@ -169,8 +184,9 @@ class _Walk:
     # Drawing --------------------------------------------------------------------------------------------------
 
     def _draw(self, process: int | None) -> Edge | None:
-        """An action by weight among those that are left, and one of its steps."""
+        """Draw an action by weight among those that are left, then one of its steps. None if no action has a step."""
         while any(self.left):
+            # Find the action whose share of the total weight the number falls into.
             drawn = self.chance.below(sum(self.left))
             action = 0
             while drawn >= self.left[action]:
@@ -179,11 +195,15 @@ class _Walk:
             steps = self.walker.steps(self.state, action, process)
             if steps:
                 return steps[self.chance.below(len(steps))]
+            # The action has no step in this state, so draw among the others.
             self.left[action] = 0
         return None
 
     def _draw_by_priority(self) -> Edge | None:
-        """A step of the first process that has one; at a change point that process comes last first."""
+        """Draw a step of the process with the highest priority that has one.
+
+        At a change point that process first falls to the lowest priority, and the draw is repeated.
+        """
         change = len(self.edges) in self.changes
         place = 0
         while place < len(self.order):
@@ -193,6 +213,7 @@ class _Walk:
             if edge is None:
                 place += 1
             elif change:
+                # ``place`` stays: after the demotion the next process stands there.
                 self._demote(process)
                 change = False
             else:
@@ -200,8 +221,9 @@ class _Walk:
         return None
 
     def _takes_part(self, process: int, action: int) -> bool:
-        """Whether an action may be one of the process."""
+        """Whether the process may take the action."""
         schedule = self.plan.schedule
+        # Stride 0 marks actions of the environment, which is the last process.
         return bool(schedule.strides[action]) == (process < schedule.elements)
 
     def _demote(self, process: int) -> None:
@@ -211,13 +233,14 @@ class _Walk:
     # Ending ---------------------------------------------------------------------------------------------------
 
     def _moves(self) -> bool:
-        """Whether a step of an action that was not omitted leads to another state."""
+        """Whether an action that is not omitted has a step to another state."""
         kept = (action for action, weight in enumerate(self.weights) if weight)
         return any(new != self.state for action in kept for new, _, _ in self.walker.steps(self.state, action, None))
 
     def _why_no_step(self) -> int:
-        """The reason why a run ends in a state in which none of its actions has a step. It counts no cuts again."""
+        """The reason to end in a state in which no action of this run has a step. Restores the counts of cuts."""
         cuts = self.machine.statistics.cut_counts
+        # The loop below asks for all steps a second time, omitted actions included, which counts their cuts again.
         before = list(cuts)
         enabled = any(self.walker.steps(self.state, action, None) for action in range(len(self.weights)))
         cut = cuts != before
@@ -233,7 +256,7 @@ class _Walk:
     # Noting ---------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Note which invariants say something in the state, and which witnesses it is."""
+        """Note the invariants whose premise holds in the state, and the witnesses that it reaches."""
         tally = self.tally
         tally.silent_states = _silent(
             tally.silent_states, self.machine.checked, lambda prop: self.machine.triggered(prop, self.state)
@@ -243,7 +266,7 @@ class _Walk:
                 tally.reached[index] = (self.number, len(self.edges))
 
     def _note_step(self, old: bytes, edge: Edge) -> None:
-        """Note which step properties say something, and what becomes of the step when it is repeated."""
+        """Note the step properties whose premise holds, and the outcome of repeating an idempotent step."""
         new, action, args = edge
         name = self.walker.actions[action].name
         self.tally.silent_steps = _silent(
@@ -257,7 +280,7 @@ class _Walk:
 
 
 def _silent(silent: int, props: Sequence[Property], speaks: Callable[[Property], bool]) -> int:
-    """The bits of the properties that still said nothing."""
+    """The bits of ``silent`` without those properties that ``speaks`` is true of."""
     for index, prop in enumerate(props):
         if silent >> index & 1 and speaks(prop):
             silent ^= 1 << index
