@@ -1,4 +1,4 @@
-"""A cancel of a reassignment: one more record under new epochs, never an older registration (reassignment.md 6, 7)."""
+"""The cancel of a reassignment: a new record under new epochs, not a return to old ones (reassignment.md 6, 7)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from impl.rules import require, rule
 
 
 def cancel(view: View, row: Partition) -> PartitionChange | None:
-    """The record that takes the running reassignment of a partition back (CA-20)."""
+    """The record that cancels the running reassignment of a partition (CA-20)."""
     require(in_progress(view.image, row), "CA-20", E.NO_REASSIGNMENT_IN_PROGRESS)
     return cancel_move(view, row) if is_elastic(view.image, row) else cancel_lists(view, row)
 
@@ -34,12 +34,15 @@ def cancel(view: View, row: Partition) -> PartitionChange | None:
 
 
 def cancel_move(view: View, row: Partition) -> PartitionChange | None:
-    """CA-40 to CA-44. Give a partition back to its origin. The origin leads at once if nothing is half closed."""
+    """CA-40 to CA-44. The record that gives an elastic partition back to its origin.
+
+    The origin leads at once if it is active and no close is half done (``_is_whole``). Otherwise nobody leads at first.
+    """
     origin = row.original[0] if row.original else NO_LEADER
     require(origin != NO_LEADER, "CA-04", E.INVALID_REPLICA_ASSIGNMENT)
     require(is_registered(view.image, origin), "RA-02.registered", E.INVALID_REPLICA_ASSIGNMENT)
     up = is_active(view.image, origin)
-    # If neither is active, the origin is as good as the target (CA-05).
+    # If neither the origin nor the target is active, the origin is as good as the target (CA-05).
     worth = up or not any(is_active(view.image, broker) for broker in row.replicas)
     require(worth, "CA-43", E.INVALID_REPLICA_ASSIGNMENT)
     wish = target(row, isr=(origin,), replicas=(origin,), recovery=RECOVERED, original=None, marker=None)
@@ -74,12 +77,12 @@ def _streams_of(image: Image, row: Partition) -> list[int]:
 
 
 def cancel_lists(view: View, row: Partition) -> PartitionChange | None:
-    """CA-21 to CA-27. Revert to the replicas that no start has added, or to the original list."""
+    """CA-21 to CA-27. The record that reverts to the replicas that no start has added, or to the original list."""
     kept = _kept(view.profile, row)
     require(bool(kept), "CA-22.replicas", E.INVALID_REPLICA_ASSIGNMENT)
     isr = tuple(broker for broker in row.isr if broker in kept)
     unclean = not isr
-    isr = isr or kept[:1]
+    isr = isr or kept[:1]  # Unclean: no kept replica is in sync. Refused below, unless the profile allows it.
     if view.profile.cancel == "H":
         _check_cost(view, row, kept, isr)
     require(not unclean or view.profile.unclean_election, "CA-22", E.INVALID_REPLICA_ASSIGNMENT)
@@ -91,7 +94,7 @@ def cancel_lists(view: View, row: Partition) -> PartitionChange | None:
 
 
 def _kept(profile: Profile, row: Partition) -> tuple[int, ...]:
-    """The replicas that a cancel leaves, in their order. Without its original list a reassignment goes on (CA-04)."""
+    """The replicas after a cancel, in their order. Without its original list a reassignment goes on (CA-04)."""
     if keeps_origin(profile):
         require(bool(row.original), "CA-04", E.INVALID_REPLICA_ASSIGNMENT)
         return row.original or ()
@@ -99,7 +102,10 @@ def _kept(profile: Profile, row: Partition) -> tuple[int, ...]:
 
 
 def _check_cost(view: View, row: Partition, kept: tuple[int, ...], isr: tuple[int, ...]) -> None:
-    """CA-26. A cancel costs no leader (CA-05), and no producer the ISR that it needs."""
+    """CA-26. Refuse a cancel that leaves no active replica to lead (CA-05), or takes the ISR below ``min_insync``.
+
+    A partition that has no active member in its ISR, or too small an ISR, has nothing to lose in that respect.
+    """
     alive = any(is_active(view.image, broker) for broker in kept)
     online = any(is_active(view.image, broker) for broker in row.isr)
     require(alive or not online, "CA-26.alive", E.INVALID_REPLICA_ASSIGNMENT)

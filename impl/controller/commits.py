@@ -43,7 +43,7 @@ class CommittedObject(msgspec.Struct, frozen=True):
 
 
 class SetCommit(msgspec.Struct, frozen=True):
-    """A commit of an object with data of many streams. With ``compacted`` inputs it is a compaction, else an upload."""
+    """A commit of an object with data of many streams: a compaction of the ``compacted`` objects, else a WAL upload."""
 
     node: int
     node_epoch: int
@@ -58,7 +58,7 @@ class SetCommit(msgspec.Struct, frozen=True):
 
 
 class StreamCommit(msgspec.Struct, frozen=True):
-    """A compaction of objects of one stream. An epoch of -1 asks for no check of the owner (CO-03)."""
+    """A commit of a compaction of ``sources``, objects of one stream. Epoch -1: do not check the owner (CO-03)."""
 
     node: int
     node_epoch: int
@@ -74,7 +74,7 @@ class StreamCommit(msgspec.Struct, frozen=True):
 
 
 def commit_stream_set_object(view: View, commit: SetCommit) -> Outcome:
-    """CS-01 to CS-35."""
+    """CS-01 to CS-35. Commit a stream set object. A repeated commit succeeds and changes nothing."""
     exempt = rule("CS-01", commit.failover)  # G-10
     check_node_epoch(view.image, commit.node, commit.node_epoch, failover_barred=not exempt)
     if rule("CS-02", commit.compacted == (commit.object,)):
@@ -86,7 +86,7 @@ def commit_stream_set_object(view: View, commit: SetCommit) -> Outcome:
 
 
 def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> Outcome:
-    """CS-05 to CS-09, without inputs. Streams, ends and entries move by what the object and its siblings hold."""
+    """CS-05 to CS-09. Commit a WAL upload. Its ranges, and those of its stream objects, move ends and entries."""
     if commit.object != NOOP:  # CS-05
         records.append(_set_object(commit, commit.order, view.now))
     committed = [
@@ -100,6 +100,7 @@ def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> Outc
     if siblings is None:
         return Outcome()
     records += siblings
+    # A refusal drops all records above, since none of them is applied yet.
     for each in committed:  # CS-09
         check_continuity(view.image, commit.node, each)
     records += entry_changes(view, commit.node, committed)
@@ -107,10 +108,10 @@ def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> Outc
 
 
 def _commit_compaction(view: View, commit: SetCommit, records: list[Record]) -> Outcome:
-    """CS-04 to CS-08. The data was committed before, so nothing of a stream or an entry moves (CS-35, G-30).
+    """CS-04 to CS-08. Commit a compaction. Its data was committed before, so no end and no entry moves (CS-35, G-30).
 
-    AutoMQ fails with an unhandled error where an input is no stream set object of the node (AM-12); here the whole
-    commit is refused as if the input were missing.
+    If an input is not a stream set object of the node, AutoMQ fails with an unhandled error (AM-12). Here the
+    controller refuses the whole commit as if the input were missing.
     """
     held = view.image.set_objects.get(commit.node, {})
     marked = mark_destroyed(view, commit.compacted)
@@ -140,9 +141,10 @@ def _set_object(commit: SetCommit, order: int, data_time: int) -> S3StreamSetObj
 
 
 def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> list[Record] | None:
-    """CS-07. None if one is committed already: the request repeats an earlier one, and has no effect.
+    """CS-07. The records for stream objects; None if one of them is committed already.
 
-    An object of a missing stream is destroyed, and the commit goes on; an object that was marked before stays marked.
+    Then the request repeats an earlier one, and has no effect. If the stream of an object is missing, the object is
+    destroyed and the commit goes on. An object that was marked before stays marked.
     """
     records: list[Record] = []
     for each in objects:
@@ -157,7 +159,10 @@ def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> li
 
 
 def commit_stream_object(view: View, commit: StreamCommit) -> Outcome:
-    """CO-01 to CO-06. Neither state nor offsets of the stream are checked, so that its end may rise (AM-07)."""
+    """CO-01 to CO-06. Commit a compaction of one stream.
+
+    The controller checks neither state nor offsets of the stream, so its end may rise (AM-07).
+    """
     if rule("CO-01", commit.sources == (commit.object,)):
         return replace_attributes(view, commit.object, commit.size, commit.attributes)
     check_node_epoch(view.image, commit.node, commit.node_epoch, failover_barred=True)  # CO-02

@@ -1,4 +1,4 @@
-"""Whether a WAL upload continues what is committed of its streams, and what it changes of entries (streams.md 5)."""
+"""The check that a WAL upload continues the committed data of its streams, and its effect on entries (streams.md 5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from impl.records import NodeWALUncommittedOffsets, StreamState, UncommittedOffs
 from impl.rules import require, rule
 
 ENTRIES_PER_RECORD = 10_000
-"""How many entries one record holds (streams.md 14)."""
+"""The most entries that one record holds (streams.md 14)."""
 
 
 class CommittedRange(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class CommittedRange(msgspec.Struct, frozen=True):
 
 
 def check_continuity(image: Image, node: int, committed: CommittedRange) -> None:
-    """CS-20 to CS-29b. Whether ``node`` may commit the range now, judged on the state before the request."""
+    """CS-20 to CS-29b. Refuse a range that ``node`` may not commit now. ``image``: the state before the request."""
     stored = image.streams.get(committed.stream, NO_STREAM)
     if rule("CS-20", committed.stream not in image.streams):  # G-29
         return
@@ -35,7 +35,7 @@ def check_continuity(image: Image, node: int, committed: CommittedRange) -> None
     entry = image.active_entry(node, committed.stream)
     if entry is not None:
         require(committed.end <= entry.to, "CS-22", E.OFFSET_NOT_MATCHED)  # G-23
-        # An effective start at the stream's start says that the entry begins there or below.
+        # An active entry never starts below its stream. If both starts are equal, the stored entry may start lower.
         before_trim = entry.start == stored.start and committed.start < stored.start
         continues = committed.start == entry.start or rule("CS-24", before_trim)
         require(continues, "CS-25", E.OFFSET_NOT_MATCHED)  # G-24
@@ -50,7 +50,7 @@ def check_continuity(image: Image, node: int, committed: CommittedRange) -> None
 
 
 def moved_ends(image: Image, node: int, committed: Iterable[CommittedRange]) -> dict[int, int]:
-    """CS-06, CS-35. The new ends of the streams that the node owns; historical data moves no end."""
+    """CS-06, CS-35. By stream that the node owns: its new end. Historical data, of an active entry, moves no end."""
     ends: dict[int, int] = {}
     for each in committed:
         if owner_of(image, each.stream) != node:
@@ -62,7 +62,7 @@ def moved_ends(image: Image, node: int, committed: Iterable[CommittedRange]) -> 
 
 
 def entry_changes(view: View, node: int, committed: Iterable[CommittedRange]) -> Iterator[NodeWALUncommittedOffsets]:
-    """CS-30 to CS-34. What a WAL commit changes of the node's entries, also of streams outside the request."""
+    """CS-30 to CS-34. The changes of the node's entries by a WAL commit, also of streams outside the commit."""
     ends: dict[int, int] = {}
     for each in committed:
         ends[each.stream] = max(each.end, ends.get(each.stream, each.end))
@@ -72,7 +72,10 @@ def entry_changes(view: View, node: int, committed: Iterable[CommittedRange]) ->
 
 
 def _changes(image: Image, node: int, ends: dict[int, int]) -> Iterator[UncommittedOffsets]:
-    """An entry that starts where it ends is a removal (CS-34); a commit up to the end of an entry writes it (CS-32)."""
+    """The changed entries. A commit up to the end of an entry removes it (CS-32).
+
+    An entry whose start equals its end is a removal (CS-34).
+    """
     for stream, stored in sorted(image.entries.get(node, {}).items()):
         if image.active_entry(node, stream) is None:
             if rule("CS-30"):  # G-31

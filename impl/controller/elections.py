@@ -28,11 +28,12 @@ def elect(view: View, topic: str, partition: int, kind: str = "preferred") -> Ou
 
 
 def balance(view: View) -> Outcome:
-    """EL-10. Elect the first replica wherever another broker leads, or none. G0 alone does so, every 300 s."""
+    """EL-10. Elect the first replica wherever another broker leads, or nobody. Only G0 does this, every 300 s."""
     changes: list[PartitionChange] = []
     if view.profile.handshake == "G0":
         for _, row in sorted(view.image.partitions.items()):
             if row.leader != row.replicas[0]:
                 change = build(row, target(row), acceptable(view), Kind.PREFERRED)
+                # A change that elects nobody is left out.
                 changes += [change] if change is not None and change.leader not in (None, NO_LEADER) else []
     return Outcome(tuple(changes))

@@ -1,4 +1,4 @@
-"""Who replaces a crashed broker until its streams are closed (streams.md 7, FO-01 to FO-03)."""
+"""Failovers: another node replaces a crashed broker until its streams are closed (streams.md 7, FO-01 to FO-03)."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ def contexts(image: Image) -> list[Context]:
 
 
 def scan(view: View, after: int = -1, *, left: Mapping[int, int] = _NEVER) -> Outcome:
-    """FO-01 to FO-03. One round: failovers end, and one may begin. ``target`` is the node that it begins on, if any.
+    """FO-01 to FO-03. Run one round: end failovers that are over, and begin at most one.
 
-    ``after``: the target chosen last, where the round robin goes on. ``left``: as in ``runtime_state``. Both are memory
-    of the controller.
+    If a failover begins, the answer holds its ``target``. ``after``: the target that was chosen last; the round robin
+    goes on behind it. ``left``: as in ``runtime_state``. Both are memory of the controller.
     """
     before = contexts(view.image)
     kept = [each for each in before if not _is_over(view, each, left)]
+    # A failover that ends in this round may begin again in the next round at the earliest.
     dropped = {each.node for each in before} - {each.node for each in kept}
     candidates = (node for node in _candidates(view, left) if node not in dropped)
     failed = next((node for node in candidates if node not in {each.node for each in kept}), None)
@@ -67,12 +68,15 @@ def _is_candidate(view: View, node: int, left: Mapping[int, int]) -> bool:
         return False
     if rule("FO-01.opening", not has_opening(view.image, node)):
         return False
-    epoch = view.image.nodes.get(node, NO_NODE).epoch
+    epoch = view.image.nodes.get(node, NO_NODE).epoch  # The time at which the process started.
     return not rule("FO-01.age", view.now - epoch <= MIN_AGE_MS)
 
 
 def _is_over(view: View, context: Context, left: Mapping[int, int]) -> bool:
-    """FO-03. The process is no candidate any more, or the target cannot go on; then the next round takes another."""
+    """FO-03. Whether a failover is over: its process is no candidate any more, or its target is not active.
+
+    In the second case the next round may begin a failover with another target.
+    """
     stored = view.image.nodes.get(context.node)
     current = stored is not None and stored.epoch == context.epoch
     if rule("FO-03.epoch", not current):
@@ -83,13 +87,13 @@ def _is_over(view: View, context: Context, left: Mapping[int, int]) -> bool:
 
 
 def _next_target(image: Image, after: int) -> int | None:
-    """FO-02. The active broker behind ``after``, around the end. The failed node is fenced, so it is never chosen."""
+    """FO-02. The next active broker after ``after``, cyclically. The failed node is fenced, so it is never chosen."""
     active = sorted(node for node, state in image.brokers.items() if state == "active")
     behind = (node for node in active if node > after)
     return next(behind, active[0] if active else None)
 
 
 def _store(before: list[Context], now: list[Context], values: dict[str, int] | None = None) -> Outcome:
-    """The record that keeps the failovers, where they changed."""
+    """The outcome that stores the failovers; without a record if they have not changed."""
     records = () if before == now else (KV((KeyValue(KEY, msgspec.json.encode(now)),)),)
     return Outcome(records, values=dict(values or {}))

@@ -1,4 +1,4 @@
-"""Brokers come and go, and their partitions with them (reassignment.md 3.3, streams.md FO-10)."""
+"""Changes of the states of brokers, and the moves of partitions that follow (reassignment.md 3.3, streams.md FO-10)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from impl.records import Broker, Partition, PartitionChange, Record
 from impl.rules import rule
 
 EVICTED_AT_ONCE = 100
-"""How many partitions one pass of an eviction moves."""
+"""The most partitions that one pass of an eviction moves."""
 
 
 def set_broker(view: View, node: int, state: str) -> Outcome:
-    """The state of a broker changes: active, fenced, shutting_down, or gone (unregistered).
+    """Change the state of a broker to active, fenced, shutting_down, or gone (unregistered).
 
     A broker that begins its shutdown keeps its partitions until ``drain`` moves them.
     """
@@ -42,7 +42,10 @@ def set_broker(view: View, node: int, state: str) -> Outcome:
 
 
 def drain(view: View, node: int) -> Outcome:
-    """One pass of eviction over a broker in controlled shutdown; without another active broker nobody leads."""
+    """Run one pass of eviction over a broker in controlled shutdown. The answer holds ``moved``, the number of moves.
+
+    Without another active broker the partitions stay where they are, and lose their leader.
+    """
     if view.image.brokers.get(node) != "shutting_down":
         return Outcome(values={"moved": 0})
     homes = _Homes(view.image, node)
@@ -64,7 +67,7 @@ def drain(view: View, node: int) -> Outcome:
 
 
 def _fence(view: View, node: int) -> list[PartitionChange]:
-    """FO-10. An elastic partition goes to another active broker. Of several replicas, the ISR loses the fenced one."""
+    """FO-10. An elastic partition goes to another active broker. Other partitions lose the broker from their ISR."""
     homes = _Homes(view.image, node)
     changes: list[PartitionChange | None] = []
     for _, row in sorted(view.image.partitions.items()):
@@ -78,16 +81,21 @@ def _fence(view: View, node: int) -> list[PartitionChange]:
 
 
 def _leave_isr(view: View, row: Partition, node: int) -> PartitionChange | None:
-    """The last member stays in the ISR, and nobody leads."""
+    """The record that takes a broker out of the ISR. The last member stays in the ISR, and the leader becomes none."""
+    # If this ISR is empty, the builder does not write it.
     isr = tuple(broker for broker in row.isr if broker != node)
+    # ``view`` is the state before the fencing, in which the broker may be active: exclude it by name.
     alive = acceptable(view)
     return build(row, target(row, isr=isr), lambda broker: broker != node and alive(broker), automatic(view.profile))
 
 
 def _unfence(view: View, node: int) -> list[PartitionChange]:
-    """A partition without a leader gets one, if the broker that is back may lead it. An elastic one moves there, if its
-    own broker is not active: no broker takes a partition from an active one by coming back.
+    """The records for partitions without a leader when a broker becomes active again.
+
+    A partition gets a leader if this broker may lead it. An elastic partition moves to this broker if its own one is
+    not active: a broker that comes back takes no partition from an active one.
     """
+    # ``view`` is the state before, in which the broker is not active yet: include it by name.
     alive = acceptable(view)
     changes: list[PartitionChange | None] = []
     for _, row in sorted(view.image.partitions.items()):
@@ -108,7 +116,7 @@ def _unfence(view: View, node: int) -> list[PartitionChange]:
 
 
 def _rehome(row: Partition, home: int) -> PartitionChange | None:
-    """The record that gives a partition to a broker, perhaps its own, with nobody to lead it."""
+    """The record that assigns an elastic partition to a broker, perhaps its own, and leaves it without a leader."""
     origin = {} if row.replicas == (home,) else {"original": None, "marker": None}  # CA-54: failed over, not moved
     return build(row, target(row, isr=(home,), replicas=(home,), recovery=RECOVERED, **origin), nobody)
 
@@ -118,7 +126,7 @@ def _elastic(image: Image) -> list[Partition]:
 
 
 class _Homes:
-    """The active brokers beside one, by how many elastic partitions each has; a choice counts at once."""
+    """The active brokers other than ``node``, with their numbers of elastic partitions. A choice counts at once."""
 
     def __init__(self, image: Image, node: int) -> None:
         self._loads = Counter(row.replicas[0] for row in _elastic(image) if row.replicas)

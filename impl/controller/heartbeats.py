@@ -1,4 +1,4 @@
-"""When brokers were last heard of (ND-30), and the breaker that fences none of them while all look dead (ND-31)."""
+"""The times of the last heartbeats (ND-30), and a circuit breaker: no fencing while all brokers look dead (ND-31)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Heartbeats:
         self._half_open_since = now
 
     def observe(self, record: Broker, image: Image, now: int) -> None:
-        """A broker was heard of if it has registered or begun its shutdown; one that works again has left nothing."""
+        """Take in a new state of a broker. To register, or to begin a shutdown, counts as a heartbeat."""
         if record.state == "active":
             self.left.pop(record.broker_id, None)
         if record.state in ("active", "shutting_down"):
             self.heard(record.broker_id, image, now)
 
     def heard(self, broker: int, image: Image, now: int) -> None:
-        """A broker lives."""
+        """Note a heartbeat of a broker. It may move the breaker from open to half open, or from there to closed."""
         self._heard[broker] = now
         if image.brokers.get(broker) == "shutting_down":
             self.left[broker] = now
@@ -54,6 +54,7 @@ class Heartbeats:
         """The brokers to fence now, ascending. May open the breaker."""
         living = unfenced(image)
         stale = [each for each in living if now - self._heard.get(each, self._begun) >= SESSION_MS]
+        # If all are silent at once, rather the controller or its network has failed.
         if stale and rule("ND-31", stale == living):
             self.breaker = "open"
         return stale if self.breaker == "closed" else []

@@ -7,7 +7,7 @@ from impl.records import KV, KeyValue
 
 
 def put_if_absent(view: View, key: str, value: bytes) -> Outcome:
-    """Put a key unless it is there. The answer has the ``value`` that it has then: that of the first who puts it."""
+    """Put a key unless it exists. The answer holds its stored ``value``, which is that of the first put."""
     known = view.image.kv.get(key)
     if known is not None:
         return Outcome(values={"value": known})

@@ -1,4 +1,4 @@
-"""The controller: one event after the other, each of them operations on the image (streams.md 2).
+"""The controller: it handles one event after the other, each as operations on the image (streams.md 2).
 
 ``execute`` runs one operation under a quorum that commits at once. ``handle`` is the whole node, with requests, commits
 that come later, and changes of leader. Neither waits, reads a clock or draws a number.
@@ -64,7 +64,7 @@ class Controller:
         self.timers = Timers(profile)
         self.object_clock = ObjectClock(now)
         self.heartbeats = Heartbeats(now)
-        """Memory, as the two above."""
+        """Memory, as ``timers`` and ``object_clock`` are: no record holds it."""
         self._target = -1
         """The target of the newest failover (FO-02). Memory."""
         self._rare = {operation: now + period for operation, period in RARE_MS.items()}
@@ -91,7 +91,7 @@ class Controller:
         return outcome
 
     def open(self, operation: Operation, stream: int) -> Outcome:
-        """Run an open of a stream. One that a lock refuses moves the stream's partition back to the owner (ST-16)."""
+        """Run an open of a stream. If a lock refuses it, move the stream's partition back to its owner (ST-16)."""
         outcome = self.execute(operation)
         if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
             self.execute(partial(move_back, stream=stream))
@@ -107,13 +107,12 @@ class Controller:
         self.now += ms
 
     def tick(self, ms: int) -> list[tuple[str, Outcome]]:
-        """Move the clock, then fire the timers that are due: for each, in order, its partition and its election."""
+        """Move the clock, then fire the timers that are due. Returns their partitions and elections, in order."""
         self.advance(ms)
         return self._fire(self.execute)
 
     def fail_over(self) -> None:
         """Another controller takes over. It has the log; the memory beside it is lost (EL-06) or restored (EL-12).
-
         As built, the successor has loaded a snapshot, which lacks the failover flags (AM-02).
         """
         if "AM-02" in self.profile.as_built:
@@ -125,7 +124,7 @@ class Controller:
     # The whole node -------------------------------------------------------------------------------------------
 
     def handle(self, event: Input, now: int) -> list[Output]:
-        """The outputs that an input leads to, in order. ``now`` never goes back."""
+        """Handle an input at a time in milliseconds, which never goes back. Returns the outputs, in order."""
         self.now = max(self.now, now)
         match event:
             case Request():
@@ -144,7 +143,7 @@ class Controller:
                 return self._deleted(objects) if self.term is not None else []
 
     def _request(self, request: Request) -> list[Output]:
-        """EX-04 to EX-06. The answers leave in one reply, when the last of them may (EX-01, EX-02)."""
+        """EX-04 to EX-06. All answers leave in one reply, when the last of them may leave (EX-01, EX-02)."""
         if rule("EX-04", self.term is None):
             answers = (Answer(E.NOT_CONTROLLER),) * items_of(request.body)
             return [Reply(request.to, request.id, answers)]
@@ -160,6 +159,7 @@ class Controller:
             self._scan(outputs)
         reply = Reply(request.to, request.id, tuple(Answer(each.error, each.values) for each in outcomes))
         written = any(each.records for each in outcomes)
+        # An answer without records waits too: it may show pending state, which a roll-back would take back.
         pending = self.log.committed < self.log.end
         if rule("EX-01", written) or rule("EX-02", pending and not written):
             self._waiting.append((self.log.end, reply))
@@ -177,7 +177,7 @@ class Controller:
         return outcomes
 
     def _send_back(self, opens: OpenStreams, outcomes: list[Outcome], outputs: list[Output]) -> None:
-        """ST-16. Move the partitions of the streams back whose opens were refused for a lock."""
+        """ST-16. Where a lock refused the open of a stream, move the stream's partition back to the owner."""
         for item, outcome in zip(opens.items, outcomes, strict=True):
             if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
                 self._alone(outputs, partial(move_back, stream=item.stream))
@@ -201,8 +201,7 @@ class Controller:
     # Changes of leader ----------------------------------------------------------------------------------------
 
     def _learn(self, begin: int, batches: tuple[Batch, ...]) -> list[Output]:
-        """Apply the committed batches of another controller. Raises ValueError if some are left out.
-
+        """Apply the committed batches of another controller. Raises ValueError if batches are missing in between.
         A controller that leads ignores them: it has to hear first that it leads no more.
         """
         if self.term is not None:
@@ -243,7 +242,7 @@ class Controller:
     # Time -----------------------------------------------------------------------------------------------------
 
     def _wake(self) -> list[Output]:
-        """One round of everything periodic. A controller that does not lead drops the timers that fire (EL-06)."""
+        """Do the periodic work. A controller that does not lead drops the timers that fire (EL-06)."""
         outputs: list[Output] = []
         if self.term is None:
             self.timers.due(self.now)
@@ -252,6 +251,7 @@ class Controller:
             outputs += self._check_objects(outputs)
             for broker in self.heartbeats.silent(self.image, self.now):
                 self._alone(outputs, partial(set_broker, node=broker, state="fenced"))
+            # After the fencing, so that a failover for a broker that was just fenced may begin at once.
             self._scan(outputs)
             for operation in [each for each, due in self._rare.items() if self.now >= due]:
                 self._alone(outputs, operation)
@@ -279,14 +279,14 @@ class Controller:
         return list(zip(fired, outcomes, strict=True))
 
     def _check_objects(self, outputs: list[Output]) -> list[Output]:
-        """OB-04, OB-05. A round of deletion begins; until it has ended nothing is checked."""
+        """OB-04, OB-05. Begin a round of deletion. Until it has ended, further checks do nothing."""
         before = self.object_clock.in_flight
         self._alone(outputs, partial(self.object_clock.check, hold_deletes=True))
         doomed = self.object_clock.in_flight
         return [Delete(doomed)] if doomed and not before else []
 
     def _deleted(self, objects: tuple[int, ...]) -> list[Output]:
-        """OB-05. What the store no longer has is removed from the metadata."""
+        """OB-05. Remove the objects from the metadata that the store has deleted."""
         outputs: list[Output] = []
         self._alone(outputs, partial(self.object_clock.end, deleted=objects))
         return outputs

@@ -20,15 +20,15 @@ LOCK_TAG = "CIRCUIT_BREAKER"
 LEAVING_GRACE_MS = 60_000
 """How long a fenced node that was shutting down counts as shutting down (ND-30)."""
 NO_STREAM = Stream()
-"""A missing stream reads as a fresh one, so that an operation goes on where the guard against it is switched off."""
+"""Stands for a missing stream, so that an operation goes on where a test has switched off the guard against it."""
 NO_NODE = Node(-1, failover=False)
-"""An unknown node, likewise."""
+"""Stands for an unknown node, for the same reason."""
 _NEVER: Mapping[int, int] = MappingProxyType({})
 _RANGE = struct.Struct(">qqq")
 
 
 class Registration(msgspec.Struct, frozen=True, rename={"node": "i", "epoch": "e", "wal_config": "w", "tags": "t"}):
-    """The registry's row of a node (streams.md 1), with a node epoch of its own (ND-10)."""
+    """The row of a node in the registry (streams.md 1). The registry keeps a node epoch of its own (ND-10)."""
 
     node: int
     epoch: int
@@ -40,7 +40,10 @@ class Registration(msgspec.Struct, frozen=True, rename={"node": "i", "epoch": "e
 
 
 def check_node_epoch(image: Image, node: int, node_epoch: int, *, failover_barred: bool) -> None:
-    """CK-01. A larger epoch than the stored one passes and is not stored (AM-04)."""
+    """CK-01. Check the node epoch of a request. An epoch above the stored one passes, and is not stored (AM-04).
+
+    ``failover_barred``: whether to refuse the node while another one fails over for it.
+    """
     stored = image.nodes.get(node, NO_NODE)
     require(node in image.nodes, "CK-01.unknown", E.NODE_EPOCH_NOT_EXIST)
     require(stored.epoch <= node_epoch, "CK-01.expired", E.NODE_EPOCH_EXPIRED)  # G-08
@@ -48,7 +51,7 @@ def check_node_epoch(image: Image, node: int, node_epoch: int, *, failover_barre
 
 
 def check_ownership(image: Image, stream: int, epoch: int, node: int) -> None:
-    """CK-02. The state of the stream is not looked at."""
+    """CK-02. Check that a node owns a stream under an epoch. The stream may be OPENED or CLOSED."""
     stored = image.streams.get(stream, NO_STREAM)
     require(stream in image.streams, "CK-02.missing", E.STREAM_NOT_EXIST)
     require(stored.epoch <= epoch, "CK-02.epoch_old", E.STREAM_FENCED)  # G-12
@@ -78,7 +81,10 @@ def is_locked(image: Image, node: int) -> bool:
 
 
 def runtime_state(image: Image, node: int, *, now: int = 0, left: Mapping[int, int] = _NEVER) -> str:
-    """ND-30. ``left``: when the last heartbeat of each node in controlled shutdown came, which no record holds."""
+    """ND-30. The runtime state of a node.
+
+    ``left``: by node in controlled shutdown, the time of its last heartbeat in milliseconds, which no record holds.
+    """
     state = image.brokers.get(node, "gone")
     if state == "fenced" and node in left and rule("ND-30", now - left[node] < LEAVING_GRACE_MS):
         return "CONTROLLED_SHUTDOWN"
@@ -87,12 +93,12 @@ def runtime_state(image: Image, node: int, *, now: int = 0, left: Mapping[int, i
 
 
 def unfenced(image: Image) -> list[int]:
-    """The brokers that may lead partitions, ascending: those in controlled shutdown, too."""
+    """The brokers that may lead partitions, ascending: the active ones, and those in controlled shutdown."""
     return sorted(node for node, state in image.brokers.items() if state in ("active", "shutting_down"))
 
 
 def heartbeat(view: View, node: int) -> Outcome:
-    """Answer a heartbeat with the state of the broker. One that goes on, and is not active, has to register again."""
+    """Answer a heartbeat with the state of the broker. If that is not active, a broker that goes on has to register."""
     return Outcome(values={"state": view.image.brokers.get(node, "gone")})
 
 
@@ -102,7 +108,7 @@ def heartbeat(view: View, node: int) -> Outcome:
 def register_node(
     view: View, node: int, node_epoch: int, wal_config: str = "", tags: Mapping[str, str] | None = None
 ) -> Outcome:
-    """ND-10. The registry keeps a node epoch of its own; CK-01 does not look at it."""
+    """ND-10. Store the row of a node. The registry keeps a node epoch of its own, which CK-01 does not read."""
     stored = stored_registration(view.image, node)
     require(stored is None or stored.epoch <= node_epoch, "ND-10", E.NODE_EPOCH_EXPIRED)
     return Outcome((_row(Registration(node, node_epoch, wal_config, dict(tags or {}))),))
@@ -119,7 +125,7 @@ def unlock_node(view: View, node: int) -> Outcome:
 
 
 def unregister_node(view: View, node: int) -> Outcome:
-    """ND-11. The node epoch of CK-01 stays."""
+    """ND-11. Remove the row of a node from the registry. The node epoch that CK-01 reads stays."""
     require(not has_opening(view.image, node), "ND-11.opening", E.UnregisterNodeWithOpenStreamsException)
     require(not is_locked(view.image, node), "ND-11.locked", E.NodeLockedException)
     known = stored_registration(view.image, node) is not None
@@ -127,7 +133,7 @@ def unregister_node(view: View, node: int) -> Outcome:
 
 
 def registration(view: View, node: int, *, left: Mapping[int, int] = _NEVER) -> dict[str, Any]:
-    """The registry's row of a node and its state, or that there is none. ``left``: as in ``runtime_state``."""
+    """The row of a node and its runtime state; ``missing`` if it has no row. ``left``: as in ``runtime_state``."""
     stored = stored_registration(view.image, node)
     if stored is None:
         return {"missing": True}
@@ -136,7 +142,7 @@ def registration(view: View, node: int, *, left: Mapping[int, int] = _NEVER) -> 
 
 
 def registry_key(node: int) -> str:
-    """The key of a node's row."""
+    """The key of a node's row in the registry."""
     return f"__automq_node/{node}"
 
 
@@ -159,7 +165,10 @@ def _row(row: Registration) -> KV:
 
 
 def pack_ranges(ranges: Iterable[tuple[int, int, int]]) -> bytes:
-    """The stream, start and end of each range of an object, as S3StreamSetObject keeps them. The form is ours."""
+    """The ranges of an object in the form of S3StreamSetObject. ``ranges``: the stream, start and end of each.
+
+    The form is ours: a byte 0x01, then three big-endian int64 for each range.
+    """
     return b"\x01" + b"".join(_RANGE.pack(*each) for each in ranges)
 
 
@@ -169,7 +178,7 @@ def unpack_ranges(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def scale_in_cleanup(view: View) -> Outcome:
-    """ND-40. Destroy what the streams of inactive nodes need no more. A node without a broker counts as inactive."""
+    """ND-40. Destroy objects of inactive nodes that no stream needs. A node without a broker counts as inactive."""
     records: list[Record] = []
     for node in sorted(view.image.set_objects):
         if rule("ND-40.active", view.image.brokers.get(node) == "active"):
@@ -177,12 +186,13 @@ def scale_in_cleanup(view: View) -> Outcome:
         for object_id, held in sorted(view.image.set_objects[node].items()):
             if rule("ND-40.needed", _is_needed(view.image, held)):
                 continue
+            # An object that is gone or marked already only loses its row.
             records += mark_destroyed(view, (object_id,)) or []
             records.append(RemoveStreamSetObject(node, object_id))
     return Outcome(tuple(records))
 
 
 def _is_needed(image: Image, held: SetObject) -> bool:
-    """Whether a stream that exists still starts below the end of its range in the object."""
+    """Whether the object has data that can be read: some existing stream starts below the end of its range there."""
     ends = ((image.streams.get(stream), end) for stream, _, end in unpack_ranges(held.ranges))
     return any(stored is not None and stored.start < end for stored, end in ends)

@@ -17,9 +17,9 @@ NOOP = -1
 DEEP_DELETE = 1 << 18
 """The attribute of a marked object whose linked objects are deleted too (OB-03). The bit is our choice."""
 ROUND = 2000
-"""How many objects one check expires, and how many it deletes (OB-04, OB-05)."""
+"""The most objects that one check expires, and the most that it deletes (OB-04, OB-05)."""
 CALL = 1000
-"""How many objects one delete call names (OB-05)."""
+"""The most objects that one delete call names (OB-05)."""
 
 
 class Operation(IntEnum):
@@ -47,7 +47,7 @@ def is_committed(image: Image, object_id: int) -> bool:
 def commit_object(view: View, object_id: int, size: int, attributes: int) -> list[Record]:
     """OB-02. The record that commits a prepared object; no record for the id -1.
 
-    Callers look at ``is_committed`` before, where a repeated commit succeeds.
+    A caller for which a repeated commit is a success asks ``is_committed`` first.
     """
     if rule("OB-02.noop", object_id == NOOP):
         return []
@@ -60,7 +60,7 @@ def commit_object(view: View, object_id: int, size: int, attributes: int) -> lis
 
 
 def replace_attributes(view: View, object_id: int, size: int, attributes: int) -> Outcome:
-    """OB-06. Change the attributes of a committed object, and nothing else of it.
+    """OB-06. Change only the attributes of a committed object.
 
     As built, the size of the request becomes the timestamp (AM-07).
     """
@@ -72,9 +72,9 @@ def replace_attributes(view: View, object_id: int, size: int, attributes: int) -
 
 
 def mark_destroyed(view: View, ids: Sequence[int], operations: Sequence[Operation] = ()) -> list[Record] | None:
-    """OB-03. One record an object, all or nothing: None if an id is missing or marked already.
+    """OB-03. The records that mark objects as destroyed, one for each id; None if any id is missing or marked already.
 
-    A prepared object may be marked. Objects without an operation of their own get DELETE.
+    A prepared object may be marked. ``operations``: by the position of the id; ids without an operation get DELETE.
     """
     stored = [view.image.objects.get(each) for each in ids]
     if rule("OB-03.missing", None in stored):
@@ -96,33 +96,35 @@ def _destruction(view: View, object_id: int, operation: Operation) -> Record:
 
 
 class ObjectClock:
-    """The lifecycle check of one controller (OB-04, OB-05). All of it is memory, which a successor does not have.
+    """The lifecycle check of one controller (OB-04, OB-05). Its state is memory, which a successor does not have.
 
-    ``start``: when the controller started. Marked objects are found in the image, so an object that was marked between
-    two checks joins the young generation at the second one, before any swap.
+    Marked objects wait in two generations. After each retention period the check deletes the old generation, and the
+    young one becomes the old one. The check finds marked objects in the image. So an object that was marked between two
+    checks joins the young generation at the second check, before a swap. ``start``: when the controller started.
     """
 
     def __init__(self, start: int = 0) -> None:
         self.forget(start)
 
     def forget(self, now: int | None = None) -> None:
-        """Another controller takes over at ``now``; None: at its first check."""
+        """Begin anew, since another controller takes over at ``now``; None: at its first check."""
         self._old: dict[int, None] = {}
         self._young: dict[int, None] = {}
         self._in_flight: tuple[int, ...] = ()
         self._swapped = now
 
     def check(self, view: View, *, hold_deletes: bool = False) -> Outcome:
-        """One check: objects expire, and the old generation is deleted.
+        """Run one check: mark expired objects, and delete the old generation from the store.
 
-        ``deletes`` is the number of objects in each delete call. The calls end within the check; with ``hold_deletes``
-        they end at the beginning of the next check without it, and until then nothing is checked.
+        The answer holds ``deletes``, the number of objects in each delete call. The calls end within the check. With
+        ``hold_deletes`` they stay in flight until ``end``, or until the next check without ``hold_deletes`` begins; in
+        the meantime checks do nothing.
         """
         if hold_deletes and rule("OB-05.in_flight", bool(self._in_flight)):
             return Outcome(values={"deletes": []})
         records = self._end_deletion(view.image)
         expired = self._expire(view)
-        gone = {record.object_id for record in records}
+        gone = {record.object_id for record in records}  # The image still has them: no record is applied yet.
         doomed = self._next_round(view, gone)
         self._young.update(dict.fromkeys(record.object_id for record in expired))
         self._in_flight = doomed
@@ -131,7 +133,7 @@ class ObjectClock:
         return Outcome((*records, *expired, *ended), values={"deletes": calls})
 
     def end(self, view: View, deleted: tuple[int, ...]) -> Outcome:
-        """The objects are gone from the store, so that their records go too. Another controller's round is no news."""
+        """Remove the ``deleted`` objects from the metadata. A round that another controller began is ignored."""
         done = deleted == self._in_flight
         return Outcome(tuple(self._end_deletion(view.image)) if done else ())
 
@@ -141,7 +143,7 @@ class ObjectClock:
         return self._in_flight
 
     def _end_deletion(self, image: Image) -> list[RemoveS3Object]:
-        """The objects that were being deleted are gone."""
+        """End the deletion in flight: the records that remove its objects from the metadata."""
         gone, self._in_flight = self._in_flight, ()
         return [RemoveS3Object(each) for each in gone if each in image.objects]
 

@@ -44,11 +44,11 @@ __all__ = [
 ]
 
 BATCH_CAP = 50_000
-"""How many records one request may append (RA-08)."""
+"""The most records that one request may append (RA-08)."""
 
 
 def create_topic(view: View, topic: str, partitions: Sequence[Sequence[int]], elastic: bool = False) -> Outcome:
-    """Create a topic with the replicas of each partition: all in sync, the first one leads, both epochs 0."""
+    """Create a topic. ``partitions``: the replicas of each. All are in sync, the first one leads, both epochs are 0."""
     if any(name == topic for name, _ in view.image.partitions):
         return Outcome(error=E.TOPIC_ALREADY_EXISTS)
     records: list[Record] = [Topic(topic, elastic)]
@@ -66,8 +66,9 @@ def create_topic(view: View, topic: str, partitions: Sequence[Sequence[int]], el
 
 
 def alter(view: View, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> Outcome:
-    """RA-01, RA-08. Start or cancel (None) reassignments. A partition's error stands in its own row; the records of all
-    others are one batch.
+    """RA-01, RA-08. Start reassignments, or cancel them where the replicas are None.
+
+    The answer has a row with the error of each partition. The records of the partitions without an error are one batch.
     """
     changes: list[PartitionChange] = []
     rows: dict[str, str] = {}
@@ -97,9 +98,9 @@ def _alter_one(view: View, topic: str, partition: int, replicas: Sequence[int] |
 
 
 def start_move(view: View, row: Partition, replicas: tuple[int, ...]) -> PartitionChange | None:
-    """RA-02 to RA-06. The record that moves an elastic partition to another broker, with nobody to lead it.
+    """RA-02 to RA-06. The record that assigns an elastic partition to another broker, and leaves it without a leader.
 
-    A partition that is there already gets no record (RA-03), so that a request that is repeated does not end a wait.
+    None if the broker has the partition already (RA-03). So a repeated request does not end a wait for a leader.
     """
     require(len(replicas) == 1, "RA-02.size", E.INVALID_REPLICA_ASSIGNMENT)
     state = view.image.brokers.get(replicas[0], "gone")
@@ -114,14 +115,17 @@ def start_move(view: View, row: Partition, replicas: tuple[int, ...]) -> Partiti
 
 
 def _origin(view: View, row: Partition, replicas: tuple[int, ...]) -> dict[str, Any]:
-    """CA-41. A start notes the origin, and the leader epoch that it begins. A start over another one keeps the origin
-    of the first (CA-53); one that goes back there leaves nothing to cancel.
+    """CA-41. The fields of the target that record the origin of a move, and the leader epoch that begins with the move.
+
+    A start during another move keeps the origin of the first one (CA-53). A move back to that origin leaves nothing to
+    cancel.
     """
     if view.profile.cancel != "H":
         return {}
     original = row.original if rule("CA-53", row.marker is not None) else row.replicas
     if rule("CA-20.returned", original == replicas):
         return {"original": None, "marker": None}
+    # The record of the move raises the leader epoch by one.
     return {"original": original, "marker": row.leader_epoch + 1}
 
 
@@ -135,7 +139,7 @@ def move_back(view: View, stream: int) -> Outcome:
 
 
 def list_reassignments(view: View, topics: Mapping[str, Iterable[int]] | None = None) -> Outcome:
-    """RA-40. The running reassignments, of all partitions or of the given ones; unknown and idle ones are left out.
+    """RA-40. The running reassignments of all partitions, or of the given ones as far as they exist.
 
     A move of an elastic partition shows its target as added and its origin as removed (CA-41).
     """

@@ -16,9 +16,9 @@ def range_record(stream: int, index: int, row: StreamRange) -> Range:
 
 
 def removable(image: Image, stream: int) -> Iterator[int]:
-    """ST-18. The indexes of the ranges whose offsets stream objects hold, and of empty ones, without the current range.
+    """ST-18. The indexes of the ranges that an open removes: those whose offsets stream objects hold, and empty ones.
 
-    A stream without stream objects keeps all its ranges, also the empty ones.
+    The current range stays. A stream without stream objects keeps all its ranges, also the empty ones.
     """
     run = first_run(image.stream_objects.get(stream, {}).values())
     if run is None:
@@ -41,12 +41,16 @@ def first_run(objects: Iterable[StreamObject]) -> tuple[int, int] | None:
         elif rule("ST-18.gap", each.start > run[1]):
             break
         else:
+            # Objects may overlap, so a later start does not mean a later end.
             run = (run[0], max(run[1], each.end))
     return run
 
 
 def trim_ranges(image: Image, stream: int, to: int) -> Iterator[Record]:
-    """ST-44. The walk over the ranges by index, for a trim of a stream to ``to``."""
+    """ST-44. The records that change the ranges of a stream when it is trimmed to ``to``.
+
+    The ranges ascend by index and offset, so the walk stops at the first one that stays or is cut.
+    """
     stored = image.streams.get(stream, NO_STREAM)
     for index, row in sorted(image.ranges.get(stream, {}).items()):
         if rule("ST-44.stop", row.start >= to):

@@ -33,9 +33,10 @@ class Kind(Enum):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The registration that a path asks for, before the builder completes and elects.
+    """The input of the builder: the registration that a path asks for, before a completion and an election change it.
 
-    ``original`` and ``marker`` are the bookkeeping of the origin (CA-27, CA-41); None if nothing is pending.
+    ``original``: the replicas before the first start (CA-27). ``marker``: the leader epoch that began with the move of
+    an elastic partition (CA-41). None if no reassignment is pending.
     """
 
     isr: tuple[int, ...]
@@ -87,17 +88,20 @@ def is_elastic(image: Image, row: Partition) -> bool:
 
 
 def exists(image: Image, topic: str, partition: int) -> bool:
-    """Whether there is such a partition."""
+    """Whether the image has the partition."""
     return (topic, partition) in image.partitions
 
 
 def find(image: Image, topic: str, partition: int) -> Partition:
-    """The registration of a partition; one without replicas if there is none."""
+    """The registration of a partition. A missing partition has a registration without replicas.
+
+    So an operation goes on where a test has switched off the guard against missing partitions.
+    """
     return image.partitions.get((topic, partition)) or Partition(topic, partition, (), (), NO_LEADER)
 
 
 def in_progress(image: Image, row: Partition) -> bool:
-    """Whether a reassignment is running: the lists say so (RA-40), for an elastic partition the marker (CA-41)."""
+    """Whether a reassignment is running, by the lists (RA-40) or, for an elastic partition, by the marker (CA-41)."""
     if is_elastic(image, row):
         return row.marker is not None
     return bool(row.adding_replicas or row.removing_replicas)
@@ -109,12 +113,12 @@ def automatic(profile: Profile) -> Kind:
 
 
 def acceptable(view: View) -> Acceptable:
-    """Whether a broker may lead: it is active."""
+    """The usual condition of a leader: its broker is active."""
     return lambda broker: is_active(view.image, broker)
 
 
 def nobody(broker: int) -> bool:  # noqa: ARG001 - the shape of an Acceptable
-    """RA-04. Nobody may lead, so that the record sets the leader to none."""
+    """RA-04. No broker may lead, so the builder sets the leader to none."""
     return False
 
 
@@ -122,20 +126,22 @@ def nobody(broker: int) -> bool:  # noqa: ARG001 - the shape of an Acceptable
 
 
 def build(row: Partition, wish: Target, may_lead: Acceptable, kind: Kind = Kind.ONLINE) -> PartitionChange | None:
-    """The record that takes a registration to the target, None if nothing changes. Steps 1 to 6 of reassignment.md 1.
+    """The record that changes a registration to the target; None if nothing changes. Steps 1 to 6 of reassignment.md 1.
 
-    Step 5 concerns metadata levels below 3.6, which AutoMQ's generations do not have. ELR is off.
+    ``may_lead``: the brokers that the election may choose. Step 5 concerns metadata levels below 3.6, which AutoMQ's
+    generations do not have. ELR is off.
     """
     wish = _finish(wish)
     leader, wish = _elect(row, wish, may_lead, kind)
     fields: dict[str, Any] = {}
     dropped = any(broker not in wish.replicas for broker in row.replicas)
-    # Whoever is dropped, and whoever waits under the old epoch, learns of it by the epoch.
+    # Step 3: a new leader epoch tells the dropped brokers, and all that wait under the old epoch, of the change.
     if leader != row.leader or rule("RA-05", dropped):
         fields["leader"] = leader
     if wish.isr and wish.isr != row.isr:
         fields["isr"] = wish.isr
     _write_changed(fields, row, wish)
+    # A change of the origin alone writes no record, so the origin comes after this test.
     if not fields:
         return None
     _write_origin(fields, row, wish, leader)
@@ -148,7 +154,7 @@ def _finish(wish: Target) -> Target:
         return wish
     isr = _without(wish.isr, wish.removing)
     replicas = _without(wish.replicas, wish.removing)
-    if wish.removing and not (isr and replicas):
+    if wish.removing and not (isr and replicas):  # Without the removed replicas, nothing would be left.
         return wish
     if rule("RA-44", not set(replicas) <= set(isr)):
         return wish
@@ -156,7 +162,8 @@ def _finish(wish: Target) -> Target:
 
 
 def _elect(row: Partition, wish: Target, may_lead: Acceptable, kind: Kind) -> tuple[int, Target]:
-    """Step 2. The leader, and the target: an unclean election makes the leader the only member of the ISR."""
+    """Step 2. The elected leader, and the target, in which an unclean election makes the leader the whole ISR."""
+    # A leader that may stay comes first, so that it stays. NO_LEADER is in no ISR.
     candidates = (row.leader, *wish.replicas)
     if kind is Kind.PREFERRED:
         candidates = (*wish.replicas[:1], *candidates)
@@ -171,7 +178,7 @@ def _elect(row: Partition, wish: Target, may_lead: Acceptable, kind: Kind) -> tu
 
 
 def _write_changed(fields: dict[str, Any], row: Partition, wish: Target) -> None:
-    """Step 6."""
+    """Step 6. Write the other fields that have changed."""
     if wish.replicas != row.replicas:
         fields["replicas"] = wish.replicas
     if wish.removing != row.removing_replicas:
@@ -183,12 +190,13 @@ def _write_changed(fields: dict[str, Any], row: Partition, wish: Target) -> None
 
 
 def _write_origin(fields: dict[str, Any], row: Partition, wish: Target, leader: int) -> None:
-    """The origin is cleared by the record that completes a reassignment (CA-27), or sets the leader (CA-41)."""
+    """Write the origin. A record that completes a reassignment (CA-27), or sets the leader (CA-41), clears it."""
     original, marker = wish.original, wish.marker
     if marker is not None and rule("CA-41", leader != NO_LEADER):
         original = marker = None
     if marker is None and not (wish.adding or wish.removing):
         original = None
+    # In a record None means "not changed", so () and -1 stand for "none".
     if original != row.original:
         fields["original"] = original or ()
     if marker != row.marker:

@@ -27,7 +27,7 @@ from impl.rules import require, rule
 
 
 def keeps_origin(profile: Profile) -> bool:
-    """Whether starts and cancels keep the books of CA-27, and not those of KRaft (RA-41, CA-21)."""
+    """Whether starts and cancels follow CA-27, which records the original replicas, and not KRaft (RA-41, CA-21)."""
     return profile.cancel == "H" and "CA-23" not in profile.as_built
 
 
@@ -35,10 +35,12 @@ def keeps_origin(profile: Profile) -> bool:
 
 
 def start(view: View, row: Partition, replicas: tuple[int, ...]) -> PartitionChange | None:
-    """RA-41 to RA-48. The record that starts a reassignment to a list, perhaps over a running one; None if nothing
-    changes. Fenced brokers are accepted (RA-43).
+    """RA-41 to RA-48. The record that starts a reassignment to ``replicas``; None if nothing changes.
+
+    Another reassignment may be running. Fenced brokers are accepted (RA-43).
     """
     require(bool(replicas), "RA-42.empty", E.INVALID_REPLICA_ASSIGNMENT)
+    # One ascending scan for both checks, as in KRaft: the first broker that fails one decides which rule refuses.
     for place, broker in enumerate(sorted(replicas)):
         require(is_registered(view.image, broker), "RA-42.registered", E.INVALID_REPLICA_ASSIGNMENT)
         twice = place > 0 and sorted(replicas)[place - 1] == broker
@@ -48,7 +50,7 @@ def start(view: View, row: Partition, replicas: tuple[int, ...]) -> PartitionCha
 
 
 def _as_shipped(row: Partition, replicas: tuple[int, ...]) -> Target:
-    """RA-41. A list of nobody is not written: the older one survives (RA-49)."""
+    """RA-41. The target by KRaft. An empty list is not written, so the list of an older start survives (RA-49)."""
     removing = tuple(sorted(set(row.replicas) - set(replicas)))
     adding = tuple(sorted(set(replicas) - set(row.replicas)))
     return target(
@@ -60,9 +62,10 @@ def _as_shipped(row: Partition, replicas: tuple[int, ...]) -> Target:
 
 
 def _with_origin(view: View, row: Partition, replicas: tuple[int, ...]) -> Target:
-    """CA-27. The list before the first start is kept across starts that overlap.
+    """CA-27. The target with the original replicas: those before the first of several overlapping starts.
 
-    If a running reassignment lacks it (CA-04), nothing is stored. Whoever was not being added counts as original then.
+    If the running reassignment has no original replicas (CA-04), none are stored. Then the replicas that are not being
+    added count as original.
     """
     running = in_progress(view.image, row)
     original = row.original if rule("CA-27", running) else row.replicas
@@ -86,7 +89,10 @@ def alter_partition(
     version: int = 3,
     recovery: int | None = None,
 ) -> Outcome:
-    """RA-47. A leader changes the ISR. Epochs and recovery state that are not given are the present ones."""
+    """RA-47. Change the ISR, as ``broker`` asks, which has to be the leader. ``version``: the version of the request.
+
+    Epochs and a recovery state that are None stand for the present ones.
+    """
     row = find(view.image, topic, partition)
     known_topic = topic in view.image.topics
     require(known_topic or version <= 1, "RA-47.topic", E.UNKNOWN_TOPIC_ID)
@@ -105,7 +111,7 @@ def alter_partition(
 
 
 def _check_epochs(row: Partition, broker: int, leader_epoch: int | None, partition_epoch: int | None) -> None:
-    """RA-47. A sender that is ahead knows more than this controller; one that is behind has to catch up."""
+    """RA-47. A sender with higher epochs knows more than this controller. One with lower epochs has to catch up."""
     leader_epoch = row.leader_epoch if leader_epoch is None else leader_epoch
     partition_epoch = row.partition_epoch if partition_epoch is None else partition_epoch
     ahead = leader_epoch > row.leader_epoch or partition_epoch > row.partition_epoch

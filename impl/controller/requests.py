@@ -33,16 +33,18 @@ from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 
 Operation = Callable[[View], Outcome]
 Event = tuple[Operation, ...]
-"""The operations of an event. Each reads the state before the event; their records are one batch."""
+"""The operations of an event. Each of them reads the state before the event. Their records form one batch."""
 
 
 def events_of(body: wire.Body) -> tuple[Event, ...]:
-    """The events of a request, in order. Its answers are those of the operations, in order."""
+    """The events of a request, in order. The request has one answer for each operation, in the same order."""
     match body:
+        # Opens and closes: one event for the whole request.
         case wire.OpenStreams(node, node_epoch, items):
             return (tuple(_open(node, node_epoch, item) for item in items),)
         case wire.CloseStreams(node, node_epoch, items):
             return (tuple(_close(node, node_epoch, item) for item in items),)
+        # Creates, trims and deletes: one event for each item, which reads the effects of the items before it.
         case wire.CreateStreams(node, node_epoch, items):
             return tuple((_create(node, node_epoch, item),) for item in items)
         case wire.TrimStreams(node, node_epoch, items):

@@ -41,12 +41,15 @@ def partition_of(row: Stream) -> tuple[str, int]:
 
 
 def stream_record(stream: int, row: Stream) -> S3Stream:
-    """The record that stores a stream. Its end has no place in it (ID-05)."""
+    """The record that stores a stream. It has no field for the end of the stream (ID-05)."""
     return S3Stream(stream, row.epoch, row.range_index, row.start, row.state, row.tags)
 
 
 def create_stream(view: View, node: int, node_epoch: int, tags: tuple[Tag, ...] = ()) -> Outcome:
-    """ST-01, ST-02. Each request allocates an id, so a repeated one leaves a stream that nobody uses."""
+    """ST-01, ST-02. Create a stream; the answer holds its id.
+
+    Each request allocates an id, so a repeated request leaves a stream that nobody uses.
+    """
     check_node_epoch(view.image, node, node_epoch, failover_barred=True)
     stream = view.image.ids["stream"] + 1
     return Outcome((AssignedStreamId(stream), stream_record(stream, Stream(tags=tags))), values={"stream": stream})
@@ -56,9 +59,10 @@ def create_stream(view: View, node: int, node_epoch: int, tags: tuple[Tag, ...] 
 
 
 def get_opening_streams(view: View, node: int, node_epoch: int, failover: bool = False) -> Outcome:
-    """ND-01 to ND-03. Make the process of this epoch the one to listen to, and list what its WAL may hold data of.
+    """ND-01 to ND-03. Register the process ``node_epoch`` of a node; the answer lists the streams of its WAL.
 
-    An equal epoch overwrites the failover flag too (AM-19). A refusal lists no streams.
+    From then on the checks of node epochs refuse older processes. The list has every stream of which the WAL may hold
+    data, by id. An equal epoch overwrites the failover flag too (AM-19). A refusal lists no streams.
     """
     stored = view.image.nodes.get(node)
     try:
@@ -84,12 +88,17 @@ def _opened_streams(image: Image, node: int) -> list[dict[str, int]]:
 
 
 def _sealed_streams(image: Image, node: int, listed: set[int]) -> list[dict[str, int]]:
-    """ND-03. The streams of the node's active entries, each from where the entry still has to be committed."""
+    """ND-03. The streams of the node's active entries.
+
+    The reported end is the start of the entry: the node still has to commit the offsets from there on. ``listed``: the
+    streams that the answer already has.
+    """
     sealed = []
     for stream in image.entries.get(node, {}):
         entry = image.active_entry(node, stream)
         if entry is None or not rule("ND-03"):
             continue
+        # The range that the fast close has sealed: it ends where the entry ends, and holds the start of the entry.
         fitting = [
             row
             for row in image.ranges.get(stream, {}).values()
@@ -107,7 +116,7 @@ def _sealed_streams(image: Image, node: int, listed: set[int]) -> list[dict[str,
 
 
 def open_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, tags: tuple[Tag, ...] = ()) -> Outcome:
-    """ST-10 to ST-24. The answer holds the stream's start, and the offset of the next append."""
+    """ST-10 to ST-24. Open a stream under ``epoch``. The answer holds its start, and the offset of the next append."""
     check_node_epoch(view.image, node, node_epoch, failover_barred=True)  # ST-10
     stored = view.image.streams.get(stream, NO_STREAM)
     require(stream in view.image.streams, "ST-11", E.STREAM_NOT_EXIST)
@@ -123,7 +132,8 @@ def _open_again(view: View, node: int, stream: int) -> list[Record]:
     """ST-20 to ST-24. The owner returns with the epoch of its range, and gets the same range.
 
     After open, close and open under one epoch, a late duplicate of the close ends the new lease (AM-20). The controller
-    cannot tell the two closes apart; brokers prevent this, since they never open an epoch again that they have closed.
+    cannot tell the two closes apart. Brokers prevent this: they never open a stream again under an epoch that they have
+    closed.
     """
     stored = view.image.streams.get(stream, NO_STREAM)
     require(view.image.current_range(stream) is not None, "ST-20", E.STREAM_INNER_ERROR)
@@ -148,9 +158,11 @@ def _open_anew(view: View, node: int, stream: int, epoch: int, tags: tuple[Tag, 
         opened = replace(opened, tags=tags)
     records: list[Record] = [stream_record(stream, opened)]
     current = image.current_range(stream)
+    # The new range begins at the end of the stream, so the range before it has to end there.
     if current is not None and rule("ST-17.seal"):  # G-06
         records.append(range_record(stream, stored.range_index, replace(current, end=stored.end)))
     records.append(range_record(stream, index, StreamRange(epoch, node, stored.end, stored.end)))
+    # ``image`` is the state before this open: its current range, which is never removable, is the one sealed above.
     return [*records, *(RemoveRange(stream, each) for each in removable(image, stream))]
 
 
@@ -158,13 +170,18 @@ def _open_anew(view: View, node: int, stream: int, epoch: int, tags: tuple[Tag, 
 
 
 def close_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, end: int = -1) -> Outcome:
-    """ST-30 to ST-38. ``end`` seals the stream (fast close); -1 is the legacy close, which the next open seals."""
+    """ST-30 to ST-38. Close a stream.
+
+    ``end``: the offset at which a fast close seals the stream; -1 for the legacy close, after which the next open seals
+    it.
+    """
     image = view.image
     fast = end >= 0
     require(not fast or view.profile.v6, "ST-30", E.UNSUPPORTED_VERSION)
     check_node_epoch(image, node, node_epoch, failover_barred=not rule("ST-31"))  # G-11
     check_ownership(image, stream, epoch, node)  # ST-32, ST-38
     stored = image.streams.get(stream, NO_STREAM)
+    # The checks above make sure of a range, unless a test has switched them off.
     current = image.current_range(stream) or StreamRange(epoch, node, stored.end, stored.end)
     closed = stored.state is StreamState.CLOSED
     if rule("ST-33", closed and (not fast or end == current.end)):  # G-16
@@ -183,7 +200,10 @@ def close_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int
 
 
 def trim_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, to: int) -> Outcome:
-    """ST-40 to ST-45. The new start may lie above the end, and lifts it then. Entries stay as they are (CK-03)."""
+    """ST-40 to ST-45. Raise the start of a stream to ``to``. A start above the end raises that too.
+
+    Entries do not change (CK-03).
+    """
     image = view.image
     check_node_epoch(image, node, node_epoch, failover_barred=True)  # ST-40
     check_ownership(image, stream, epoch, node)
@@ -196,7 +216,10 @@ def trim_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int,
 
 
 def delete_stream(view: View, stream: int) -> Outcome:
-    """ST-50 to ST-52. Neither node, epoch nor owner is checked (AM-11). Entries stay until the node's next commit."""
+    """ST-50 to ST-52. Delete a closed stream. To delete a missing one is a success.
+
+    The controller checks neither node, epoch nor owner (AM-11). Entries stay until the node's next commit.
+    """
     if rule("ST-50", stream not in view.image.streams):
         return Outcome()
     stored = view.image.streams.get(stream, NO_STREAM)
@@ -217,7 +240,7 @@ def describe_streams(
     topic: str | None = None,
     partition: int | None = None,
 ) -> Outcome:
-    """ST-60. The streams by id, else by node, else by the tags of a partition."""
+    """ST-60. Describe the stream with an id, else the streams of a node, else the streams tagged with a partition."""
     image = view.image
     require(not (stream is None and node is None and topic is None), "ST-60", E.INVALID_REQUEST)
     if stream is not None:

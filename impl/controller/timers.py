@@ -28,7 +28,7 @@ Operation = Callable[[View], Outcome]
 
 
 class Timer(msgspec.Struct, frozen=True):
-    """A timer that fires once, and the leader epoch under which it was armed. ``number`` counts timers."""
+    """A timer that fires once, and the leader epoch under which it was armed. ``number`` counts all timers."""
 
     deadline: int
     number: int
@@ -37,7 +37,7 @@ class Timer(msgspec.Struct, frozen=True):
 
 
 class Timers:
-    """The timers that run, and the one that each partition has."""
+    """The running timers, and the newest timer of each partition. As built, older timers of a partition run, too."""
 
     def __init__(self, profile: Profile = Profile()) -> None:  # noqa: B008 - Profile is immutable
         self.profile = profile
@@ -53,9 +53,9 @@ class Timers:
     # Arming and disarming -------------------------------------------------------------------------------------
 
     def observe(self, records: Iterable[Record], image: Image, now: int) -> None:
-        """Arm and disarm by the records of one operation, before they are committed (RA-07).
+        """Arm and disarm timers by the records of one operation, before these are committed (RA-07).
 
-        ``image`` has the records applied.
+        ``image``: the image after the records.
         """
         records = tuple(records)
         of_broker = any(isinstance(record, Broker) for record in records)
@@ -66,8 +66,11 @@ class Timers:
                     self._observe(key, image, now, of_broker=of_broker or isinstance(record, Partition))
 
     def _observe(self, key: Key, image: Image, now: int, *, of_broker: bool) -> None:
-        """As built, starts and evictions arm (EL-01), fencing does not; by default, each change that leaves nobody to
-        lead (EL-12).
+        """Arm or disarm the timer of a partition that has changed.
+
+        As built, starts and evictions arm it (EL-01), and fencing does not. By default every change arms it that leaves
+        the partition without a leader (EL-12). ``of_broker``: the change follows from the state of a broker, or creates
+        the partition.
         """
         if rule("EL-07", self.profile.handshake == "G1"):
             return
@@ -85,7 +88,7 @@ class Timers:
             self._arm(key, row.leader_epoch, now)
 
     def requested(self, topic: str, partition: int) -> None:
-        """Somebody asks for an election, whatever the answer will be. As built that disarms (EL-04)."""
+        """Note a request for an election, whatever its answer will be. As built, it disarms the timer (EL-04)."""
         if rule("EL-04", self._fires_once()):
             self._disarm((topic, partition))
 
@@ -104,11 +107,11 @@ class Timers:
                 self._arm(key, row.leader_epoch, now)
 
     def _arm(self, key: Key, leader_epoch: int, now: int) -> None:
-        """EL-05. As built, an older timer of the partition goes on in the wheel."""
+        """EL-05. Arm a timer. As built, an older timer of the partition goes on in the wheel."""
         if not rule("EL-05", self.profile.timer == "automq" and key in self._armed):
             self._disarm(key)
         self._count += 1
-        ticks = -(-(now + DELAY_MS) // WHEEL_TICK_MS)
+        ticks = -(-(now + DELAY_MS) // WHEEL_TICK_MS)  # Rounded up.
         timer = Timer(ticks * WHEEL_TICK_MS, self._count, key, leader_epoch)
         self._wheel.append(timer)
         self._armed[key] = timer
@@ -119,13 +122,13 @@ class Timers:
             self._wheel.remove(timer)
 
     def _fires_once(self) -> bool:
-        """EL-03, EL-04. Whether a timer is gone though nobody is elected."""
+        """EL-03, EL-04. Whether a timer is gone after one election, even if that elects nobody."""
         return self.profile.timer == "automq" or "EL-03" in self.profile.as_built
 
     # Firing ---------------------------------------------------------------------------------------------------
 
     def due(self, now: int) -> list[Timer]:
-        """Take the timers that are due, in the order of their deadlines; their entries are gone (EL-03)."""
+        """Remove the timers that are due, and return them in the order of their deadlines (EL-03)."""
         fired = sorted(
             (timer for timer in self._wheel if timer.deadline <= now),
             key=lambda timer: (timer.deadline, timer.number),
@@ -134,11 +137,11 @@ class Timers:
 
     def _take(self, timer: Timer) -> Timer:
         self._wheel.remove(timer)
-        self._armed.pop(timer.key, None)
+        self._armed.pop(timer.key, None)  # As built, this may be the entry of a newer timer.
         return timer
 
     def fire(self, timer: Timer) -> Operation:
-        """The election that a timer asks for. One of an earlier leader epoch elects nobody (EL-12)."""
+        """The election that a timer asks for. A timer of an earlier leader epoch elects nobody (EL-12)."""
 
         def operation(view: View) -> Outcome:
             row = find(view.image, *timer.key)
@@ -150,16 +153,16 @@ class Timers:
         return operation
 
     def settle(self, timer: Timer, image: Image, now: int) -> None:
-        """Arm a timer again that has elected nobody (EL-12); as built it stays gone (EL-03)."""
+        """Arm a timer again if its election has elected nobody (EL-12). As built it stays gone (EL-03)."""
         row = find(image, *timer.key)
         waits = row.leader == NO_LEADER and row.leader_epoch == timer.leader_epoch
         if rule("EL-12.again", waits and not self._fires_once()):
             self._arm(timer.key, timer.leader_epoch, now)
 
     def run(self, execute: Callable[[Operation], Outcome], view: Callable[[], View]) -> list[str]:
-        """Fire the timers that are due, each as one event; the partitions whose timers fired, in order.
+        """Fire the timers that are due, each as one event. Returns the names of their partitions, in order.
 
-        ``execute`` runs an operation and lets ``observe`` see its records; ``view`` is the present view.
+        ``execute`` runs an operation and lets ``observe`` see its records. ``view`` returns the present view.
         """
         fired = []
         for timer in self.due(view().now):

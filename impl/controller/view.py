@@ -1,4 +1,4 @@
-"""What an operation of the controller reads, and what it answers with."""
+"""The input and the result of an operation of the controller."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from impl.records import Record
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """Which behaviour a controller has (reassignment.md 12 recommends the defaults).
+    """The behaviour of a controller. The defaults are those that reassignment.md 12 recommends.
 
     ``v6``: fast close with entries. ``cancel``: K is KRaft and AutoMQ as built, H preserves the origin. ``handshake``:
-    who asks for the election. ``timer``: EL-12 and EL-13, or ``automq``, EL-01 to EL-06 as built. ``as_built``: named
-    suspicious spots that are built in (AM-01 ...), where the default mends them.
+    who asks for the election: the source of a move (G0) or its target (G1). ``timer``: ``epoch`` is EL-12 and EL-13;
+    ``automq`` is EL-01 to EL-06 as built. ``as_built``: the suspicious spots of AutoMQ that are built in (AM-01 ...);
+    the default mends them all.
     """
 
     v6: bool = True
@@ -30,7 +31,7 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """What an operation reads and never writes: the image, the profile, and the time in milliseconds."""
+    """The input of an operation, which never changes it: the image, the profile, and the time in milliseconds."""
 
     image: Image
     profile: Profile
@@ -38,7 +39,7 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The records of an operation, all of them or none, and its answer: an error, and named values beside it."""
+    """The result of an operation. ``records``: applied all or not at all. ``error`` and ``values``: its answer."""
 
     records: tuple[Record, ...] = ()
     error: E = E.NONE

@@ -1,7 +1,7 @@
 """The difference of two images over one or several batches, as a broker sees it (RA-13).
 
-A broker that gets several batches at once compares the image after the last with the image before the first. A row that
-comes back to its old value in between is no difference.
+A broker that gets several batches at once compares the image after the last one with the image before the first one. So
+a row that returns to its old value is no difference.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def learn(image: Image, batches: Iterable[Batch]) -> Delta:
 
 
 def _since(image: Image, mark: int, names: Names) -> Delta:
+    # The oldest change of a row has the row before all batches.
     first: dict[tuple[int, Any], tuple[Table, Any, Any]] = {}
     for table, key, before in image.changes(mark):
         first.setdefault((id(table), key), (table, key, before))

@@ -1,8 +1,8 @@
 """The metadata log as ``kafka-dump-log.sh --cluster-metadata-decoder`` prints it: written, and read back.
 
 A line of a record ends with ``payload: {"type":...,"version":...,"data":{...}}``; ``data`` is JSON with camelCase names
-and base64 for bytes. The batches' headers give their boundaries; lines of the quorum's own records are skipped. Records
-about brokers, topics and partitions have Kafka's own form (``impl.metadata.kafka``).
+and base64 for bytes. The headers of batches give their boundaries. Lines of the quorum's own records are skipped.
+Records about brokers, topics and partitions have Kafka's own form (``impl.metadata.kafka``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PREAMBLE = ("Dumping ", "Log starting offset: ", "Snapshot end offset: ")
 
 
 class DumpError(ValueError):
-    """A line that is no line of a dump; the message begins with its number."""
+    """A dump has a wrong line, or lacks lines. The message begins with the number of the line."""
 
 
 def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
@@ -57,13 +57,13 @@ def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
 
 
 def write_record(record: Record, kafka: KafkaRecords, offset: int) -> str:
-    """The payload of a record: its type, version and data as JSON. ``kafka`` has written the records before it."""
+    """The payload of a record: its type, version and data as JSON. ``kafka``: has written all earlier ones."""
     kind, version, data = kafka.write(record, offset) or _own(record)
     return msgspec.json.encode({"type": kind, "version": version, "data": data}).decode()
 
 
 def _own(record: Record) -> tuple[str, int, dict[str, Any]]:
-    """The type, version and fields of a record of AutoMQ's."""
+    """The type, version and fields of one of AutoMQ's own records."""
     version = VERSIONS.get(record.TYPE, 0)
     if isinstance(record, r.S3StreamSetObject) and record.ranges:
         version = 0
@@ -75,9 +75,9 @@ def _own(record: Record) -> tuple[str, int, dict[str, Any]]:
 def read_dump(lines: Iterable[str]) -> Iterator[Batch]:
     """The batches of a dump, with the records of the kinds that an image knows.
 
-    Records of other types are skipped, and so are changes of brokers and partitions that no record before has named, as
-    in a dump that begins in the middle. Raises DumpError, with the number of the line, for a line that is neither a
-    record nor a header, for a record that lacks a field or has a wrong one, and where lines are missing.
+    Records of other types are skipped. If a dump begins in the middle, changes of brokers and partitions that no
+    earlier record has named are skipped, too. Raises DumpError, with the number of the line, for a line that is neither
+    a record nor a header, for a record that lacks a field or has a wrong one, and where lines are missing.
     """
     reader = _Reader()
     number = 0
@@ -95,11 +95,11 @@ def read_dump(lines: Iterable[str]) -> Iterator[Batch]:
 
 
 class _Reader:
-    """Reads line by line, and puts a batch together."""
+    """Reads a dump line by line, and assembles its batches."""
 
     def __init__(self) -> None:
         self.missing = 0
-        """How many records of the present batch are still to come."""
+        """The number of records of the present batch that are still to come."""
         self._offset = -1
         self._term = 0
         self._time = 0
@@ -107,7 +107,7 @@ class _Reader:
         self._kafka = KafkaRecords()
 
     def read(self, line: str) -> Batch | None:
-        """The batch that the line ends, if it ends one."""
+        """The batch of which this is the last line; None for any other line, or if all its records were skipped."""
         if not line.strip() or line.startswith(_PREAMBLE):
             return None
         if header := _HEADER.match(line):
@@ -128,6 +128,7 @@ class _Reader:
         first, last, count = map(int, header.groups())
         if self.missing:
             raise ValueError(f"a batch begins, but {self.missing} records of the last one are missing")
+        # A batch may skip offsets, so it has at most one record for each.
         if first <= self._offset or last - first + 1 < count or count < 0:
             raise ValueError(f"a batch of {count} records with the offsets {first} to {last} after {self._offset}")
         self._offset, self.missing = first - 1, count
@@ -163,7 +164,7 @@ _decoder = msgspec.json.Decoder(_Payload)
 
 
 def read_record(payload: str, kafka: KafkaRecords) -> Record | None:
-    """The record of a payload; None for one that an image does not know. ``kafka`` has read the records before it.
+    """The record of a payload; None for a type that an image does not know. ``kafka``: has read all earlier ones.
 
     Raises KeyError, ValueError or msgspec.MsgspecError.
     """

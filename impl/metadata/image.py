@@ -1,4 +1,4 @@
-"""The image: what the metadata log says now. Only ``apply`` changes it, and ``undo_to`` takes changes back (EX-03).
+"""The image: the tables that the metadata log makes. ``apply`` changes them; ``undo_to`` takes changes back (EX-03).
 
 Rows are immutable. A change puts another row into a table, and the journal keeps the row that was there before.
 """
@@ -21,7 +21,7 @@ _ABSENT = object()
 
 
 class Image:
-    """The tables. Whoever reads may look at them; nobody but ``apply`` writes them."""
+    """The tables of the metadata. Everybody may read them; only ``apply`` and ``undo_to`` write them."""
 
     def __init__(self) -> None:
         self.streams: dict[int, Stream] = {}
@@ -41,11 +41,12 @@ class Image:
         """By name; whether the topic is elastic."""
         self.partitions: dict[tuple[str, int], r.Partition] = {}
         self.ids: dict[str, int] = {"stream": -1, "object": -1}
-        """The last ids that were given out."""
+        """The newest stream id and the newest object id that were allocated."""
         self.opened_on: dict[int, dict[int, None]] = {}
         """By node: the OPENED streams whose newest range is on it (derived)."""
         self._tags: dict[Tag, Tag] = {}
         self._journal: list[tuple[Table, Any, Any]] = []
+        """The changes that can be taken back: the table, the key, and the row before; ``_ABSENT`` if there was none."""
 
     # Reading --------------------------------------------------------------------------------------------------
 
@@ -66,15 +67,15 @@ class Image:
     # Writing --------------------------------------------------------------------------------------------------
 
     def apply(self, record: Record) -> None:
-        """Change the tables as a record says. Nothing is checked."""
+        """Change the tables by a record, without any check."""
         _APPLY[type(record)](self, record)
 
     def mark(self) -> int:
-        """The present state, as ``undo_to`` and ``forget`` take it."""
+        """A mark of the present state, for ``undo_to``, ``forget`` and ``changes``."""
         return len(self._journal)
 
     def undo_to(self, mark: int) -> None:
-        """Take every change since the mark back."""
+        """Take back every change since the mark."""
         restored: dict[int, Table] = {}
         while len(self._journal) > mark:
             table, key, before = self._journal.pop()
@@ -84,20 +85,21 @@ class Image:
                 if key not in table:
                     restored[id(table)] = table
                 table[key] = before
-        for table in restored.values():  # A restored row comes last in its table; ranges are read in ascending order.
+        # A restored row comes last in its table, but readers rely on ascending ranges: sort the table again.
+        for table in restored.values():
             rows = sorted(table.items())
             table.clear()
             table.update(rows)
 
     def forget(self, mark: int) -> None:
-        """Drop what would take the changes before the mark back; earlier marks, and this one, are void then.
+        """Drop the journal up to the mark: the changes before it can be taken back no more.
 
-        Later marks move down by ``mark``.
+        Earlier marks, and this one, are void then. The caller has to lower later marks by ``mark``.
         """
         del self._journal[:mark]
 
     def changes(self, mark: int) -> Iterator[tuple[Table, Any, Any]]:
-        """What changed since the mark, oldest first: the table, the key, and the row before, None if there was none."""
+        """The changes since the mark, oldest first: the table, the key, and the row before, None if there was none."""
         for table, key, before in self._journal[mark:]:
             yield table, key, None if before is _ABSENT else before
 
@@ -114,7 +116,7 @@ class Image:
         self._index(stream)
 
     def _index(self, stream: int) -> None:
-        """Keep ``opened_on`` true of a stream."""
+        """Update ``opened_on`` after a change of a stream or of its ranges."""
         row = self.streams.get(stream)
         now = self.current_range(stream) if row is not None and row.state is StreamState.OPENED else None
         for node in [node for node, streams in self.opened_on.items() if stream in streams]:
@@ -124,6 +126,7 @@ class Image:
             self._put(self.opened_on[now.node], stream, None)
 
     def _lift(self, stream: int, end: int) -> None:
+        """Raise the end of a stream; it never falls."""
         row = self.streams.get(stream)
         if row is not None and end > row.end:
             self._put(self.streams, stream, msgspec.structs.replace(row, end=end))
@@ -135,6 +138,8 @@ class Image:
         self._put(self.ids, "object", record.assigned_s3_object_id)
 
     def _stream(self, record: r.S3Stream) -> None:
+        # The start never falls. The record has no end: the old one stays, unless the start has passed it. The old tags
+        # stay if the record has none.
         before = self.streams.get(record.stream_id, Stream())
         start = max(before.start, record.start_offset)
         self._put_stream(
@@ -150,7 +155,7 @@ class Image:
         )
 
     def _shared(self, tags: tuple[Tag, ...]) -> tuple[Tag, ...]:
-        """Equal tags, one object each: the streams of a topic share its tag."""
+        """The tags, with one object for equal ones, to save memory: the streams of a topic share its tag."""
         return tuple([self._tags.setdefault(tag, tag) for tag in tags])
 
     def _remove_stream(self, record: r.RemoveS3Stream) -> None:
@@ -202,6 +207,7 @@ class Image:
 
     def _entries(self, record: r.NodeWALUncommittedOffsets) -> None:
         entries = self.entries.setdefault(record.node_id, {})
+        # Equal offsets remove an entry; a start above the end has no effect.
         for each in record.entries:
             if each.start_offset < each.end_offset:
                 self._put(entries, each.stream_id, Entry(each.start_offset, each.end_offset))
@@ -231,9 +237,13 @@ class Image:
 
 
 def changed(before: r.Partition, record: r.PartitionChange) -> r.Partition:
-    """A partition after a change. Each counts in the partition epoch, one that writes the leader in both epochs."""
+    """The registration of a partition after a change record.
+
+    Every record raises the partition epoch by one; a record that writes the leader raises the leader epoch too.
+    """
     fields = ("isr", "leader", "replicas", "adding_replicas", "removing_replicas", "leader_recovery_state")
     found = {name: value for name in fields if (value := getattr(record, name)) is not None}
+    # In a record None means "not changed", so () and -1 stand for "none".
     if record.original is not None:
         found["original"] = record.original or None
     if record.marker is not None:

@@ -1,8 +1,8 @@
-"""The records about brokers, topics and partitions in the form of Kafka's own: written, and read back.
+"""The records about brokers, topics and partitions in Kafka's own form: written, and read back.
 
-Kafka names a topic by an id, which here is computed from the name. It registers a broker, and later records say what
-changes of the registration. What Kafka has no field for stands in fields of ours, and only where it is set:
-``elastic`` of a topic, ``originalReplicas`` (CA-27) and ``marker`` (CA-41) of a partition.
+A record names a topic by its id, which here is a hash of the name. One record registers a broker, and later ones change
+the registration. Kafka has no field for ``elastic`` of a topic, and for ``originalReplicas`` (CA-27) and ``marker``
+(CA-41) of a partition. These are fields of ours, which a record has only if they are set.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def uuid(name: str) -> str:
 
 
 class _Registration(msgspec.Struct):
-    """What Kafka knows of a broker. Only a new registration ends a controlled shutdown."""
+    """The registration of a broker in Kafka's records. Only a new registration ends a controlled shutdown."""
 
     epoch: int
     fenced: bool
@@ -45,7 +45,7 @@ class _Registration(msgspec.Struct):
 
 
 class KafkaRecords:
-    """Writes or reads the records of one log, in order: what a record says depends on the ones before."""
+    """Writes or reads the records of one log in order, since the meaning of a record depends on earlier ones."""
 
     def __init__(self) -> None:
         self._brokers: dict[int, _Registration] = {}
@@ -78,12 +78,14 @@ class KafkaRecords:
             self._brokers.pop(broker, None)
             return UNREGISTER, 0, data
         fenced, leaving = state == "fenced", state == "shutting_down"
+        # No change record can end a controlled shutdown, so an active broker needs a new registration then.
         if known is None or (known.leaving and state == "active"):
             self._brokers[broker] = _Registration(offset, fenced, leaving)
             registration: Data = {"endPoints": [], "features": [], "rack": None}
             flags = {"fenced": fenced, "inControlledShutdown": leaving}
             incarnation = {"incarnationId": uuid(f"{broker}/{offset}"), "brokerEpoch": offset}
             return REGISTER, 1, {"brokerId": broker, **incarnation, **registration, **flags}
+        # In a change record 1 sets a flag, -1 clears it, and a missing one leaves it.
         if fenced != known.fenced:
             data["fenced"] = 1 if fenced else -1
         if leaving and not known.leaving:
@@ -94,7 +96,7 @@ class KafkaRecords:
     # Reading --------------------------------------------------------------------------------------------------
 
     def read(self, kind: str, data: Data) -> Record | None:
-        """The record of one of ``TYPES``; None for one about a topic or a broker that no record before has named.
+        """The record of one of ``TYPES``; None if no earlier record has named its topic or broker.
 
         Raises ValueError, KeyError or msgspec.ValidationError for wrong fields.
         """

@@ -32,10 +32,10 @@ class MetadataLog:
         self.begin = begin
         self.batches: list[Batch] = []
         self.committed = begin
-        """How many batches the quorum has committed; the others are pending."""
+        """The number of batches that the quorum has committed, from index 0 on; the later ones are pending."""
         self._marks: deque[int] = deque()
         """For each pending batch: the image's mark before it."""
-        self.image.forget(self.image.mark())
+        self.image.forget(self.image.mark())  # The snapshot is committed, so nobody takes it back.
 
     @property
     def end(self) -> int:
@@ -43,7 +43,7 @@ class MetadataLog:
         return self.begin + len(self.batches)
 
     def append(self, batch: Batch) -> int:
-        """Apply a batch and keep it as pending; returns the number of batches that must be committed to release it."""
+        """Apply a batch and keep it as pending. Returns N: the batch is committed once the first N batches are."""
         self._marks.append(self.image.mark())
         for record in batch.records:
             self.image.apply(record)
@@ -51,12 +51,13 @@ class MetadataLog:
         return self.end
 
     def commit(self, end: int) -> None:
-        """The quorum has committed the batches below ``end``. Raises ValueError for batches that the log has not."""
+        """The quorum has committed the batches below ``end``. Raises ValueError if the log has fewer."""
         if end > self.end:
             raise ValueError(f"batches below {end} are committed, but the log ends at {self.end}")
-        for _ in range(end - self.committed):
+        for _ in range(end - self.committed):  # Empty for a late, lower ``end``.
             self._marks.popleft()
         self.committed = max(self.committed, end)
+        # Only pending batches need the journal. Their marks count from its new beginning.
         settled = self._marks[0] if self._marks else self.image.mark()
         self.image.forget(settled)
         if self._marks:
@@ -71,7 +72,7 @@ class MetadataLog:
 
 
 def replay(batches: Iterable[Batch], image: Image | None = None) -> Image:
-    """The image that the batches make, from an empty one or on top of the given one, which is changed."""
+    """Apply batches to ``image``, or to an empty one, and return it."""
     image = Image() if image is None else image
     for batch in batches:
         for record in batch.records:

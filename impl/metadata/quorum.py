@@ -1,7 +1,7 @@
 """The quorum that keeps the metadata log, as a modelled service: one leader, commits that take time, no Raft.
 
 The service holds the batches of the leader. It commits a batch ``delay`` milliseconds after the append. A change of
-leader commits a prefix of the pending batches and loses the others; which of them, the caller decides.
+leader commits a prefix of the pending batches and loses the others; the caller decides how many are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Leader(msgspec.Struct, frozen=True, gc=False):
 
 
 class Quorum:
-    """The log of a cluster. ``committed`` batches are never lost; ``begin`` are committed already."""
+    """The log of a cluster. Its first ``committed`` batches are never lost. ``begin``: batches that it starts with."""
 
     def __init__(self, delay: int = 0, begin: Iterable[Batch] = ()) -> None:
         self.delay = delay
@@ -31,10 +31,10 @@ class Quorum:
         self.batches: list[Batch] = list(begin)
         self.committed = len(self.batches)
         self._due: deque[int] = deque()
-        """For each pending batch: when it is committed."""
+        """For each pending batch, the time of its commit."""
 
     def append(self, term: int, index: int, batch: Batch, now: int) -> bool:
-        """Keep a batch as pending. Returns False for a controller that leads no more: its batch is lost.
+        """Keep a batch as pending. Returns False if ``term`` is over: the batch is lost.
 
         Raises ValueError if the leader leaves out an index or writes one again.
         """
@@ -47,7 +47,7 @@ class Quorum:
         return True
 
     def next_commit(self) -> int | None:
-        """When the next pending batch is committed; None if none is pending."""
+        """The time at which the next pending batch is committed; None if none is pending."""
         return self._due[0] if self._due else None
 
     def commit_due(self, now: int) -> int:
@@ -65,6 +65,7 @@ class Quorum:
         if not 0 <= kept <= len(self._due):
             raise ValueError(f"{kept} pending batches are to be kept, but {len(self._due)} are pending")
         self.leader = None
+        # Only a prefix can be kept, since a batch builds on the ones before it.
         self.committed += kept
         lost = tuple(self.batches[self.committed :])
         del self.batches[self.committed :]

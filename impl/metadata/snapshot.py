@@ -1,4 +1,4 @@
-"""The snapshot of an image: records that make it again, in the order of RT-02 (streams.md 15).
+"""The snapshot of an image: records from which ``load`` makes it again, in the order of RT-02 (streams.md 15).
 
 Equal images give equal records and equal bytes. AM-02: as built, a snapshot has no failover flag.
 """
@@ -56,6 +56,7 @@ def _records(image: Image, *, keep_flag: bool) -> Iterator[Record]:
             yield r.NodeWALUncommittedOffsets(
                 node, tuple(r.UncommittedOffsets(stream, entry.start, entry.to) for stream, entry in rows)
             )
+    # After the streams: an end has no effect on a stream that does not exist yet.
     if image.streams:
         ends = {stream: row.end for stream, row in sorted(image.streams.items())}
         yield r.S3StreamEndOffsets(r.pack_end_offsets(ends))
@@ -100,5 +101,8 @@ def _partitions(image: Image) -> Iterator[Record]:
 
 
 def _keys(first: Mapping[int, Any], *others: Mapping[int, Mapping[int, Any]]) -> list[int]:
-    """The keys of a table, and those of tables in which some row stands below the key."""
+    """The keys of the first table, and the keys of the others that have rows, ascending.
+
+    Removals leave empty tables behind, and a snapshot does not depend on them.
+    """
     return sorted({*first, *(key for table in others for key, rows in table.items() if rows)})

@@ -1,4 +1,4 @@
-"""Every await in the source of a package, to compare with those at which processes have crashed."""
+"""All awaits in the source of a package, for a comparison with the awaits at which processes have crashed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from impl.rules import ROOT
 from impl.tasks import Place
 
 PARTITIONS = "broker/partition/"
-"""The awaits of partitions, which a run with streams never reaches."""
+"""The folder whose awaits a run without partitions never reaches."""
 
 
 def awaits_of_brokers(*, partitions: bool) -> tuple[Place, ...]:
-    """The awaits that a run reaches with partitions, or without them."""
+    """The awaits that a run can reach. ``partitions``: whether the run has partitions."""
     return tuple(each for each in awaits("broker") if partitions or not each[0].startswith(PARTITIONS))
 
 
@@ -38,6 +38,7 @@ def _awaits(node: ast.AST, names: tuple[str, ...]) -> list[tuple[int, str]]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 found += _awaits(child, (*names, name, "<locals>"))
             case ast.Await():
+                # The last name is the "<locals>" of the enclosing function: leave it out.
                 found += [(child.lineno, ".".join(names[:-1])), *_awaits(child, names)]
             case _:
                 found += _awaits(child, names)

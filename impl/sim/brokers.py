@@ -27,8 +27,10 @@ SMALL = Settings(
 )
 """Limits that a run of some hundred appends reaches."""
 RETENTION_MS = 16_000
-"""How long the controllers keep an object that was replaced (OB-05): longer than a put may take effect after its sender
-has tried again, and so short that a broker that lags finds it gone.
+"""How long the controllers keep an object that was replaced (OB-05).
+
+It is longer than the time for which a put may take effect after its sender has tried again. It is short enough that a
+broker that lags finds the object gone.
 """
 
 

@@ -1,6 +1,6 @@
 """A run in a file: everything that decides it, so that ``holdfast simulate FILE`` makes it again.
 
-The file is JSON, with one operation and one fault a line. Nothing in it is executed.
+The file is JSON. Each operation and each fault has a line of its own. Nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ MOST_NODES, MOST_STREAMS = 50, 1_000
 OF_STREAMS = ("append", "fetch", "trim", "move", "create", "destroy")
 OF_PARTITIONS = ("append", "fetch", "move", "swap", "cancel", "elect")
 OF_OPERATORS = ("move", "swap", "cancel", "elect")
-"""The operations on streams, on partitions, and those that no client does."""
+"""The operations on streams, the operations on partitions, and those among them that operators do, not clients."""
 
 
 class CaseError(Exception):
-    """A file that is no case: the message has the file, the place, the value and the remedy."""
+    """The file is no valid case. The message has the file, the place, the value and the remedy."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The fields of a file. ``violation``: what was found when it was written."""
+    """The fields of a file. ``violation``: the violation that its run showed when the file was written."""
 
     format: Literal["holdfast-simulation"]
     version: Literal[1]
@@ -53,7 +53,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     faults: tuple[Fault, ...]
 
     def question(self, *, mended: bool = False) -> Question:
-        """The run of the file. ``mended``: with all rules, and without the defects that are built in."""
+        """The question that makes the run of the file. ``mended``: with all rules, and without built-in defects."""
         options = Options(
             brokers=self.brokers,
             controllers=self.controllers,
@@ -95,7 +95,7 @@ def case_of(question: Question, violation: Violation) -> Case:
 
 
 def text(case: Case) -> str:
-    """The text of a file. One about streams says nothing of partitions."""
+    """The text of a file. A case about streams has no fields for partitions."""
     fields: dict[str, Any] = msgspec.to_builtins(case)
     if not case.partitions:
         del fields["partitions"], fields["generation"]
@@ -103,7 +103,7 @@ def text(case: Case) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value in one line; an operation or a fault in a line of its own."""
+    """A value as JSON in one line; for a list of operations or faults, one line for each."""
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
         return "[\n" + ",\n".join(f"    {_json(each)}" for each in value) + "\n  ]"
     return _json(value)
@@ -114,7 +114,7 @@ def _json(value: Any) -> str:
 
 
 def read_case(path: Path, name: str) -> Case:
-    """The case that a file holds; ``name`` is how errors call it. Raises CaseError."""
+    """The case in a file. ``name``: the name of the file in messages. Raises CaseError."""
     try:
         case = msgspec.json.decode(path.read_bytes(), type=Case)
     except OSError as error:
@@ -129,7 +129,7 @@ def read_case(path: Path, name: str) -> Case:
 
 
 def _problem(case: Case) -> str:
-    """What is wrong with a case; "" if nothing is."""
+    """The first problem of a case; "" if there is none."""
     return next((problem for problem in (*_problems_of_cluster(case), *_problems_of_run(case)) if problem), "")
 
 
@@ -178,4 +178,5 @@ def labels() -> list[str]:
 
 
 def _printable(message: str) -> str:
+    """The message with all other characters escaped: a file from somebody else may hold control characters."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in message)

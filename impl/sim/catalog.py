@@ -1,4 +1,4 @@
-"""What clients know of the streams: names, and offsets that were acknowledged."""
+"""The clients' knowledge of the streams: their ids, their owners, and acknowledged offsets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ class Entry:
     """A stream as clients know it.
 
     ``stream``: its id, -1 until it is created. ``owner``: the process that has opened it last, as far as the director
-    has heard. ``end``: the highest acknowledged offset. ``start``: the highest offset that somebody has trimmed to, or
-    tried to. ``doomed``: somebody has begun to destroy it. ``acks``: how many appends were acknowledged.
+    has heard. ``end``: the highest acknowledged offset. ``start``: the highest offset that a client has trimmed to, or
+    has tried to. ``doomed``: a client has begun to destroy it. ``acks``: the number of acknowledged appends.
     """
 
     __slots__ = ("acks", "doomed", "end", "owner", "start", "stream")
@@ -38,5 +38,5 @@ class Catalog:
         return found
 
     def living(self) -> list[int]:
-        """The keys of the streams that exist and that nobody has begun to destroy, ascending."""
+        """The keys of the streams that exist and that no client has begun to destroy, ascending."""
         return sorted(key for key, each in self.entries.items() if each.stream >= 0 and not each.doomed)

@@ -16,7 +16,7 @@ PAUSE_MS, CUT_MS = 20_000, 20_000
 FAST_MS, SLOW_MS = 4_000, 40_000
 """The longest time from a crash to a restart. A slow one is not shorter than a session, which is 9 s."""
 FUSE = 40
-"""A crash comes after so many inputs at most, so that it finds tasks at every await."""
+"""The most inputs from the decision for a crash to the crash. Crashes at random inputs find tasks at every await."""
 STOP_CRASHES = 0.5
 """The share of the stops in which the process crashes before it has ended."""
 SUCCESSOR_MS = 3_000
@@ -24,7 +24,7 @@ SUCCESSOR_MS = 3_000
 
 
 class Chaos:
-    """Decides for each node, every ``TICK_MS``, what befalls its newest process."""
+    """Decides for each node, every ``TICK_MS``, whether a fault happens to its newest process."""
 
     def __init__(self, queue: Queue, tape: Tape, fleet: Fleet, cluster: Cluster, network: Network) -> None:
         self._queue, self._tape, self._fleet = queue, tape, fleet
@@ -32,7 +32,7 @@ class Chaos:
         self._places = tuple(PROCESS)
 
     def begin(self) -> None:
-        """Begin to decide."""
+        """Begin to decide about faults."""
         self._tick()
         self._cluster.tick()
 
@@ -49,10 +49,11 @@ class Chaos:
         if fault.kind in ("partition", "cut"):
             self._cut(process.node, fault)
         elif not process.alive or process.paused or process.fuse:
-            return
+            return  # One fault at a time.
         elif fault.kind == "pause":
-            self._fleet.pause(process, 100 + int(value**2 * PAUSE_MS))
+            self._fleet.pause(process, 100 + int(value**2 * PAUSE_MS))  # The square makes most pauses short.
         elif fault.kind == "replace":
+            # The pause ends after the successor has started, so the process lives on beside it.
             successor = 100 + int(spread(value, 0) ** 2 * SUCCESSOR_MS)
             self._fleet.pause(process, successor + 100 + int(value**2 * PAUSE_MS))
             self._queue.at(now + successor, self._replace, process)
@@ -83,8 +84,8 @@ class Chaos:
     def end(self) -> None:
         """End all faults: paused processes go on, links work, and dead nodes start again.
 
-        Some nodes stay dead instead, and those of their processes die that live. Two nodes do not, so that streams can
-        be handed over.
+        Some nodes stay dead instead: their living processes die, too. At least two nodes live, so that streams can be
+        handed over.
         """
         fleet = self._fleet
         nodes = sorted(fleet.current)
@@ -102,5 +103,6 @@ class Chaos:
                 fleet.bury(process)
             else:
                 fleet.resume(process)
+        # Last, so that the new processes find working links and no faults.
         for node in nodes:
             fleet.restart(fleet.current[node])

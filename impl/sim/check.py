@@ -1,4 +1,4 @@
-"""One simulated run and what the oracles say of it."""
+"""One simulated run and the verdict of the oracles."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from impl.sim.run import Run, always
 from impl.sim.storage import contents
 
 NODE_ERROR = "node error"
-"""Stands for an oracle where a node has ended with an error that none of its rules speaks of."""
+"""Stands for the name of an oracle if a node has ended with an error that no rule describes."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A run to be made: its seed and options, and how the cluster is built.
+    """A run to be made: its seed, its options, and the version of the cluster.
 
-    ``version``: legacy, or V6 with fast closes. ``generation``: who asks for the elections of partitions, which is the
-    source of a move in G0, and the target in G1. ``without``: rules that are switched off. ``switches``: known defects
-    of AutoMQ that are built in, such as AM-20.
+    ``version``: legacy, or V6 with fast closes. ``generation``: who asks for the elections of partitions: the source of
+    a move (G0), or its target (G1). ``without``: rules that are switched off. ``switches``: known defects of AutoMQ
+    that are built in, such as AM-20.
     """
 
     seed: int
@@ -37,7 +37,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """What was found. ``error``: why there is no verdict."""
+    """A run and its verdict. ``error``: why there is no verdict; None if there is one."""
 
     run: Run
     violations: tuple[Violation, ...]
@@ -46,7 +46,7 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 def check(question: Question, go_on: Callable[[], bool] = always) -> CheckResult:
-    """Make a run, and ask all oracles. Raises StoppedError as ``simulate`` does."""
+    """Make a run, and let all oracles judge it. Raises StoppedError as ``simulate`` does."""
     as_built = frozenset(question.switches)
     profile = msgspec.structs.replace(question.options.profile, as_built=as_built, handshake=question.generation)
     options = msgspec.structs.replace(question.options, profile=profile)
@@ -60,7 +60,7 @@ def check(question: Question, go_on: Callable[[], bool] = always) -> CheckResult
 
 
 def judged(run: Run) -> Verdict:
-    """What the oracles say of a run."""
+    """The verdict of the oracles on a run. Only a run that has healed has a final bucket to judge."""
     return judge(run.history, _stored(run) if run.healed else None)
 
 

@@ -1,8 +1,9 @@
 """The clients of a run: each does the operations of its script, one after the other, and keeps the history.
 
 A client asks the process that it knows as the owner of a stream. It learns the newest owner only after a failure, so
-that it may go on with an old process that lives on. A definite failure is tried again for a while; an operation of
-unknown outcome is given up, and the client goes on under a new name, since the operation may still take effect.
+that it may go on with an old process that lives on. After a definite failure the client repeats the operation for a
+while. It gives up an operation of unknown outcome, and goes on under a new name, since the operation may still take
+effect.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Client:
         self.number = number
         self.ended = False
         self.failed = 0
-        """How many of its operations have not succeeded."""
+        """The number of its operations that have not succeeded."""
         self._operations, self._next = operations, 0
         self._queue, self._fleet, self._catalog = queue, fleet, catalog
         self._director, self._history = director, history
@@ -97,7 +98,7 @@ class Client:
     def _start(self, operation: Operation) -> None:
         entry = self._catalog.entry(operation.key)
         if operation.f != "create" and (entry.stream < 0 or entry.doomed):
-            self.begin()
+            self.begin()  # There is no stream for this operation: skip it.
             return
         now = self._queue.now
         body, value, offset = self._make(operation, entry)
@@ -117,7 +118,7 @@ class Client:
         self._attempt(operation)
 
     def _make(self, operation: Operation, entry: Entry) -> tuple[Asked, Any, int | None]:
-        """The command of an operation; its value and its offset in the history."""
+        """The command of an operation, and the value and the offset of its begin in the history."""
         known = entry.start + int(operation.part * (max(entry.end, entry.start) - entry.start))
         match operation.f:
             case "append":
@@ -125,7 +126,7 @@ class Client:
             case "fetch":
                 return Fetch(entry.stream, known), None, known
             case "trim":
-                entry.start = known
+                entry.start = known  # At once: the trim may take effect although its answer is lost.
                 return Trim(entry.stream, known), known, known
             case "destroy":
                 entry.doomed = True
@@ -148,6 +149,7 @@ class Client:
         self._fleet.command(process, Command(self.number, number, self._body), refused)
 
     def _target(self, operation: Operation) -> Process | None:
+        """The process to ask; None if the client knows of none."""
         if operation.f == "create":
             nodes = self._director.active()
             return self._fleet.current[nodes[self.number % len(nodes)]] if nodes else None
@@ -161,7 +163,7 @@ class Client:
     # Its end ----------------------------------------------------------------------------------------------------
 
     def receive(self, done: Done) -> None:
-        """An answer comes back; the first one to the newest attempt counts."""
+        """Take an answer. Only the first answer to the newest attempt counts."""
         if self._waits is not None and done.id == self._command:
             waits, self._waits = self._waits, None
             waits(done)
@@ -191,13 +193,14 @@ class Client:
         self._complete("ok", now, value=value, offset=offset, broker=process.name)
 
     def _retry(self, operation: Operation, error: E) -> None:
-        """Nothing has happened: try again with the newest owner, unless that takes too long."""
+        """After a definite failure: try again with the newest owner, for at most ``PATIENCE_MS``."""
         self._known.pop(operation.key, None)
         doomed = operation.f != "destroy" and self._catalog.entry(operation.key).doomed
         if not doomed and self._queue.now - self._started < PATIENCE_MS:
             self._queue.at(self._queue.now + RETRY_MS, self._attempt, operation)
         elif operation.f == "trim":
-            # The broker repeats a trim until the controller answers; the refusal may be that of a repetition.
+            # The broker repeats a trim until the controller answers. The refusal may answer a repetition, and the first
+            # request may have taken effect.
             self._give_up(error.name)
         else:
             self.failed += 1
@@ -213,12 +216,12 @@ class Client:
             self._give_up("timeout")
 
     def reset(self, process: Process) -> None:
-        """A process has ended; its connections break."""
+        """A process has ended, and its connections break: an operation that waits for it has an unknown outcome."""
         if self._waits is not None and self._asked is process:
             self._queue.at(self._queue.now + 1, self._timeout, self._command)
 
     def _give_up(self, error: str) -> None:
-        """Nobody knows the outcome."""
+        """End an operation of unknown outcome."""
         self._waits = None
         self._known.clear()
         self.failed += 1

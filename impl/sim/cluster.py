@@ -54,8 +54,10 @@ class Sender(Protocol):
 
 
 class Cluster:
-    """``steps``: the inputs of all controllers. ``elections``: how often a controller was elected. ``home``: the
-    controller that was elected last. ``refused_at``: when a request was refused last.
+    """The controllers and their quorum.
+
+    ``steps``: the number of inputs of all controllers. ``elections``: how often a controller was elected. ``home``: the
+    controller that was elected last. ``refused_at``: the time of the last refusal of a request.
 
     ``reply`` takes an answer to its process; ``learn`` is called with the batches that were just committed. ``begin``:
     the committed batches with which the metadata log begins.
@@ -95,14 +97,14 @@ class Cluster:
         self._waiting: list[dict[int, tuple[Any, Request, ExecutedRequest]]] = [{} for _ in range(controllers)]
         """Of each controller: the requests without an answer, by the number of their delivery."""
         self._tail: deque[tuple[int, ExecutedRequest | AppendedBatch]] = deque()
-        """The events of the leader that a failover may lose: below which index batches must be committed to keep it."""
+        """The events of the leader that a failover may lose, each with the number of batches whose commit keeps it."""
         self._fuse: tuple[int, Fault] | None = None
-        """A failover that happens after a number of batches more."""
+        """A failover that is decided, and the number of batches after which it happens."""
         self._elect(0)
 
     @property
     def leader(self) -> Controller | None:
-        """The controller that leads by the word of the quorum."""
+        """The controller that the quorum takes for the leader; None if there is none."""
         return None if self.quorum.leader is None else self.controllers[self.quorum.leader.controller]
 
     def committed(self, begin: int) -> tuple[Batch, ...]:
@@ -120,10 +122,12 @@ class Cluster:
         self._waiting[home][self._deliveries] = process, request, executed
         self._log.events.append((self._queue.now, f"c{home}", "execute", executed))
         executed.lost = controller.term is None
+        # The number of the delivery tells two requests apart that have equal ids, such as the copies of one request.
         self._handle(home, Request(self._deliveries, request.id, request.body))
         executed.post = _post(controller, request.body)
         if isinstance(request.body, GetOpeningStreams) and (row := controller.image.nodes.get(request.body.node)):
             executed.stored = row.epoch, row.failover
+        # An answer that waits for a commit is lost with a stale leader, whose batches are never committed.
         if executed.answers is None and stale:
             executed.lost = True
         elif executed.answers is None:
@@ -181,7 +185,7 @@ class Cluster:
             self._handle(leader.controller, Committed(leader.term, end))
 
     def _announce(self) -> None:
-        """Tell everybody what is committed newly."""
+        """Tell all processes about batches that are newly committed."""
         end = self.quorum.committed
         while self._tail and self._tail[0][0] <= end:
             self._tail.popleft()
@@ -210,7 +214,7 @@ class Cluster:
         self._tape.happened(fault)
         self.lost_batches += len(self.quorum.resign(kept))
         self._announce()
-        for _, event in self._tail:
+        for _, event in self._tail:  # The announcement has removed the events that were committed.
             event.lost = True
         self._tail.clear()
         now, value = self._queue.now, fault.value
@@ -249,7 +253,7 @@ class Cluster:
 
 
 def _post(controller: Controller, body: Body) -> tuple[tuple[int, Any, Any, Any], ...]:
-    """What a request leaves behind of each stream that it names."""
+    """For each stream that a request names: its id, row, newest range and entry after the request."""
     match body:
         case OpenStreams(node, _, items) | CloseStreams(node, _, items) | TrimStreams(node, _, items):
             streams = [each.stream for each in items]

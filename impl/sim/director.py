@@ -2,8 +2,8 @@
 
 A move gives a stream the next epoch, tells the old owner to close it and the new one to open it, both at once. When a
 broker is fenced, its streams go to other active brokers (FO-10). A broker that starts anew gets its streams again under
-the next epoch. So does one that has failed to open a stream (PT-04); with the switch AM-20 it opens it again under the
-same epoch.
+the next epoch. A broker that has failed to open a stream gets it again, too (PT-04): under the next epoch, or with the
+switch AM-20 under the same epoch.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from impl.sim.queue import Queue
 from impl.sim.tape import Tape
 
 RETRY_MS = 1_000
-"""How long after a failed open the stream is given out again (PT-04)."""
+"""The time from a failed open to the next one (PT-04)."""
 
 
 class Ownership:
-    """Who owns a stream: ``node``, under ``epoch``; ``asked``: the process that was told to open it.
+    """The owner of a stream: ``node``, under ``epoch``. ``asked``: the process that was told to open it.
 
-    ``moves``: the history's index of the move that waits for the open, None if none does.
+    ``moves``: the history's index of the move that waits for the open; None if no move waits.
     """
 
     __slots__ = ("asked", "epoch", "last", "moves", "node", "number", "opened")
@@ -46,7 +46,7 @@ class Ownership:
 
 
 class Director:
-    """``handovers``: how often a stream was opened on another node than the last time."""
+    """Assigns streams to brokers. ``handovers``: how often a stream was opened on another node than the last time."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Director:
         self._give(key, node)
 
     def release(self, key: int) -> None:
-        """Nobody is to own a stream any more: somebody destroys it."""
+        """Take a stream from its owner, since a client destroys it."""
         owner = self.owners.get(key)
         if owner is not None:
             self._settle(owner, "info")
@@ -85,8 +85,8 @@ class Director:
     def move(self, key: int, hop: int) -> None:
         """Move a stream to the active node ``hop`` places behind its owner. Nothing happens if there is no other.
 
-        With ``hop`` 0 it goes away and back, and the broker sees both as one change (RA-13): it is told to open what it
-        has open under an old epoch.
+        With ``hop`` 0 the stream goes away and back, and the broker sees both moves as one change (RA-13): it is told
+        to open a stream that it has open under an older epoch.
         """
         owner = self.owners.get(key)
         nodes = self.active()
@@ -113,7 +113,7 @@ class Director:
     # What happens -----------------------------------------------------------------------------------------------
 
     def learn(self, batches: tuple[Batch, ...]) -> None:
-        """The state of a broker has changed."""
+        """Read the states of brokers from committed batches."""
         for batch in batches:
             for record in batch.records:
                 if type(record) is Broker:
@@ -121,7 +121,7 @@ class Director:
                     self._rehome(record.broker_id, record.state)
 
     def _rehome(self, changed: int, state: str) -> None:
-        """FO-10. Streams of a broker that is not active go to others, as far as there are any."""
+        """FO-10. Give the streams of brokers that are not active to active ones, if there are any."""
         nodes = self.active()
         if not nodes:
             return
@@ -137,6 +137,7 @@ class Director:
                 self._give(key, process.node)
 
     def _give(self, key: int, node: int, *, same_epoch: bool = False) -> None:
+        """Tell the newest process of a node to open a stream, and the process before it to close it."""
         owner, stream = self.owners[key], self._catalog.entry(key).stream
         before, process = owner.asked, self._fleet.current[node]
         owner.epoch += not same_epoch
@@ -151,7 +152,7 @@ class Director:
         self._fleet.tell(process, Command(0, owner.number, Open(stream, owner.epoch)))
 
     def _close(self, process: Process, stream: int) -> None:
-        """Tell a process to close a stream. Its answer matters to nobody."""
+        """Tell a process to close a stream. Its answer is ignored."""
         self._numbers += 1
         self._fleet.tell(process, Command(0, self._numbers, Close(stream)))
 
@@ -186,7 +187,7 @@ class Director:
             self._give(key, owner.node, same_epoch=is_same and "AM-20" in self._as_built)
 
     def _settle(self, owner: Ownership, outcome: Ending) -> None:
-        """The move that waits is over."""
+        """Complete the move that waits for the stream, if one does."""
         if owner.moves is not None:
             self._history.complete(owner.moves, outcome, self._queue.now)
             owner.moves = None

@@ -18,7 +18,7 @@ from impl.store.interface import Delete, Get, List, Operation, Put
 from impl.wire import Answer, Request
 
 Event = tuple[int, str, str, Any]
-"""The time in milliseconds, the process or the controller, the kind, and what the kind speaks of."""
+"""The time in milliseconds, the process or the controller, the kind, and the subject, whose type goes with the kind."""
 
 
 class ExecutedRequest:
@@ -68,7 +68,7 @@ class EventLog:
         self.events: list[Event] = []
 
     def note_missed(self, now: int, source: str) -> None:
-        """Write down which of the rules that are switched off would have decided something in the last step."""
+        """Log each switched-off rule that would have decided something in the last step."""
         if missed:
             self.events += [(now, source, "missing", {"rule": label}) for label in missed]
             missed.clear()
@@ -85,7 +85,7 @@ class EventLog:
             line = {
                 "source": source,
                 "seq": numbers[source],
-                "t": [time * 1000] * 2,
+                "t": [time * 1000] * 2,  # In microseconds. An event has no duration.
                 "action": kind,
                 **_fields(subject),
             }
@@ -99,7 +99,7 @@ def _is_open(subject: ExecutedRequest | AppendedBatch) -> bool:
 
 
 def _fields(subject: Any) -> dict[str, Any]:
-    """The fields of a line that tell what an event was."""
+    """The fields of a line that describe its event."""
     match subject:
         case ExecutedRequest():
             assert subject.answers is not None, "open requests are left out"
@@ -135,7 +135,7 @@ def _fields(subject: Any) -> dict[str, Any]:
 
 
 def _row(row: Any) -> Any:
-    """A row without what no line needs."""
+    """The fields of a row; no line needs the tags."""
     return None if row is None else {name: getattr(row, name) for name in row.__struct_fields__ if name != "tags"}
 
 

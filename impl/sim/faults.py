@@ -1,7 +1,7 @@
 """The kinds of faults, and which of them a run has: a swarm (Groce et al. 2012).
 
-A run in which everything happens hides what only few kinds together can show. So each run draws from its seed which
-kinds it has, and how often each of them happens.
+Some violations show only in runs with few kinds of faults. So each run draws from its seed the kinds that it has, and
+the rate of each.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ PROCESS = {
     "partition": 0.005,
     "cut": 0.005,
 }
-"""By node and ``TICK_MS``. ``replace``: a paused process gets a successor, and lives on beside it. ``stop``: it ends in
-order, or crashes meanwhile. ``cut``: one way.
+"""By node and ``TICK_MS``. ``replace``: a paused process gets a successor, and lives on beside it. ``stop``: a process
+ends in order, or crashes meanwhile. ``cut``: as ``partition``, but in one direction.
 """
 EPOCH = {"epoch_equal": 0.2, "epoch_back": 0.15}
 """By start of a process: it gets the epoch of the process before, or a lower one."""
@@ -44,16 +44,16 @@ answer; ``late``: effect after the sender has given up. ``throttle``: refusals f
 LISTING = {"store_old_list": 0.3}
 """By list, after STORE: the answer is old when it comes."""
 RACE = {"store_race": 0.03}
-"""By put, after STORE: operations that are sent later take effect before it, and are seen by it."""
+"""By put, after STORE: operations that are sent later take effect before the put, which sees their effects."""
 HEAL = {"stays_dead": 0.3}
-"""By node, when the faults end: it dies, if it has not yet, and stays dead. At least two nodes live."""
+"""By node, when the faults end: the node stays dead, and dies before if it lives. At least two nodes live."""
 STALL = {"store_stall": 0.012}
-"""By put: it, and the puts that its node sends for a while, take effect together at the end of that time, whatever has
-become of their senders meanwhile.
+"""By put: this put, and all puts that its node sends for a while, take effect together at the end of that time, even if
+their senders have ended meanwhile.
 """
 PARTITION = {"open_fails": 0.3}
 """By open of a stream that succeeds: another stream of its partition fails to open, so that it is closed, and opened
-again after a while (PT-04). Runs with partitions have no need of it: their brokers open the streams themselves.
+again after a while (PT-04). Runs with partitions do not have it: their brokers open the streams themselves.
 """
 UNNAMED = {"image_unnamed": 0.2}
 """By delivery of committed batches to a broker: they do not name the ranges of stream set objects (MD-03)."""
@@ -67,13 +67,13 @@ KINDS: dict[str, float] = {
 DRAWN = 0.5
 """The probability that a run has a kind."""
 FACTOR = 3.0
-"""A rate of a run lies between its usual rate divided, and multiplied, by this."""
+"""The rate of a kind in a run lies between its usual rate divided by FACTOR, and multiplied by FACTOR."""
 
 
 def swarm(seed: int, selection: str | Sequence[str] = "all") -> dict[str, float]:
     """The rates of a run by kind; a kind that the run does not have is left out.
 
-    ``selection``: "all": each kind with probability DRAWN; "none"; or the names of the kinds, which the run has then.
+    ``selection``: "all": each kind with probability DRAWN; "none"; or the names of the kinds that the run has.
     Raises ValueError for an unknown name.
     """
     if selection == "none":
@@ -87,6 +87,7 @@ def swarm(seed: int, selection: str | Sequence[str] = "all") -> dict[str, float]
     draw = stream(seed, "swarm")
     found: dict[str, float] = {}
     for kind, rate in KINDS.items():
+        # Two draws for each kind, whether the run has it or not: so the selection does not change the other rates.
         chance, weight = draw(), draw()
         if chance < DRAWN if selection == "all" else kind in selection:
             found[kind] = rate * FACTOR ** (2 * weight - 1)

@@ -32,7 +32,7 @@ RESTART_MS = 2_000
 
 
 def without_ranges(batch: Batch) -> Batch:
-    """A batch whose stream set objects do not say what they hold; their indexes do (MD-03)."""
+    """The batch without the ranges of its stream set objects, whose indexes hold these, too (MD-03)."""
     records = (
         msgspec.structs.replace(each, ranges=b"") if isinstance(each, S3StreamSetObject) else each
         for each in batch.records
@@ -104,6 +104,7 @@ class Fleet:
             return now
         highest = max(each.epoch for each in self.processes if each.node == node)
         fault = self._tape.site(f"epoch/{node}", tuple(EPOCH)).decide(now)
+        # Two living processes never share an epoch, so an equal one is only for a process that is alone.
         alone = not any(each.alive for each in self.processes if each.node == node)
         if fault is not None and (fault.kind == "epoch_back" or alone):
             self._tape.happened(fault)
@@ -178,7 +179,7 @@ class Fleet:
         self._log.note_missed(self._queue.now, process.name)
         if process.fuse:
             process.fuse -= 1
-            if not process.fuse:
+            if not process.fuse:  # A crash within a step: only the first of its outputs leave the process.
                 self._route(process, outputs[: int(len(outputs) * process.kept + 0.5)])
                 if process.alive:
                     self.crash(process)
@@ -191,7 +192,7 @@ class Fleet:
         self._network.send(self._network.link(process.node, "<client"), self._command, process, command, refused)
 
     def tell(self, process: Process, command: Command) -> None:
-        """Send a command that follows from the metadata: it arrives as surely, and after those before, as they do."""
+        """Send a command that follows from the metadata. As with these, none is lost, and they arrive in order."""
         link = self._network.link(process.node, "<controller")
         process.told = max(process.told, link.cut, self._queue.now + 1 + int(self._weather() * IMAGE_MS))
         self._queue.at(process.told, self.deliver, process, command)
@@ -209,7 +210,7 @@ class Fleet:
                 self._feed(process)
 
     def _feed(self, process: Process) -> None:
-        """Send the committed batches to a process, all that are committed when they arrive."""
+        """Send the committed batches to a process: all batches that are committed at the time of arrival."""
         process.feeding = True
         delay = int(self._weather() * IMAGE_MS)
         fault = self._tape.site(f"image/{process.node}", tuple(IMAGE)).decide(self._queue.now)

@@ -1,8 +1,8 @@
 """The end of a run: without further faults, everything has to work again.
 
-The phase ends when its conditions hold, and not after some time: all clients have ended; every stream is open and takes
-an append; every sealed entry is committed; every stream was read from its start to its end. A bound on the virtual time
-only says when to stop waiting: the conditions that do not hold then are the finding.
+The phase ends when its conditions hold: all clients have ended; every stream is open and takes an append; every sealed
+entry is committed; every stream was read from its start to its end. A bound on the virtual time only says when to stop
+waiting: the condition that does not hold then is the finding.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ BOUND_MS = 300_000
 """How long a run waits for its end."""
 
 Spawn = Callable[[list[Operation], str], Client]
-"""Begins a further client with operations, in a phase of the history."""
+"""Starts a further client with operations, in a phase of the history."""
 
 
 class Heal:
-    """The conditions, one after the other. ``missing``: the one that does not hold yet; "" when all hold.
-
-    ``advance`` runs events up to a time.
-    """
+    """Waits for the conditions, one after the other. ``advance`` runs events up to a time."""
 
     def __init__(
         self,
@@ -46,7 +43,7 @@ class Heal:
         self._probe = Probe(spawn)
 
     def run(self) -> str:
-        """Run events until all conditions hold; the one that does not within ``BOUND_MS``, "" if all do."""
+        """Run events until all conditions hold. Returns the first that does not hold in ``BOUND_MS``; "" if all do."""
         stages: list[tuple[str, Callable[[], bool]]] = [
             ("clients have not ended", lambda: all(each.ended for each in self._clients)),
             ("streams are not open", self._is_open),
@@ -61,7 +58,7 @@ class Heal:
         return all(self._director.is_open(key) for key in self._catalog.living())
 
     def _has_moved(self) -> bool:
-        """Move streams, one at a time, until enough moves have happened. A single broker cannot move any."""
+        """Move streams, one at a time, until enough moves have happened. With a single broker there are no moves."""
         living = self._catalog.living()
         if self._director.handovers >= HANDOVERS or len(self._director.states) < 2 or not living:
             return self._is_open()

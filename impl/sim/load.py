@@ -1,4 +1,4 @@
-"""What the clients of a run do: the part of a run that differs between streams and partitions."""
+"""The load of a run: its clients and their operations, which differ between streams and partitions."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Parts(msgspec.Struct, frozen=True):
 
 
 class Load(Protocol):
-    """``script``: the operations, in the order of their times."""
+    """The clients of a run. ``script``: the operations, in the order of their times."""
 
     script: Sequence[Operation]
 
     def set_up(self) -> None:
-        """Make what exists before the script. No fault happens meanwhile."""
+        """Create the streams or partitions that exist before the script. No fault happens meanwhile."""
 
     def begin(self) -> None:
         """Begin with the script, whose times count from now."""
@@ -62,16 +62,16 @@ class Load(Protocol):
         """Whether all clients have done their operations."""
 
     def heal(self) -> str:
-        """Wait, without faults, until everything works again; returns what does not, "" if everything does."""
+        """Wait, without faults, until everything works again. Returns the condition that fails, "" if none does."""
 
     def counts(self) -> dict[str, int]:
-        """What has happened to the clients and to what they use."""
+        """Figures of the clients and of their streams or partitions, by name."""
 
     def keys(self) -> dict[int, int]:
-        """By stream: its key in the history, as far as clients know of it."""
+        """By id of a stream: its key in the history; only streams that clients know."""
 
     def sends(self, record: Record) -> list[tuple[int, int, int]]:
-        """What a stored record holds of the sends of clients: base offset, number of records, value."""
+        """The sends of clients in a stored record: base offset, number of records and value of each."""
 
     # What other parts tell the load ------------------------------------------------------------------------------
 

@@ -10,15 +10,15 @@ from impl.sim.tape import Site, Tape, stream
 SLOWEST_MS = 5
 """The longest delay of a message without a fault."""
 REORDER_MS, DELAY_MS, REPEAT_MS = 50, 8_000, 5_000
-"""The longest additional delay of a message that others overtake, that holds others up, and that comes again."""
+"""The longest extra delay: of a message that others overtake, of one that holds others up, and of a second copy."""
 PLACES = ("controller", "client")
-"""What a broker node is linked with, both ways."""
+"""The places to which a broker node has links, one in each direction."""
 
 
 class Link:
     """One direction between a node and a place.
 
-    ``last``: when its last message arrives. ``cut``: when it works again.
+    ``last``: when its last message arrives. ``cut``: the time until which it is cut.
     """
 
     __slots__ = ("cut", "last", "site")
@@ -49,6 +49,7 @@ class Network:
     def send(self, link: Link, action: Action, *arguments: Any) -> None:
         """Call ``action`` when the message arrives: never, once or twice."""
         now = self._queue.now
+        # Decided and drawn even if the link is cut, so that a cut does not change the later messages.
         fault = link.site.decide(now)
         time = now + 1 + int(self._weather() * SLOWEST_MS)
         if now < link.cut:
@@ -57,20 +58,20 @@ class Network:
             self._tape.happened(fault)
             if fault.kind == "loss":
                 return
-            if fault.kind == "reorder":
+            if fault.kind == "reorder":  # ``link.last`` stays, so later messages may overtake this one.
                 self._queue.at(time + 1 + int(fault.value * REORDER_MS), action, *arguments)
                 return
             if fault.kind == "delay":
                 time += int(fault.value**2 * DELAY_MS)
             else:
                 self._queue.at(time + int(fault.value**2 * REPEAT_MS), action, *arguments)
-        if time < link.last:
+        if time < link.last:  # Messages of a link arrive in the order of sending.
             time = link.last
         link.last = time
         self._queue.at(time, action, *arguments)
 
     def send_surely(self, link: Link, delay: int, action: Action, *arguments: Any) -> None:
-        """Call ``action`` when a message arrives that is repeated until it does: it waits until the link works."""
+        """Call ``action`` when a message arrives that its sender repeats until it does. A cut link delays it."""
         self._queue.at(max(self._queue.now + 1 + delay, link.cut), action, *arguments)
 
     def cut(self, node: int, places: tuple[str, ...], directions: str, until: int) -> None:

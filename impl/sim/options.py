@@ -1,4 +1,4 @@
-"""What a run is made of, besides its seed."""
+"""The options of a run, besides its seed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from impl.sim.tape import Fault
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes of a cluster, its clients and its faults.
 
-    ``partitions``: with none, clients use streams, and a director says who owns them. Otherwise there are no streams
-    but those of partitions, which the metadata assign.
+    ``partitions``: with 0, clients use streams, and a director assigns these to brokers. Otherwise clients use
+    partitions, which the metadata assign, and all streams belong to partitions.
 
-    ``operations``: how many the clients do. ``faults``: as for ``faults.swarm``. ``recorded``: the faults to replay,
-    instead of drawing them; ``operations_of``: the script to replay. ``without``: kinds of faults that are left out.
+    ``operations``: the number of operations in the script. ``faults``: as for ``faults.swarm``. ``recorded``: the
+    faults to replay, instead of drawing them; ``operations_of``: the script to replay. ``without``: kinds of faults
+    that are left out.
     """
 
     brokers: int = 3

@@ -1,4 +1,4 @@
-"""What a run has found and done, without the run: small enough to send to another process, and to add up."""
+"""The outcome of a run, without the run itself: small enough to send to another process, and to add up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of the run of a seed.
 
     ``error``: why there is no verdict, None if there is one. ``looked``: how much the oracles have looked at.
-    ``counts``: what the cluster did. ``drawn``: the kinds of faults that the run had; ``happened``: how often each kind
+    ``counts``: figures of the run. ``drawn``: the kinds of faults that the run had; ``happened``: how often each kind
     did. ``crashed``: how often a task waited at an await when its process crashed. ``decided``: how often each rule
     refused a request or decided a branch.
     """

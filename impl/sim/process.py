@@ -1,4 +1,4 @@
-"""One process of a broker node in the simulator, and what the simulator expects of a broker."""
+"""One process of a broker node in the simulator, and the interface of a broker to the simulator."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Make = Callable[[messages.Identity, int], Broker]
 class Process:
     """A process of a node, with a broker.
 
-    ``home``: the controller that it takes for the leader. ``seen``: how many batches were sent to it. ``told``: when
-    the last command arrives that follows from the metadata. ``fuse``: after how many inputs more it crashes, 0 if it
-    does not; ``kept``: the share of the last input's outputs that leave it.
+    ``home``: the controller that it takes for the leader. ``seen``: the number of batches that were sent to it.
+    ``told``: when the last command arrives that follows from the metadata. ``fuse``: the number of inputs until it
+    crashes, 0 if it does not. ``kept``: the share of the last input's outputs that leave it.
     """
 
     __slots__ = (
@@ -42,7 +42,7 @@ class Process:
         self.alive = True
         self.paused = False
         self.inbox: list[Any] = []
-        """What has arrived during a pause."""
+        """The inputs that have arrived during a pause."""
         self.wake_at = -1
         self.seen = 0
         self.told = now

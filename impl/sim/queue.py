@@ -21,11 +21,12 @@ class Queue:
 
     def at(self, time: int, action: Action, *arguments: Any) -> None:
         """Call ``action`` at a time, after the events that were added before for the same time."""
+        # The number breaks ties of the time, so that the heap never compares actions.
         self._sequence += 1
         heapq.heappush(self._heap, (max(self.now, time), self._sequence, action, arguments))
 
     def run(self, until: int) -> None:
-        """Run all events up to, and with, a time, which is the present time then."""
+        """Run all events up to and including a time, and move the clock there."""
         heap, pop = self._heap, heapq.heappop
         while heap and heap[0][0] <= until:
             self.now, _, action, arguments = pop(heap)

@@ -37,13 +37,13 @@ FIRST_EPOCH = 10_000
 GRACE_MS = 20_000
 """How long after the time of the last operation the faults end, if clients have not ended by then."""
 PERIOD_MS = 500
-"""How often it is asked whether the clients have ended."""
+"""The virtual time between two checks whether all clients have ended."""
 COMMIT_MS = 30
 """The longest time that a commit of the quorum takes; each run has one time for all commits."""
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """What has happened in a run.
+    """A run that has ended.
 
     ``missing``: "" if the run has healed, else the condition that did not hold in time. ``broken``: the error with
     which a node has ended the run, "" if none has. ``drawn``: the rates of the kinds of faults; ``happened``: how often
@@ -73,11 +73,11 @@ class Run(msgspec.Struct, kw_only=True):
 
 
 class StoppedError(Exception):
-    """The run was not to go on."""
+    """``go_on`` has stopped the run."""
 
 
 def always() -> bool:
-    """Whether a run is to go on that nobody stops."""
+    """The ``go_on`` of a run that nobody stops."""
     return True
 
 
@@ -90,8 +90,9 @@ def simulate(
 ) -> Run:
     """Run a cluster of the brokers that ``make`` makes. ``object_key``: where the bytes of an object are.
 
-    ``go_on`` is asked every half a second of the virtual time; if it says no, the run ends with StoppedError.
+    The run asks ``go_on`` every half a second of the virtual time. If the answer is no, it raises StoppedError.
     """
+    # For speed, the garbage collector rests during a run.
     before = Counter(decided)
     collects = gc.isenabled()
     gc.disable()
@@ -107,7 +108,7 @@ def simulate(
 
 
 class World:
-    """All parts of a run. ``load``: what the clients do."""
+    """All parts of a run. ``load``: its clients and their operations."""
 
     def __init__(
         self, seed: int, make: Make, object_key: Callable[[int], str], options: Options, go_on: Callable[[], bool]
@@ -191,10 +192,11 @@ class World:
         }
 
     def _phases(self) -> str:
-        """All phases; returns what does not hold at the end."""
+        """Run all phases. Returns the condition that fails at the end; "" if all hold."""
         for node in range(1, self.options.brokers + 1):
             self.fleet.start(node, FIRST_EPOCH + node)
         self.load.set_up()
+        # The tape is armed only now: no fault disturbs the set-up.
         self.begin = self.queue.now
         self.load.begin()
         self.tape.arm()

@@ -1,6 +1,6 @@
-"""What the clients of a run do: a list of operations, made from the seed before the run.
+"""The script of a run: the operations of its clients, made from the seed before the run.
 
-A script does not depend on what happens, so that a run can be shrunk by deleting operations. Where an operation needs
+A script does not depend on the course of the run, so a run can be shrunk by deleting operations. If an operation needs
 an offset, it names a share of the offsets that its client knows when it begins.
 """
 
@@ -21,7 +21,7 @@ BURST = 0.5
 """The share of the operations that begin as soon as the one before has ended."""
 
 HOPS = (0, 1, 1, 1, 2, 2, 2)
-"""How far moves go: one in seven goes away and back."""
+"""The hops of moves, drawn evenly: one move in seven goes away and back."""
 
 F = Literal["append", "fetch", "trim", "move", "create", "destroy", "swap", "cancel", "elect"]
 
@@ -29,9 +29,10 @@ F = Literal["append", "fetch", "trim", "move", "create", "destroy", "swap", "can
 class Operation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """An operation of a client on the stream or partition with the number ``key``, not before ``at`` milliseconds.
 
-    ``value``: what an append writes, unique in the script; ``count``: its records. ``part``: the share of the known
-    offsets at which a fetch begins, or which a trim drops. ``hop``: a move goes to the active broker that many places
-    behind the owner, and with 0 away and back. Operators do moves, swaps, cancels and elections; their client is -1.
+    ``value``: the value that an append writes, unique in the script; ``count``: the number of its records. ``part``:
+    the share of the known offsets at which a fetch begins, or which a trim drops. ``hop``: a move goes to the active
+    broker ``hop`` places behind the owner, and with 0 away and back. Operators do moves, swaps, cancels and elections;
+    their client is -1.
     """
 
     client: int
@@ -71,7 +72,7 @@ def _operation(draw: Callable[[], float], lives: _Lives, clients: int, at: int, 
     kind, part = draw(), draw()
     key = lives.living[int(draw() * len(lives.living))]
     if draw() < BURST:
-        at = max(0, at - 2_000)
+        at = max(0, at - 2_000)  # Overdue when the operation before it ends.
     if kind < 0.60:
         return Operation(client, at, "append", key, value=number + 1, count=1 + int(part * 3))
     if kind < 0.90:

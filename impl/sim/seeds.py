@@ -1,4 +1,4 @@
-"""The runs of many seeds, side by side in processes; the outcomes come in the order of the seeds."""
+"""The runs of many seeds, in parallel processes. The outcomes come in the order of the seeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from impl.sim.outcome import Outcome, outcome
 from impl.sim.run import StoppedError
 
 AHEAD = 4
-"""How many runs are begun for each process, so that none waits for the next."""
+"""The number of runs that are submitted for each process, so that no process is idle."""
 POLL_S = 0.2
 
 
@@ -25,10 +25,10 @@ class WorkerError(Exception):
 
 
 def outcomes(question: Question, seeds: range, jobs: int, go_on: Callable[[], bool]) -> Generator[Outcome]:
-    """The outcome of each seed in turn, with ``jobs`` processes; one makes the runs in this process.
+    """The outcome of each seed in turn. ``jobs``: the number of processes; with 1 the runs are made in this process.
 
-    ``go_on`` is asked some times a second; if it says no, nothing more comes. When the caller stops asking, the
-    processes end.
+    The generator asks ``go_on`` several times a second, and ends if the answer is no. When the caller closes it, the
+    processes end. Raises WorkerError if a process has ended before its time.
     """
     found = _here(question, seeds, go_on) if jobs == 1 else _side_by_side(question, seeds, jobs, go_on)
     yield from found
@@ -59,12 +59,14 @@ def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[
                 begun.append(pool.submit(_one, question, seed))
             if not begun or not go_on():
                 return
+            # Only the oldest run is awaited, which keeps the order of the seeds.
             if wait([begun[0]], POLL_S).done:
                 try:
                     yield begun.popleft().result()
                 except BrokenProcessPool:
                     raise WorkerError("a process that made runs has ended, perhaps for want of memory") from None
     finally:
+        # The shutdown awaits no run, so the processes that still make one are killed.
         processes = multiprocessing.active_children()
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:

@@ -1,8 +1,8 @@
 """Makes a failing run small: it leaves faults and operations out, as long as the same oracle objects.
 
-A run is replayed from its tape and its script, so that what is left out changes nothing else than what follows from it.
-First whole kinds of faults go, then streams and clients, then chunks, then single faults and operations (Zeller,
-Hildebrandt 2002).
+Each candidate is replayed from its tape and its script, so that leaving out a part changes only its consequences. First
+whole kinds of faults go, then streams and clients, then chunks, then single faults and operations (Zeller, Hildebrandt
+2002).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Ask = Callable[[Question], CheckResult]
 RUNS = 2_000
 """The most runs of one shrinking."""
 MOVABLE, STEPS = 8, 12
-"""How many faults a run has at most in which they are moved, and by how many steps they are moved at most."""
+"""The most faults of a run in which faults are moved, and the most steps by which a fault is moved."""
 WEATHERS = 4
-"""In how many weathers a run is tried that cannot be made smaller in its own."""
+"""The number of weathers in which each candidate is tried, once no candidate fails in its own weather."""
 
 
 class ShrinkResult(msgspec.Struct, frozen=True):
-    """The smallest run that was found. ``runs``: how many were made. ``complete``: whether no single part can go."""
+    """The smallest failing run found. ``runs``: the number of runs made. ``complete``: no single part can go."""
 
     question: Question
     runs: int
@@ -37,7 +37,7 @@ class _Shrinker:
         self.question, self.oracle = question, oracle
         self.runs = 0
         self._weathers = 1
-        """How many runs are made of the same parts, each in another weather."""
+        """The number of runs with the same parts, each in another weather."""
         self._ask, self._most, self._go_on = ask, most, go_on
 
     @property
@@ -45,7 +45,7 @@ class _Shrinker:
         return self.runs >= self._most or not self._go_on()
 
     def run(self) -> ShrinkResult:
-        """Leave out what can be left out in the same weather, then in others, and at last where others may move."""
+        """Leave out parts in the same weather, then in other weathers, and at last with another fault moved."""
         drops = self._drop_kinds, self._drop_groups, self._drop_chunks
         self._repeat(*drops)
         self._weathers = WEATHERS
@@ -55,7 +55,7 @@ class _Shrinker:
         return ShrinkResult(self.question, self.runs, not self.spent)
 
     def _repeat(self, *drops: Callable[[], None]) -> None:
-        """Until a round of them leaves nothing out."""
+        """Repeat the drops until a round of them leaves nothing out."""
         before = -1
         while before != (size := _size(self.question)) and not self.spent:
             before = size
@@ -81,9 +81,10 @@ class _Shrinker:
         while not self.spent:
             sizes = {name: max(1, len(_parts(self.question, name)) // part) for name in ("operations_of", "recorded")}
             for name, size in sizes.items():
-                # What comes last is left out first: the run is shorter without it.
+                # The last chunk is tried first: without it, the run is shorter.
                 place = len(_parts(self.question, name)) - size
                 while place > -size:
+                    # The last chunk to try, at the beginning, may be smaller.
                     parts, begin = _parts(self.question, name), max(0, place)
                     self._holds(**{name: parts[:begin] + parts[place + size :]})
                     place -= size
@@ -94,13 +95,13 @@ class _Shrinker:
     def _drop_and_move(self) -> None:
         """Leave out each fault in turn, and move another one by some steps of its site.
 
-        The place of a fault on the tape is a number: the 34th message of a link. Without a crash, the message that
-        matters is another one.
+        The place of a fault on the tape is a number, such as the 34th message of a link. Without a crash that came
+        before, the same message has another number.
         """
         number = 0
         while number < len(faults := self.question.options.recorded or ()) <= MOVABLE and not self.spent:
             left = faults[:number] + faults[number + 1 :]
-            number = 0 if self._moves(left) else number + 1
+            number = 0 if self._moves(left) else number + 1  # After a success the list is another one.
 
     def _moves(self, left: tuple[Fault, ...]) -> bool:
         """Whether the oracle objects to these faults, with one of them moved."""
@@ -112,10 +113,10 @@ class _Shrinker:
         return False
 
     def _holds(self, **changed: Sequence[object]) -> bool:
-        """Whether the oracle objects to a smaller run as well; then it is the smallest one so far.
+        """Whether the oracle objects to a smaller run, too. If so, keep it as the smallest run so far.
 
-        A run with recorded faults and a script has nothing of its seed but the weather, which is how long messages and
-        operations of the store take without a fault. A race may need another weather when a part of the run is gone.
+        With recorded faults and a script, the seed decides only the *weather*: how long messages and operations of the
+        store take without a fault. When a part of the run is gone, a race may need another weather.
         """
         smaller = _with(self.question, **changed)
         if _size(smaller) == _size(self.question):

@@ -1,8 +1,8 @@
-"""The smallest run that shows what a large one has shown, among its parts and among other small runs.
+"""The smallest run with a violation of the same oracle, among the parts of a large run and among other small runs.
 
-To leave out parts of a large run takes many runs, and may end where no single part can go, although far fewer would do.
-Where a violation is not rare, some of the first small runs show it, each in a tenth of the time of a large one. It may
-be another violation of the same oracle; so it counts only if it needs the rules that are switched off.
+To shrink a large run takes many runs, and may end too early: no single part can go, although far fewer parts would do.
+If a violation is not rare, some of the first small runs show it, each in a tenth of the time of a large run. A small
+run may show another violation of the same oracle. So it counts only if it shows none with all rules switched on.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from impl.sim.shrink import Ask, ShrinkResult, shrink
 SIZES = ((12, 5_000), (24, 8_000))
 """The operations of small runs, and the time from the first to the last in milliseconds."""
 SEEDS = 400
-"""How many seeds are tried for each size, with all streams, and with one, so that more happens to it."""
+"""The number of seeds that are tried for each size: with all streams, and with one stream, to which more happens."""
 OPERATIONS, FAULTS = 12, 3
-"""A person can read a run with at most as many of both: nothing smaller is looked for."""
+"""A person can read a run with at most this many operations and faults: the search ends there."""
 
 
 def smallest(
     question: Question, checked: CheckResult, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = lambda: True
 ) -> ShrinkResult:
-    """The first run that a person can read, else the smallest that was found, that ``oracle`` objects to.
+    """The first run that ``oracle`` objects to and that a person can read; else the smallest run found.
 
     ``checked``: the large run of ``question``. ``go_on`` is asked before each run; if it says no, the smallest run so
     far is the answer.
@@ -40,6 +40,7 @@ def smallest(
 
     large = recorded(question, checked)
     best = ShrinkResult(large, 0, False)
+    # Small runs come first, since they are cheap. The large run is shrunk only if no readable run was found.
     for candidate in chain(small_runs(question, oracle, counted, go_on), (large,)):
         found = shrink(candidate, oracle, counted, go_on=go_on)
         if sum(_size(found.question)) < sum(_size(best.question)):
@@ -61,9 +62,9 @@ def recorded(question: Question, checked: CheckResult) -> Question:
 def small_runs(
     question: Question, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = lambda: True
 ) -> Iterator[Question]:
-    """Small runs that ``oracle`` objects to, and that violate nothing with all rules and without built-in defects."""
+    """Small runs that ``oracle`` objects to. With all rules and without built-in defects, they violate nothing."""
     if not question.without and not question.switches:
-        return
+        return  # There is nothing to mend, so no candidate can pass the comparison below.
     name = "partitions" if question.options.partitions else "streams"
     for (operations, span_ms), seed, many in product(SIZES, range(SEEDS), (getattr(question.options, name), 1)):
         if not go_on():

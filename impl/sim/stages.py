@@ -1,4 +1,4 @@
-"""What the ends of all runs have in common: conditions that hold one after the other, and clients that probe."""
+"""The common parts of all heal phases: conditions that hold one after the other, and clients that probe."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from impl.sim.script import Operation
 
 POLL_MS = 100
 HANDOVERS = 3
-"""A run hands streams or partitions over at least this often; what the script has not done is done at the end."""
+"""The least number of hand-overs of a run. The heal phase adds those that the script has not led to."""
 
 
 def missing_of(
     stages: Sequence[tuple[str, Callable[[], bool]]], queue: Queue, advance: Callable[[int], None], bound_ms: int
 ) -> str:
-    """Run events until all conditions hold, each after the one before; the first that does not in time, "" if all do.
+    """Run events until all conditions hold, one after the other. Returns the first that does not hold in time.
 
-    ``stages``: what is missing while a condition does not hold, and the condition. ``advance`` runs events up to a
-    time.
+    The result is "" if all hold. ``stages``: pairs of a text, which tells what is missing, and the condition.
+    ``advance`` runs events up to a time. ``bound_ms``: the virtual time for all conditions together.
     """
     bound = queue.now + bound_ms
     for name, holds in stages:
@@ -45,7 +45,7 @@ class ProbingClient(Protocol):
 
 
 class Probe:
-    """Asks again and again whether a client can do some operations. ``spawn`` begins with them in a phase."""
+    """Tries again and again whether a client can do some operations. ``spawn`` starts a client with them in a phase."""
 
     def __init__(self, spawn: Callable[[list[Operation], str], ProbingClient]) -> None:
         self._spawn = spawn

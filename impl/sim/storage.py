@@ -1,4 +1,4 @@
-"""What the object store holds after a run, for the oracle of storage: read from the bucket, not from any node."""
+"""The contents of the object store after a run, for the storage oracle: read from the bucket, not from any node."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Contents(msgspec.Struct, frozen=True):
 
 
 def contents(objects: dict[str, bytes], image: Image) -> Contents:
-    """What a bucket holds by the word of the metadata. Raises DamagedError for bytes that nobody has written."""
+    """The contents of a bucket by the metadata. Raises DamagedError for bytes that no node has written."""
     live = {each for rows in image.stream_objects.values() for each in rows}
     live |= {each for rows in image.set_objects.values() for each in rows}
     live = {each for each in live if _is_committed(image, each)}
@@ -66,6 +66,7 @@ def _wal(objects: dict[str, bytes]) -> Iterator[Record]:
             by_node.setdefault(node, []).append(wal_format.place_of(key, wal_format.folder_of(node)))
     for node, places in sorted(by_node.items()):
         folder = wal_format.folder_of(node)
+        # The newest object has the newest trim of the WAL.
         trim = wal_format.decode_header(objects[max(places).key(folder)]).trim
         for place in sorted(places):
             for offset, record in wal_format.decode(objects[place.key(folder)]):

@@ -14,11 +14,11 @@ from impl.store.interface import Answer, Delete, List, Operation, Put, Unsure
 from impl.store.memory import MemoryStore
 
 Answered = Callable[[Answer], None]
-"""What an answer is given to: it is back, or the operation has just taken effect."""
+"""Takes an answer: when it is back at the sender, or when the operation takes effect."""
 SLOWEST_MS = 8
 """The longest way to the store, or back, without a fault."""
 TIMEOUT_MS = 5_000
-"""The longest time until the sender learns that nobody knows the outcome."""
+"""The longest time until the sender learns that the outcome is unknown."""
 SLOW_MS, OLD_MS, RACE_MS, THROTTLE_MS, LATE_MS, STALL_MS = 3_000, 3_000, 2_000, 3_000, 15_000, 12_000
 """The longest delays of faults: of an effect, of the answer to a list, of a put in a race; the longest throttling;
 the longest time from the sender's timeout to a late effect; the longest stall.
@@ -30,7 +30,7 @@ def _nobody(_: Answer) -> None:
 
 
 class FaultyStore:
-    """A store in memory behind faults. ``objects``: what is stored. ``operations``: how many operations were sent."""
+    """A store in memory behind faults. ``memory``: the store. ``operations``: the number of operations sent."""
 
     def __init__(self, queue: Queue, tape: Tape, seed: int) -> None:
         self.memory = MemoryStore()
@@ -39,7 +39,7 @@ class FaultyStore:
         self._weather = stream(seed, "weather of the store")
         self._sites: dict[int, tuple[Site, ...]] = {}
         self._stalls: dict[int, int] = {}
-        """By node: when its puts take effect that it sends before."""
+        """By node: the end of its stall. Puts that the node sends before take effect then."""
         self._throttled = 0
 
     def send(self, node: int, operation: Operation, answered: Answered, taken: Answered = _nobody) -> None:
@@ -74,6 +74,7 @@ class FaultyStore:
             fault = sites[1].decide(now) or fault
         elif type(operation) is Put:
             fault = sites[3].decide(now) or sites[2].decide(now) or fault
+        # A read has no effect that could come late.
         if fault is not None and fault.kind == "store_late" and not isinstance(operation, Put | Delete):
             return None
         return fault

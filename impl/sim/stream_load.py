@@ -25,7 +25,7 @@ class StreamLoad:
     def __init__(self, parts: Parts) -> None:
         self.catalog = Catalog()
         self.clients: dict[int, Client] = {}
-        """By number. The director answers to 0."""
+        """By number, from 1 on. Number 0 is the director."""
         self._parts = parts
         options = parts.options
         self.director = Director(
@@ -65,7 +65,7 @@ class StreamLoad:
         return all(each.ended for each in self._in_script)
 
     def heal(self) -> str:
-        """Heal, and say what does not hold."""
+        """Run the heal phase. Returns the condition that fails, "" if none does."""
         parts = self._parts
         return Heal(
             *(parts.queue, parts.cluster, self.director, self.catalog, self._in_script, self._spawn, parts.advance)
@@ -83,7 +83,7 @@ class StreamLoad:
         return {entry.stream: key for key, entry in self.catalog.entries.items() if entry.stream >= 0}
 
     def sends(self, record: Record) -> list[tuple[int, int, int]]:
-        """Each record is what one send has appended."""
+        """Each record holds one send."""
         return [(record.base, record.count, int(record.payload))]
 
     def learn(self, batches: tuple[Batch, ...]) -> None:

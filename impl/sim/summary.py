@@ -1,4 +1,4 @@
-"""What runs have drawn, done and looked at, as text for people."""
+"""The figures of runs as text for people: their faults, their steps, and the work of the oracles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ INDENT = 16
 
 
 def title(question: Question, seeds: str) -> str:
-    """What was simulated."""
+    """The title of a summary: the cluster, the seeds, and the changes of the rules."""
     changes = [*(f"without {each}" for each in question.without), *(f"with {each}" for each in question.switches)]
     generation = [question.generation] if question.options.partitions else []
     return ", ".join([f"cluster {question.version}", *generation, seeds, *changes])
 
 
 def summary(question: Question, totals: Totals) -> list[str]:
-    """The figures of some runs; of one run, or of many together."""
+    """The figures of one run, or of many runs together."""
     options, counts, many = question.options, totals.counts, totals.runs > 1
     used = f"{options.partitions} partitions" if options.partitions else f"{options.streams} streams"
     made = [f"{options.brokers} brokers", f"{options.controllers} controllers", used]

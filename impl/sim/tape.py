@@ -56,6 +56,7 @@ class Site:
 
     def decide(self, now: int) -> Fault | None:
         """The fault that is to happen now; None if there is none. Say ``Tape.happened`` if it does happen."""
+        # Quiet decisions count, too: the number is the place of a fault on the tape.
         self._index += 1
         if self._recorded is not None:
             found = self._recorded.get(self._index)
@@ -66,10 +67,11 @@ class Site:
         if number >= self._total:
             return None
         for kind, rate in self._rates:
+            # The number that is left is uniform in [0, rate), so its share of the rate serves as the value.
             if number < rate:
                 return Fault(self.name, self._index, kind, number / rate, now)
             number -= rate
-        return None  # only by rounding
+        return None  # Only by rounding: the number lies below the sum of the rates.
 
     def silence(self) -> None:
         """Decide for no fault from now on."""
@@ -78,7 +80,7 @@ class Site:
 
 
 class Tape:
-    """The sites of a run. ``faults``: what has happened, in the order of time.
+    """The sites of a run. ``faults``: the faults that have happened, in the order of time.
 
     ``recorded``: the faults of a run to replay; None if they are drawn from the seed. ``rates``: by kind.
     ``is_quiet``: nothing happens, as before ``arm`` and after ``silence``.
@@ -128,5 +130,5 @@ class Tape:
 
 
 def spread(value: float, part: int) -> float:
-    """A further number in [0, 1) that the value of a fault gives, for a fault with more than one quantity."""
+    """A further number in [0, 1), made from the value of a fault, for a fault with more than one quantity."""
     return value * (641, 997, 1699, 2711)[part] % 1.0

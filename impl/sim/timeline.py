@@ -1,7 +1,7 @@
-"""A run as a person reads it: who did what, in the order of time, and who served the stream then.
+"""A run as text for a person: who did what, in the order of time, and which processes served the stream then.
 
-Of a violation, only what concerns its stream, or its partition, is shown. A line that begins with ``=`` says what the
-metadata hold of it, and which processes serve it, whatever the metadata say.
+The timeline of a violation shows only the events of its stream, or of its partition. A line that begins with ``=``
+shows the state of a stream in the metadata, and the processes that serve it, whatever the metadata say.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _HAPPENS = {
     "elected": "leads the controllers in term {term}",
     "failover": "leads no more; {lost} batches of the metadata are lost so far",
 }
-"""What becomes of a process or a controller, by the kind of event."""
+"""The texts of the events of processes and controllers, by kind."""
 
 
 def timeline(run: Run, violation: Violation | None = None) -> list[str]:
-    """The lines of a run. Times are in seconds from the beginning of the script; what came before has negative ones."""
+    """The lines of a run. Times are in seconds from the beginning of the script; earlier times are negative."""
     key = -1 if violation is None else violation.key
     view = _View(run, key)
     rows = sorted([*view.events(), *operations(run, key), *faults(run.faults)], key=lambda row: row[0])
@@ -67,26 +67,26 @@ def _line(time: int, who: str, text: str) -> str:
 
 
 class _View:
-    """The events that concern a stream, or all of them; and after each who serves a stream."""
+    """The rows of the events that concern a key, or of all events if it is -1; after them, rows of changed streams."""
 
     def __init__(self, run: Run, key: int) -> None:
         self._run, self._key = run, key
         self._has_partitions = run.world.options.partitions > 0
         self._keys: dict[int, int] = run.world.load.keys()
-        """By stream: its key, which is what clients call it, or the partition that it belongs to."""
+        """By stream: its key, which is the clients' number of it, or the number of its partition."""
         self._streams = {stream for stream, each in self._keys.items() if each == key}
         self._partitions: dict[int, Partition] = {}
         """By number: the partitions as the metadata have them."""
         self._serving: dict[int, dict[str, int]] = {}
         """By stream: the processes that serve it, each with its epoch."""
         self._known: dict[int, str] = {}
-        """By stream: what the metadata hold."""
+        """By stream: its state in the metadata, as text."""
         self._changed: set[int] = set()
 
     def events(self) -> Iterator[Row]:
         is_hidden, before = False, 0
         for time, source, kind, subject in self._run.log.events:
-            # A rule is missing at the request that was executed just before.
+            # A missing rule belongs to the request that was executed just before, and is hidden with it.
             if kind == "missing" and is_hidden:
                 continue
             if kind != "missing":
@@ -133,7 +133,7 @@ class _View:
                     self._learn(stream, f"{row.state.name}, epoch {row.epoch}{owner}")
 
     def _requests(self, body: Body, answers: Sequence[Answer]) -> list[str]:
-        """What a request asks of the streams that are shown."""
+        """The texts of a request, one for each stream that is shown."""
         found: list[tuple[int | None, str]] = []
         match body:
             case CreateStreams():
@@ -149,6 +149,7 @@ class _View:
             case DeleteStreams(_, _, streams):
                 found = [(each, "deletes stream {}") for each in streams]
             case CommitStreamSetObject(commit):
+                # Formatted twice: here with the offsets, at the end with the stream.
                 text = f"{'compacts' if commit.compacted else 'commits'} [{{}}, {{}}) of stream {{{{}}}}".format
                 found = [(each.stream, text(each.start, each.end)) for each in commit.ranges]
                 found += [(each.stream, text(each.start, each.end)) for each in commit.stream_objects]
@@ -183,7 +184,7 @@ class _View:
                 yield f"serves partition {values['partition']}, opened under leader epoch {values['leader_epoch']}"
             return
         if "partition" in values or action == "shut_down":
-            return  # What it leads to has lines of its own.
+            return  # Its consequences have lines of their own.
         if stream is None:
             yield action.replace("_", " ")
             return
@@ -244,13 +245,13 @@ class _View:
         self._changed.add(stream)
 
     def _ends(self, process: str) -> None:
-        """A process is no more."""
+        """A process has ended, and serves no stream any more."""
         for stream, serving in self._serving.items():
             if serving.pop(process, None) is not None:
                 self._changed.add(stream)
 
     def _states(self, time: int) -> Iterator[Row]:
-        """What has become of each stream whose state has changed."""
+        """A row for each stream that has changed since the last call: its state, and who serves it."""
         for stream in sorted(self._changed):
             serving = sorted(self._serving.get(stream, {}).items())
             by = ", ".join(f"{process} under epoch {epoch}" for process, epoch in serving) or "nobody"

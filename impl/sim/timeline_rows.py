@@ -1,4 +1,4 @@
-"""The lines of a timeline that tell of clients and of faults."""
+"""The rows of a timeline for the operations of clients and for faults."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from impl.sim.run import Run
 from impl.sim.tape import Fault
 
 Row = tuple[int, str, str]
-"""The time in milliseconds, who does something, and what."""
+"""The time in milliseconds, the actor, and the text of what it does."""
 
 
 def operations(run: Run, key: int) -> Iterator[Row]:
-    """The begins and the ends of the operations on a key, or of all if it is -1."""
+    """The begins and the ends of the operations on a key, or of all operations if the key is -1."""
     begun: dict[int, Op] = {}
     for op in run.history.ops:
         if op.kind == "invoke":
@@ -23,7 +23,7 @@ def operations(run: Run, key: int) -> Iterator[Row]:
 
 
 def _noun(run: Run) -> str:
-    """What clients use in a run."""
+    """The noun for the objects that the clients of a run use."""
     return "partition" if run.world.options.partitions else "stream"
 
 

@@ -1,11 +1,12 @@
-"""The lines of what a process writes into the WAL of its own node: appends, trims, and the end of its storage.
+"""The lines for the writes of a process into the WAL of its own node: appends, trims, and the failure of its storage.
 
-Some of them are known only when the run is over:
+Some lines are known only when the run is over:
 
-- A batch has its line when its object and all before it are stored, which may be after its sender has crashed.
-- Batches that were never acknowledged, and that a process finds which takes the WAL over, are one batch, as the models
-  have one append under way at a time. It stands right before the storage fails, or before the next process takes over.
-  If a recovery commits it in parts, the last one has the line.
+- The line of a batch stands where its object and all objects before it are stored. That may be after its sender has
+  crashed.
+- The models have one append under way at a time. So all batches that were never acknowledged, and that a process finds
+  when it takes the WAL over, are one batch. Its line stands right before the storage fails, or before the next process
+  takes over. If a recovery commits that batch in parts, the last part has the line.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from impl.store.interface import Put, Stored
 
 
 class Writer:
-    """What one process has written into the WAL of its own node."""
+    """The writes of one process into the WAL of its own node."""
 
     def __init__(self) -> None:
         self.sent: dict[Place, bytes] = {}
+        """By place in the WAL: the bytes of the object that the process has sent."""
         self.stored: dict[Place, int] = {}
-        """The events at which objects were stored."""
+        """By place in the WAL: the event at which the object was stored."""
         self.acks: dict[tuple[int, int], int] = {}
         """By stream and base offset: the event of the read of the reservation that allowed the ack."""
         self.failed = NEVER
@@ -39,6 +41,7 @@ class Writer:
         found: dict[int, list[tuple[int, Record]]] = defaultdict(list)
         latest = 0
         for place in sorted(self.sent):
+            # A batch counts as stored when the objects before it are stored, too.
             latest = max(latest, self.stored.get(place, NEVER))
             for _, record in wal_format.decode(self.sent[place]):
                 if record.stream != wal_format.MARKER:
@@ -46,7 +49,7 @@ class Writer:
         return dict(sorted(found.items()))
 
     def trims(self, until: int) -> list[tuple[int, int, int]]:
-        """The events before ``until`` at which a stored header trims more of a stream; the stream, and up to where."""
+        """The trims before the event ``until``: the event that stores the header, the stream, the end of the trim."""
         records = [each for place in sorted(self.sent) for each in wal_format.decode(self.sent[place])]
         found: list[tuple[int, int, int]] = []
         trimmed: dict[int, int] = {}
@@ -92,6 +95,7 @@ class Appends:
         """Add the lines of appends and trims. ``takeovers``: those that the models have, by node."""
         for name, writer in self._writers.items():
             own = self._processes.own(name)
+            # The process writes from its own takeover until its storage fails, or until the next process takes over.
             begun = min((each.reserved for each in takeovers[own["node"]] if each.who == own), default=NEVER)
             later = [each for each in takeovers[own["node"]] if each.reserved > begun and each.who != own]
             ends = min((writer.failed, *(each.reserved for each in later[:1])))
@@ -104,8 +108,8 @@ class Appends:
     def _add_batches(self, name: str, writer: Writer, batches: list[tuple[int, Record]], found: int, ends: int) -> None:
         """Add the lines of a stream.
 
-        ``found``: the event until which a process that takes the WAL over finds what is stored. ``ends``: the event of
-        the storage's end.
+        ``found``: the last event at which a stored object is still found by a process that takes the WAL over.
+        ``ends``: the event at which the storage ends.
         """
         who, acked = self._processes.own(name), 0
         left: list[Record] = []
@@ -127,7 +131,7 @@ class Appends:
             self._requests.join_commits(left[0].stream, ends, base, end)
 
     def _pieces(self, record: Record) -> list[tuple[int, int]]:
-        """A batch, cut where a trim will cut it (AM-08): the models trim between batches."""
+        """A batch in the pieces into which trims will cut it (AM-08), since the models trim between batches."""
         end = record.base + record.count
         cuts = sorted(cut for cut in self._requests.trims.get(record.stream, ()) if record.base < cut < end)
         return list(pairwise([record.base, *cuts, end]))
@@ -143,7 +147,11 @@ class Appends:
         self._lines.add(at, event, who, place=place, **fields, **more)
 
     def _add_trim(self, index: int, name: str, stream: int, end: int) -> None:
-        """A trim may follow the close. The legacy model forgets the stream then, so it stands before that."""
+        """Add the line of a trim.
+
+        The trim may follow the close of the stream. The legacy model forgets the stream at the close. So the line
+        stands right before the close, if a commit before it covers the trim.
+        """
         at, place = index, AT
         leases = self._requests.leases.get((name, stream), [])
         closed = max((close for _, close in leases if close < index), default=None)
@@ -155,11 +163,11 @@ class Appends:
         self._lines.add(at, "wal.trimmed", self._processes.own(name), place=place, stream=stream, end=end)
 
     def _found_until(self, later: list[Takeover]) -> int:
-        """Until when an append that is stored is found by a process that takes the WAL over.
+        """The event until which a stored append is found by some process that takes the WAL over.
 
-        No later one looks for it once one of them has emptied the WAL, or has closed the streams that it recovered; and
-        what is stored late does not count beside what one of them has put in its place. Two processes that stand for a
-        failed one, under one identity, are one to the models.
+        Once one of these processes has emptied the WAL, or has closed the streams that it recovered, the later ones
+        look for nothing. An object that is stored late does not count if such a process has put another one in its
+        place. Two processes that stand for the same failed one share an identity, and are one process to the models.
         """
         found, ended = -1, None
         closed = {who for who, _, _ in self._requests.recovered}

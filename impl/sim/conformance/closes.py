@@ -1,4 +1,4 @@
-"""The lines of what brokers believe of their streams: opens that were heard, and closes that are sent."""
+"""The lines for the brokers' view of their streams: opens that a broker hears of, and closes that it sends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Closes:
         self._sent: set[tuple[str, int, int, int]] = set()
         self._recoveries: list[tuple[int, Who, CloseItem]] = []
         self._serving: set[str] = set()
-        """The processes that have recovered what the one before them has left."""
+        """The processes that have recovered the WAL of the process before them."""
 
     def see(self, index: int, event: Event) -> None:
         """Take in an event of a broker."""
@@ -40,9 +40,10 @@ class Closes:
                         self._close(index, name, who, each)
 
     def finish(self) -> None:
-        """Add the lines of recoveries, each with the first of its closes that has reached the controller in time.
+        """Add the lines of recoveries. The first line of a close stands for the request that came in time.
 
-        A recovery that comes late finds the WAL emptied by the next one, and wants to close what it has not uploaded.
+        Further lines of that close stand for refused requests, and so do all lines of a close that came too late. A
+        late recovery finds the WAL emptied by the next one, and tries to close streams that it has not uploaded.
         """
         for index, who, item in self._recoveries:
             closing = identity(who), item.stream, item.epoch
@@ -55,21 +56,22 @@ class Closes:
             self._lines.add(index, f"recovery.closing{suffix}", who, stream=item.stream, streamEpoch=item.epoch)
 
     def _close(self, index: int, name: str, who: Who, item: CloseItem) -> None:
-        """A close is sent for the first time, and not by a handle."""
+        """Add the line of a close that is sent for the first time, and not by a handle."""
         if who["failover"] or name not in self._serving:
             self._requests.recoveries.add((identity(who), item.stream, item.epoch))
             self._recoveries.append((index, who, item))
         elif (name, item.stream, item.epoch) in self._requests.opened:
-            # Its open was taken, and it has never heard so; now it does, by the metadata.
+            # The answer to its open was lost. The metadata tell the process now that the open was taken.
             if (name, item.stream, item.epoch) not in self._heard:
                 end = self._requests.opened[name, item.stream, item.epoch]
                 self._hear(index, name, item.stream, item.epoch, end)
             self._send(index, name, item.stream, item.epoch)
 
     def _hear(self, index: int, name: str, stream: int, epoch: int, offset: int) -> None:
-        """A process hears that an open was taken. The models have nobody hear who has halted (PL-04): he hears before.
+        """Add the line for a process that hears that its open was taken.
 
-        He has no append in flight under that open, so he would fail the same ones.
+        In the models a halted process hears nothing (PL-04), so the line stands right before the halt. The process has
+        no append in flight under that open, so the halt fails the same appends.
         """
         self._heard.add((name, stream, epoch))
         who = self._processes.own(name)

@@ -1,6 +1,6 @@
-"""The lines of what the processes of brokers do with one partition.
+"""The lines for the steps of brokers' processes on one partition.
 
-Only the newest process of each node has lines, from its registration on (ND-01): what an older one sends is refused.
+Only the newest process of each node has lines, from its registration on (ND-01): the controller refuses older ones.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from impl.sim.conformance.stream_set import StreamSet
 from impl.sim.event_log import Event, ExecutedRequest
 
 STEPS = {"begin_open": "OPEN", "serve": "SERVE", "freeze": "FREEZE", "flag": "FLAG", "end_close": "CLOSED"}
-"""The lines of the steps of a partition."""
+"""By step of a partition: the name of its line."""
 
 
 class ElectionRequest(msgspec.Struct, frozen=True):
-    """A request for an election. ``epoch``: the leader epoch when it was sent. ``ready``: whether its sender had closed
-    the partition just before, or serves it.
+    """A request for an election.
+
+    ``epoch``: the leader epoch when it was sent. ``ready``: whether its sender had just closed the partition, or serves
+    it.
     """
 
     epoch: int
@@ -31,7 +33,7 @@ class ElectionRequest(msgspec.Struct, frozen=True):
 
 
 class Hosts:
-    """What the newest process of each node does with one partition. Processes go by their names.
+    """The states of the newest process of each node in regard to one partition. Processes are known by their names.
 
     ``registered``: by node, the process that has registered last. ``recovering``: the processes that still recover.
     ``opened``: the leader epoch under which a process opens the partition, or has it open.
@@ -41,12 +43,12 @@ class Hosts:
         self.registered: dict[int, str] = {}
         self.recovering: set[str] = set()
         self.recovered: set[str] = set()
-        """The processes that have recovered what the one before them had left."""
+        """The processes that have recovered the WAL of the process before them."""
         self.opened: dict[str, int] = {}
         self.sent: set[tuple[str, int, int]] = set()
         """The closes of handles: the process, the stream and the epoch."""
         self.held: set[tuple[str, int, int]] = set()
-        """The handles that a process has, or had."""
+        """The handles that processes have, or had: the process, the stream and the epoch."""
         self._streams = streams
         self._lines, self._key, self._elects, self._nodes = lines, key, elects, nodes
         self.failed_over: set[int] = set()
@@ -59,8 +61,8 @@ class Hosts:
         self._ready: set[str] = set()
         """The processes that would ask for an election now."""
         self._overtaken: set[str] = set()
-        """The processes of whose streams one was opened again since they began to open them: by another node, or by a
-        late repetition. They may ask for an election that is needless by now.
+        """The processes that have lost a stream since they began to open the partition: another node, or a late
+        repetition, has opened it again. They may ask for an election that is needless by now.
         """
         self._asked: dict[tuple[str, int], ElectionRequest] = {}
 
@@ -69,7 +71,7 @@ class Hosts:
         return self._nodes[name]
 
     def begin(self) -> None:
-        """The partition is there."""
+        """Note that the partition exists from now on."""
         self._has_begun = True
 
     def is_newest(self, name: str) -> bool:
@@ -86,7 +88,7 @@ class Hosts:
         """The controller has taken the registration of a process for its own node."""
         node = self._nodes[name]
         if self.is_newest(name) and node not in self.failed_over:
-            return
+            return  # A repeated registration.
         self.failed_over.discard(node)
         before = self.registered.get(node)
         if before is not None:
@@ -96,7 +98,7 @@ class Hosts:
         self._add(index, "PROCESS_STARTED", name)
 
     def recover(self, index: int, name: str) -> None:
-        """A process has recovered what the one before it has left."""
+        """A process has recovered the WAL of the process before it."""
         if self.is_newest(name) and name in self.recovering:
             self.recovering.discard(name)
             self.recovered.add(name)
@@ -107,11 +109,11 @@ class Hosts:
         return self.is_newest(name) and self.opened.get(name) == epoch and name not in self._frozen
 
     def grant(self, name: str, stream: int, epoch: int) -> None:
-        """A process was granted a stream, and hears so."""
+        """Note that a process was granted a stream, and hears of it."""
         self.held.add((name, stream, epoch))
 
     def overtake(self, node: int, *, late: bool) -> None:
-        """A stream was opened by a node. ``late``: though nobody waits for it."""
+        """Note that a node has opened a stream. ``late``: although no process waits for that open."""
         for each, name in self.registered.items():
             if late or each != node:
                 self._overtaken.add(name)
@@ -124,6 +126,7 @@ class Hosts:
         match subject:
             case Step("send_close", values) if values["stream"] in self._streams.all:
                 self._send_close(index, name, values)
+            # A shutdown names no stream: it freezes every partition of the process.
             case Step("fail" | "shut_down", values) if values.get("stream", self._streams.meta) in self._streams.all:
                 if name in self.opened and name not in self._frozen:
                     self._freeze(index, name)
@@ -181,7 +184,7 @@ class Hosts:
         stream, epoch = values["stream"], values["epoch"]
         self.sent.add((name, stream, epoch))
         if (name, stream, epoch) not in self.held:
-            return
+            return  # The models do not have this handle.
         suffix = "" if name in self._flagged else ":unflagged"
         for each in self._streams.like(stream):
             who = {"node": self._nodes[name]}
@@ -194,14 +197,15 @@ class Hosts:
     # Elections ------------------------------------------------------------------------------------------------------
 
     def reason(self, cause: ExecutedRequest, epoch: int, replica: int) -> str:
-        """Why a process has asked for an election; "" for an operator.
+        """The suffix that tells why a process has asked for an election; "" if an operator has.
 
-        ``epoch``: the leader epoch before it. ``replica``: who is elected.
+        ``cause``: the request. ``epoch``: the leader epoch before the election. ``replica``: the broker to elect.
         """
         if cause.sender not in self._nodes:
             return ""
         asked = self._asked.get((cause.sender, cause.request.id))
         is_late = asked is None or asked.epoch != epoch or not self.is_newest(cause.sender)
+        # In G1 the target has to serve still. In G0 nobody may have opened what the source had closed.
         is_late |= cause.sender not in self._ready if self._elects else cause.sender in self._overtaken
         if asked is None or is_late or (self.node_of(cause.sender) == replica) != self._elects:
             return ":late"

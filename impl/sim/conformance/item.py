@@ -1,4 +1,4 @@
-"""One item of a request that was executed, and what the controller has after it."""
+"""One item of a request that was executed, and the state of the controller after it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from impl.sim.conformance.lines import Who
 from impl.sim.event_log import ExecutedRequest
 
 Post = tuple[int, Any, Any, Any]
-"""What a request leaves behind of a stream, as in ``ExecutedRequest.post``."""
+"""A stream after a request, as in ``ExecutedRequest.post``."""
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One item of a request that was executed at the event ``index``. ``name``: the process that has sent it.
+    """One item of a request that was executed at the event ``index``.
 
-    ``changed``: whether the request has written a batch.
+    ``name``: the process that has sent it. ``who``: that process, as the line names it. ``changed``: whether the
+    request has written a batch.
     """
 
     index: int
@@ -39,19 +40,19 @@ class Item(msgspec.Struct, frozen=True):
 
     @property
     def suffix(self) -> str:
-        """Why a model may not read its line."""
+        """The suffix of its kind, which tells why a model may not read its line; "" if it may."""
         return ":refused" if not self.taken else "" if self.changed else ":repeated"
 
 
 def stored_node(executed: ExecutedRequest, who: Who, epoch: int) -> dict[str, Any]:
-    """What the controller has of a node after a registration under the epoch, which the log may call another."""
+    """The state of a node at the controller after a registration. The log may have another number for ``epoch``."""
     assert executed.stored is not None, "the node has registered"
     found, failover = executed.stored
     return {"nodeEpoch": who["nodeEpoch"] if found == epoch else found, "failover": failover}
 
 
 def stored_stream(post: Post) -> dict[str, Any]:
-    """What the controller has of a stream that exists."""
+    """The state of an existing stream at the controller."""
     _, row, newest, entry = post
     state = {
         "opened": row.state is StreamState.OPENED,

@@ -1,9 +1,10 @@
 """The lines of the leases of a partition's streams: opens and closes that changed something at the controller.
 
-Data streams are made before the first append, long after the meta stream, and a model has all streams from the start.
-A stream that is not made yet, and so empty, might as well be there and move with the partition: until it is opened
-first, each line of the meta stream stands for it too. Its first open joins it to the meta stream, which the same node
-has OPENED under the same epoch; if that is not so, the open has a line as any other, which a model refuses.
+A broker makes the data streams before the first append, long after the meta stream. A model has all streams from the
+start. A stream that is not made yet is empty, so it might as well exist and move with the partition: until its first
+open, each line of the meta stream stands for it, too. At its first open, the same node should have the meta stream
+OPENED under the same epoch; then the open needs no line. Otherwise the open has a line like any other, which a model
+refuses.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Leases:
         """The opens that were taken: the process, the stream and the epoch."""
 
     def execute(self, index: int, executed: ExecutedRequest, image: Image) -> None:
-        """A request that names streams, or a registration."""
+        """Add the lines of a request that names streams, or of a registration."""
         match executed.request.body:
             case wire.OpenStreams(node, _, opens):
                 for opened, post in zip(opens, executed.post, strict=True):
@@ -59,7 +60,7 @@ class Leases:
         return stream in image.opened_on.get(node, ())
 
     def _has_changed(self, post: Post, image: Image) -> bool:
-        """Whether the lease of a stream is another one after the request."""
+        """Whether the request has changed the lease of a stream. ``image``: before the request."""
         stream, after, _, _ = post
         before = image.streams.get(stream)
         if stream not in self._streams.all or before is None:
@@ -79,18 +80,18 @@ class Leases:
         elif kind == "OPEN_STREAM:late":
             self._hosts.sent.discard(opened)
         if not self._streams.is_made(stream) and opened not in self._heard:
-            return
+            return  # No process gets a handle by this open, so the stream is not made yet.
         if self._streams.make(stream) and self._streams.meta_lease == (node, epoch):
             if self._hosts.is_newest(sender):
                 self._hosts.grant(*opened)
-            return
+            return  # The first open joins the stream to the meta stream, and needs no line.
         if stream == self._streams.meta:
             self._streams.meta_lease = node, epoch
         self._add(index, kind, node, epoch, post)
 
     def _close(self, index: int, sender: str, node: int, epoch: int, post: Post) -> None:
         if not self._streams.is_made(post[0]):
-            return
+            return  # The line of the meta stream stands for this stream.
         if self._hosts.node_of(sender) != node or sender not in self._hosts.recovered:
             kind = "CLOSE_STREAM:recovery"
         elif (sender, post[0], epoch) in self._hosts.sent & self._hosts.held:

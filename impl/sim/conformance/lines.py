@@ -16,7 +16,7 @@ SOURCE = "cluster"
 """A simulated run has one order of effects, so all lines are of one source."""
 
 BEFORE, AT = 0, 1
-"""Whether a line stands right before an event of the run, or for that event."""
+"""The place of a line: right before an event of the run, or at that event."""
 
 
 class Lines:
@@ -51,8 +51,8 @@ class Lines:
 class Processes:
     """The processes of a run by their names in the event log.
 
-    The models tell the processes of a node apart by their node epochs, and a fault of the simulator starts a process
-    with the epoch of the one before it. Then the log has the next number for the later one.
+    The models tell the processes of a node apart by their node epochs. A fault of the simulator may start a process
+    with the epoch of the one before it. Then the log has the next number for the later process.
     """
 
     def __init__(self, events: Iterable[Event]) -> None:
@@ -65,9 +65,10 @@ class Processes:
                 self._lives.setdefault((node, epoch), []).append((index, name))
         self._registered: set[str] = set()
         self._stands_for: dict[tuple[str, int, int], int] = {}
-        """By the name of a process, and a node and epoch for which it stands: the number in the log."""
+        """By the name of a process, and the node and epoch for which it stands: the number of that epoch in the log."""
         self._epochs: dict[str, int] = {}
         highest: dict[int, int] = {}
+        # The numbers of a node ascend strictly, by epoch and then by start.
         for node, epoch in sorted(self._lives):
             for _, name in self._lives[node, epoch]:
                 highest[node] = self._epochs[name] = max(epoch, highest.get(node, 0) + 1)
@@ -88,12 +89,12 @@ class Processes:
         return {"node": node, "nodeEpoch": self._stands_for[name, node, epoch], "failover": True}
 
     def refused(self, who: Who, epoch: int) -> Who:
-        """Whose request the controller has refused: of processes with one epoch, it takes it for the newest one's."""
+        """The sender of a refused request in the view of the controller: the newest of the processes with its epoch."""
         registered = [each for _, each in self._lives.get((who["node"], epoch), ()) if each in self._registered]
         return {**who, "nodeEpoch": self._epochs[registered[-1]]} if registered else who
 
     def begin(self, name: str, node: int, epoch: int) -> None:
-        """A process begins to stand for the newest one of that node and epoch that the controller knows (FO-01)."""
+        """Note that a process stands for the newest one of that node and epoch that the controller knows (FO-01)."""
         lives = self._lives.get((node, epoch), [])
         known = [each for _, each in lives if each in self._registered]
         self._stands_for[name, node, epoch] = self._epochs[known[-1]] if known else epoch
@@ -104,5 +105,5 @@ class Processes:
 
 
 def identity(who: Who) -> tuple[int, int, bool]:
-    """The process that fields of a line name."""
+    """The process that the fields of a line name, as a key."""
     return who["node"], who["nodeEpoch"], who["failover"]

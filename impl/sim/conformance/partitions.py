@@ -1,7 +1,8 @@
 """Writes the log of one partition of a run, for the models `reassignment` and `cancellation`.
 
-A model has one partition, so each has a log of its own, from its creation on. Its lines are what the leader of the
-controllers changed of its registration and of the leases of its streams, and what the newest process of each node did.
+A model has one partition, so each partition has a log of its own, from its creation on. The lines are the changes that
+the leading controller made to the registration and to the leases of the streams, and the steps of the newest process of
+each node.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def partition_logs(log: EventLog, *, elects: bool) -> dict[int, bytes]:
 
     ``elects``: whether targets ask for elections (G1), and not sources (G0).
     """
+    # The metadata at the end of the run, without the batches that failovers have lost.
     end = Image()
     for event in log.events:
         if isinstance(event[3], AppendedBatch) and not event[3].lost:
@@ -63,7 +65,7 @@ class _Writer:
         self._registrations = Registrations(self._lines, key, self._hosts)
         self._leases = Leases(self._lines, streams, self._hosts, heard)
         self._cause: tuple[int, str, ExecutedRequest] | None = None
-        """The time, the controller and the request of the events that follow at once."""
+        """The newest request, with its time and controller: the cause of batches that follow at once."""
 
     def text(self) -> bytes:
         """The log."""
@@ -105,6 +107,7 @@ class _Writer:
         was_there = self._is_there()
         replay((written.batch,), self._image)
         if was_there:
+            # A batch at another time, or of another controller, has no request behind it.
             cause = self._cause[2] if self._cause is not None and self._cause[:2] == (now, name) else None
             self._registrations.write(index, written, cause, self._image)
         elif self._is_there():

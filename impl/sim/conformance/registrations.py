@@ -1,4 +1,4 @@
-"""The lines of a partition's registration: what the leader of the controllers changed, and what caused it.
+"""The lines of a partition's registration: the changes that the leading controller made, and their causes.
 
     REASSIGN, CANCEL           an operator asked for it
     REASSIGN:leaving           the target is in controlled shutdown
@@ -34,7 +34,7 @@ STATES = {"active": "BROKER_ACTIVE", "fenced": "BROKER_FENCED", "gone": "BROKER_
 
 
 class Registrations:
-    """``hosts``: what the processes do with the same partition."""
+    """Adds the lines of one partition. ``hosts``: the processes, and their states in regard to that partition."""
 
     def __init__(self, lines: Lines, key: Key, hosts: Hosts) -> None:
         self._lines, self._key, self._hosts = lines, key, hosts
@@ -44,7 +44,7 @@ class Registrations:
         self._lines.add(index, "CONTROLLER", {})
 
     def write(self, index: int, written: AppendedBatch, cause: ExecutedRequest | None, image: Image) -> None:
-        """The leader has written a batch. ``image``: with the batch applied. ``cause``: the request, None for none."""
+        """Add the lines of a batch. ``image``: after the batch. ``cause``: the request behind it; None for none."""
         records = written.batch.records
         changed = any(
             isinstance(each, Partition | PartitionChange) and (each.topic, each.partition) == self._key
@@ -81,6 +81,7 @@ class Registrations:
             case wire.DrainBroker():
                 return "DRAIN"
             case wire.ElectLeader():
+                # The election has raised the leader epoch by one.
                 return f"ELECT_LEADER{self._hosts.reason(cause, row.leader_epoch - 1, row.replicas[0])}"
             case body:
                 raise TypeError(f"no line says that {type(body).__name__} changes a partition")

@@ -1,18 +1,18 @@
-"""The lines of the controller: what each request changed, when the leader executed it.
+"""The lines of the controller: the effects of each request, at the event at which the leader executed it.
 
-A line has the name of its request. Behind a colon stands why a model may read it in another way, or not at all:
+A line has the name of its request. A suffix behind a colon tells why a model may read it in another way, or not at all:
 
     :refused      it was answered with an error
     :repeated     it was taken, and changed nothing
     :unused       nobody appends under this lease: a late repetition renewed one that was closed (ST-24), or the storage
                   of the process has failed (PL-04); or the line ends such a lease
     :recovery     a recovery closes a stream, for the first time
-    :superseded   so it does, and a newer owner has the stream (RC-06)
+    :superseded   as :recovery, but a newer owner has the stream (RC-06)
     :missing      the range of a commit belongs to a stream that is deleted (CS-20)
     :part         a recovery commits the rest of the same batches later, and the line of that commit has both
     :trimmed      a recovery commits a range that trims have removed whole (AM-08, CS-21)
 
-Left out is what had no effect on the cluster: what a failover has lost, and what a controller did that led no more.
+Requests without an effect on the cluster are left out: a failover has lost them, or their controller led no more.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Requests:
     """Goes through the requests in their order.
 
     ``leases``: by name and stream, the events of the opens and closes that changed something. ``commits``: by stream,
-    the events and ends of its commits. ``trims``: by stream, where trims have begun it. ``opened``: the opens that were
-    taken, by name, stream and epoch, each with the end of the stream.
+    the events and ends of its commits. ``trims``: by stream, the starts that trims have given it. ``opened``: the opens
+    that were taken, by name, stream and epoch, each with the end of the stream.
 
-    Others say what brokers do. ``closing``: the closes of handles. ``recoveries``: the closes of recoveries.
-    ``failed``: by name, the event at which the storage of a process has failed.
+    ``Closes`` and ``Appends`` fill in three fields. ``closing``: the closes of handles. ``recoveries``: the closes of
+    recoveries. ``failed``: by name, the event at which the storage of a process has failed.
 
     ``effective``: the processes of which a commit or a close was taken. ``recovered``: the closes that ended a
     recovery. ``unused``: the opens, by name, stream and epoch, that were taken when the storage of the process had
@@ -71,11 +71,11 @@ class Requests:
         self.unused_ends: set[Closing] = set()
         self._lines, self._processes, self._takeovers, self._events = lines, processes, takeovers, events
         self._newest: dict[int, Who] = {}
-        """By node: who has registered last."""
+        """By node: the process that has registered last."""
         self._epochs: dict[int, int] = {}
         self._starts: dict[int, int] = {}
         self._unused: set[int] = set()
-        """The streams that are open, and nobody uses the lease."""
+        """The streams that are open under a lease that nobody uses."""
         self._entries: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
         """By stream and node: the entries that are not drained."""
 
@@ -146,6 +146,7 @@ class Requests:
         if item.effective:
             if item.name in self.failed:
                 self.unused.add((item.name, stream, epoch))
+            # An epoch that was used before: a late repetition has renewed a lease that was closed.
             if self._epochs.get(stream) == epoch or item.name in self.failed:
                 self._unused.add(stream)
                 kind = "OPEN_STREAM:unused"
@@ -171,6 +172,7 @@ class Requests:
                 self._unused.discard(stream)
                 kind = "CLOSE_STREAM:unused"
                 self.unused_ends.add(closing)
+            # End the lease of the stream, whichever process has it.
             for (_, leased), leases in self.leases.items():
                 if leased == stream and leases[-1][1] == NEVER:
                     leases[-1][1] = item.index
@@ -188,7 +190,7 @@ class Requests:
         if item.effective:
             self.deleted.add(stream)
             for node, (start, end) in sorted(self._entries.pop(stream, {}).items()):
-                # What the entry owes is nobody's from now on (CS-20, RC-02). A model without deletion drains it.
+                # Nobody has to commit the rest of the entry now (CS-20, RC-02). A model without deletion drains it.
                 first = max(start, self._starts.get(stream, 0))
                 if first < end and node in self._newest:
                     who = self._newest[node]
@@ -202,13 +204,13 @@ class Requests:
         ranges = [(each.stream, each.start, each.end) for each in commit.ranges]
         ranges += [(each.stream, each.start, each.end) for each in commit.stream_objects]
         if not item.taken and item.error not in NODE_ERRORS and (len(ranges) > 1 or item.error not in RANGE_ERRORS):
-            # Nobody is told which of the ranges was refused, or the object was.
+            # The answer does not tell which range was refused, or whether the object was.
             return
         for stream, start, end in sorted(ranges):
             suffix = ":refused" if not item.taken else ":missing" if posts[stream][1] is None else ""
             first = start
             if item.who["failover"] or (item.name, stream) not in self.leases:
-                # A recovery replays a batch that a trim has cut (AM-08). The models know nothing of what is gone.
+                # A recovery replays a batch that a trim has cut (AM-08). The models do not have the trimmed offsets.
                 first = max(first, min(self._starts.get(stream, 0), end))
                 if first == end:
                     suffix = suffix or ":trimmed"
@@ -222,9 +224,10 @@ class Requests:
                 self._committed[stream].append((item.index, line))
 
     def join_commits(self, stream: int, after: int, base: int, end: int) -> None:
-        """The batches [base, end) of a stream, which a process has left at the event ``after``, are one for the models.
+        """Join the commits of the batches [base, end) of a stream, which are one batch for the models.
 
-        Commits that end inside are parts of the one that comes last. They come before the next open of the stream.
+        A process has left these batches at the event ``after``. Commits that end inside them are parts of the last
+        commit. All of them come before the next open of the stream.
         """
         opens = (begin for (_, each), leases in self.leases.items() if each == stream for begin, _ in leases)
         until = min((begin for begin in opens if begin > after), default=NEVER)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class StreamSet:
-    """``all``: the streams of which some process has had a handle.
+    """The streams of one partition. ``all``: those of which some process has had a handle.
 
     ``meta_lease``: the node and the epoch under which the meta stream was opened last.
     """
@@ -22,11 +22,11 @@ class StreamSet:
         return stream in self._made
 
     def make(self, stream: int) -> bool:
-        """Note that a process has a handle; whether it is the first one of a data stream."""
+        """Note that a process has a handle of a stream. Returns whether it is the first of a data stream."""
         is_first = stream not in self._made
         self._made.add(stream)
         return is_first
 
     def like(self, stream: int) -> list[int]:
-        """The streams for which a line of this one stands: of the meta stream, those too that were never opened."""
+        """The streams for which a line of ``stream`` stands. The meta stream also stands for streams not opened yet."""
         return sorted({stream, *(self.all - self._made if stream == self.meta else ())})

@@ -1,13 +1,13 @@
 """The lines of takeovers: reservations, registrations and resets of WALs.
 
-A line of a reservation stands at its put, but for one case: ``_place_of``. Which of the puts the models have is known
-only when the run is over:
+The line of a reservation stands at its put, with one exception (``_place_of``). Only at the end of the run is it known
+which of the puts the models have:
 
     wal.reserved                 the process has registered after that
     wal.reserved:unregistered    it has not
     wal.reserved:repeated        it tries again, or a second process stands for the same failed one
-    wal.reserved.unused          an older process and a newer one overwrite each other's reservation, and this one of
-                                 them gives way; or it has not registered, and the one before it still recovers
+    wal.reserved.unused          an older process and a newer one overwrite each other's reservation, and this one
+                                 gives way; or it has not registered, and the one before it still recovers
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ NEVER = 1 << 60
 class Takeover:
     """A process overwrites the reservation of a WAL with ``data``, at the event ``reserved``.
 
-    ``registered``, ``listed``, ``reset``: the events at which the controller has taken its registration, at which it
-    has listed the WAL, and at which that is empty again. ``stored``: the event at which the first object is stored that
-    it puts into the WAL; what older processes put beside it counts no more (WL-07). ``goes_on``: whether it has found
-    its reservation once more after its registration, and so replays the WAL.
+    Four fields are events. ``registered``: the controller has taken the registration of the process. ``listed``: the
+    process has listed the WAL. ``reset``: the WAL is empty again. ``stored``: the first object that the process puts
+    into the WAL is stored; from then on the objects of older processes do not count (WL-07).
+
+    ``goes_on``: whether the process has found its reservation once more after its registration, and so replays the WAL.
     """
 
     def __init__(self, reserved: int, data: bytes, who: Who) -> None:
@@ -81,12 +82,12 @@ class Takeovers:
         self._reservations: dict[int, list[tuple[bytes, int]]] = defaultdict(list)
         """By node: the bytes of its reservation, and the event from which on it has them."""
         self._taking: dict[str, int] = {}
-        """By name: the node whose reservation the process has overwritten last."""
+        """By name of a process: the node whose reservation it has overwritten last."""
         self._resets: list[tuple[int, int, str, int]] = []
-        """The event of a reset, the read of the reservation on which it rests, the process and the node."""
+        """For each reset: its event, the read of the reservation before it, the process and the node."""
         self._barriers: list[tuple[int, str, Who]] = []
         self._stored: dict[int, dict[str, Any]] = {}
-        """By the event of a registration: what the controller has of the node after it."""
+        """By the event of a registration: the node at the controller after it."""
 
     # During the run -------------------------------------------------------------------------------------------------
 
@@ -110,12 +111,12 @@ class Takeovers:
                 self._tell(index, now, name, subject["await"])
 
     def register(self, index: int, name: str, who: Who, stored: dict[str, Any]) -> None:
-        """The controller has taken a registration. ``stored``: what it has of the node after that."""
+        """The controller has taken a registration. ``stored``: the node at the controller after it."""
         self._barriers.append((index, name, who))
         self._stored[index] = stored
 
     def read_of(self, index: int, name: str, now: int) -> int:
-        """The event at which a step of a process rests: the read of its reservation, if it was just told of one."""
+        """The event behind a step: the read of its reservation, if it was just told of one; else ``index``."""
         told = self._told.get(name)
         return told[1] if told is not None and told[0] == now else index
 
@@ -161,7 +162,7 @@ class Takeovers:
             by_node[node] += attempts
         for attempts in by_node.values():
             for each in attempts:
-                # A newer one that registers after an older one bars it (CK-01.expired), whatever it has found.
+                # A newer process that registers later bars this one (CK-01.expired), whatever this one has found.
                 if identity(each.who) not in effective and any(each.is_barred_by(other) for other in attempts):
                     each.goes_on = False
         return defaultdict(list, {node: self._add(by_node[node]) for node in sorted(by_node)})
@@ -205,7 +206,7 @@ class Takeovers:
         return found
 
     def _add_steps(self, event: str, steps: list[tuple[int, Who]]) -> None:
-        """Add a step of takeovers. Two processes may stand for a failed one, under one identity: models see one."""
+        """Add the lines of a step. Two processes may stand for a failed one, under one identity: models see one."""
         seen = set()
         for index, who in sorted(steps, key=lambda each: each[0]):
             if index < NEVER:
@@ -222,10 +223,10 @@ class Takeovers:
 
 
 def _place_of(taken: Takeover, attempts: list[Takeover]) -> int:
-    """Where a reservation has its line: at its put, unless a process before it still recovers.
+    """The event of the line of a reservation: its put; or its registration, if a process before it still recovers.
 
-    That one closes its streams all the same (RC-05), and to the models a recovery has the reservation. It acks nothing,
-    so it makes no difference until the next one has registered.
+    The recovering process closes its streams all the same (RC-05), and in the models a recovering process has the
+    reservation. It acks nothing, so the later place makes no difference until the new process has registered.
     """
     return taken.registered if _interrupts(taken, attempts) else taken.reserved
 

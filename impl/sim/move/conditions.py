@@ -1,4 +1,4 @@
-"""What a move is measured under: the times of messages, of commits and of the object store, and the bandwidth."""
+"""The conditions of a measured move: the times of messages, commits and the object store, and the bandwidth."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Conditions(msgspec.Struct, frozen=True):
     """``bandwidth``: the bits per second between a broker and the object store, shared by its transfers at a time.
 
     Times are in milliseconds. ``store``: an operation of the object store, besides the transfer of its bytes.
-    ``message``: a request to a controller, and as long its reply. ``commit``: from the append of a batch to its commit.
-    ``metadata``: from a commit to the time at which a broker has it in its image.
+    ``message``: a request to a controller; its reply takes as long. ``commit``: from the append of a batch to its
+    commit. ``metadata``: from a commit to the time at which a broker has it in its image.
     """
 
     bandwidth: int = GBIT
@@ -26,7 +26,7 @@ class Conditions(msgspec.Struct, frozen=True):
 
     @property
     def bytes_per_ms(self) -> Fraction:
-        """The bandwidth in bytes."""
+        """The bandwidth in bytes per millisecond."""
         return Fraction(self.bandwidth, 8_000)
 
     def transfer(self, size: int) -> int:
@@ -35,7 +35,7 @@ class Conditions(msgspec.Struct, frozen=True):
 
     @property
     def call(self) -> int:
-        """A request that changes the metadata, up to its answer."""
+        """The time from a request that changes the metadata to its answer."""
         return 2 * self.message + self.commit
 
 

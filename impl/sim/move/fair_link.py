@@ -10,7 +10,7 @@ from impl.sim.queue import Queue
 
 
 class Transfer:
-    """``left``: the bytes that are not transferred yet. ``done`` is called when there are none."""
+    """A transfer. ``left``: the bytes that are not transferred yet. ``done`` is called when none are left."""
 
     __slots__ = ("done", "left")
 
@@ -28,8 +28,9 @@ class FairLink:
         self._queue, self._rate = queue, rate
         self._transfers: list[Transfer] = []
         self._exact = Fraction(queue.now)
-        """Up to when the transfers are counted."""
+        """The time up to which the bytes of the transfers are counted."""
         self._plan = 0
+        """The number of the newest plan for the next end; older plans are void."""
 
     def send(self, size: int, done: Callable[[], None]) -> None:
         """Transfer a number of bytes, and call ``done`` at the end."""
@@ -61,5 +62,6 @@ class FairLink:
         ended = [each for each in self._transfers if each.left <= 0]
         self._transfers = [each for each in self._transfers if each.left > 0]
         self._schedule()
+        # The link is consistent again before the callbacks, which may begin new transfers.
         for each in ended:
             each.done()

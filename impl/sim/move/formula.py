@@ -4,9 +4,9 @@
 
 Each term follows from the conditions, the settings of the broker and the number of segments; none is fitted to a run.
 The gap before a retried open is 0: the source awaits all closes before it asks for the election, and the target waits
-for the close of the meta stream in both generations (RA-22). The history is in one place only: LOG has an entry for
-each segment, and is written, uploaded and read. The formula holds for a move that ends before the election timer of G0
-fires (EL-01, 10 s).
+for the close of the meta stream in both generations (RA-22). The history appears in one place only: LOG has an entry
+for each segment, and is written, uploaded and read. The formula holds for a move that ends before the election timer of
+G0 fires (EL-01, 10 s).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOG_WRITES = 2
 """How often LOG is written: by the close of the log, and by the compaction of the meta stream."""
 SECONDS_PER_DAY = 86_400
 LOAD, DAY_BYTES = 100 * 10**6, 100 * 10**6 * SECONDS_PER_DAY
-"""The seeds' case: a partition takes 100 MB/s, for a day."""
+"""The case of the seed documents: a partition takes 100 MB/s for a day. In bytes per second, and in bytes."""
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Terms(msgspec.Struct, frozen=True):
     streams, side by side. ``elect``: the election is committed. ``open``: a stream is opened. ``replay``: the meta
     stream is read. ``begin``: the target writes its flag and its leader epoch.
 
-    What the close writes goes into one bulk of the WAL, and so does what the target writes.
+    All records that the close writes go into one bulk of the WAL, and so do those that the target writes.
     """
 
     record: int
@@ -57,7 +57,7 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def terms(conditions: Conditions, tail: int, log_bytes: int) -> Terms:
-    """The terms for a tail, and a value of LOG with a number of bytes."""
+    """The terms for a tail, and for a value of LOG, both in bytes."""
     store, call, transfer = conditions.store, conditions.call, conditions.transfer
     write = Limits().linger_ms + 2 * store
     """A bulk of the WAL: its appends wait for others, the object is put, and the reservation is read (WL-05)."""
@@ -82,7 +82,7 @@ def terms(conditions: Conditions, tail: int, log_bytes: int) -> Terms:
 
 
 def expected(conditions: Conditions, tail: int, log_bytes: int, variant: Variant) -> Steps:
-    """The steps by the formula."""
+    """The times of the steps by the formula, in milliseconds from the request."""
     t = terms(conditions, tail, log_bytes)
     record = t.record
     seen = record + t.delta
@@ -94,7 +94,7 @@ def expected(conditions: Conditions, tail: int, log_bytes: int, variant: Variant
         elected = closed + t.elect
         told = elected + t.delta
     else:
-        # The target waits for the commit of the close, of which the source hears one message later.
+        # The target waits for the commit of the close. The source hears of that commit one message later.
         elected = -1
         told = closed - conditions.message + t.delta
     # After a fast close the metadata name the objects of the meta stream only when the upload is committed (MD-02).
@@ -106,7 +106,7 @@ def expected(conditions: Conditions, tail: int, log_bytes: int, variant: Variant
 
 
 def list_term(conditions: Conditions, tail: int, log_bytes: int, variant: Variant) -> dict[str, int]:
-    """How much longer each step takes because of the list of segments in LOG, by the formula."""
+    """By step: the milliseconds that the list of segments in LOG adds to it, by the formula."""
     with_list = expected(conditions, tail, log_bytes, variant).durations()
     without = expected(conditions, tail, 0, variant).durations()
     return {name: with_list[name] - without[name] for name in with_list}
@@ -115,7 +115,7 @@ def list_term(conditions: Conditions, tail: int, log_bytes: int, variant: Varian
 def copy_seconds(size: int, bandwidth: int, load: int = 0) -> float | None:
     """How long a copy of ``size`` bytes takes, while producers send ``load`` bytes a second; None: for ever.
 
-    The copy has what the producers leave of the bandwidth.
+    ``bandwidth``: in bits per second. The copy gets the part of it that the producers do not use.
     """
     left = bandwidth / 8 - load
     return size / left if left > 0 else None

@@ -50,7 +50,7 @@ SOURCE, TARGET = 1, 2
 META, DATA, TIMES = 0, 1, 2
 """The ids of the streams."""
 RECORD_BYTES = 1 << 10
-"""Each record of the history has so many bytes, and takes one offset."""
+"""The bytes of each record of the history. A record takes one offset."""
 BEGIN_MS, SEGMENT_MS = 1_700_000_000_000, 10_000
 """The timestamp of the first record, and the time that a segment takes to fill."""
 INDEX_BYTES = 44
@@ -58,8 +58,11 @@ INDEX_BYTES = 44
 
 
 class StoredHistory(msgspec.Struct, frozen=True):
-    """``log_bytes``: the bytes of the value of LOG, which has an entry for each of the ``segments``. ``end``: the first
-    offset after the history. ``objects``: the bytes of objects by key; ``sizes``: the sizes of the others.
+    """The metadata and the bucket of a partition with a history.
+
+    ``segments``: the number of segments. ``log_bytes``: the bytes of the value of LOG, which has an entry for each of
+    them. ``end``: the first offset after the history. ``batch``: the metadata. ``objects``: by key, the bytes of
+    objects; ``sizes``: by key, the sizes of the other objects.
     """
 
     segments: int
@@ -98,6 +101,7 @@ def stored(size: int) -> StoredHistory:
 
 def _segments(size: int) -> Segments:
     """Full segments, the last of them perhaps in part, and an active one without a record."""
+    # Rounded up to whole records, and at least one.
     offsets, full = max(1, -(-size // RECORD_BYTES)), ROLL_BYTES // RECORD_BYTES
     found: list[Segment] = []
     for base in range(0, offsets, full):

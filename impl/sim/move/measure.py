@@ -1,4 +1,4 @@
-"""Moves of several histories in several variants, each with what the formula says."""
+"""Moves of several histories in several variants, each beside the result of the formula."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from impl.sim.move.world import BATCH_BYTES, Variant, run_move
 
 VARIANTS = (Variant("G0", "legacy"), Variant("G1", "legacy"), Variant("G1", "V6"))
 TAIL_BYTES, LARGEST_TAIL = 500 * MIB, 1_000 * MIB
-"""The default is AutoMQ's upload threshold. A larger tail does not fit into the active segment, which rolls then."""
+"""The default is AutoMQ's upload threshold. A tail above the largest one makes the active segment roll."""
 LARGEST_HISTORY = 18 * 10**12
 """The list of the segments of a larger history fills a bulk of the WAL, which is another case."""
 LONGEST_UPLOAD_S = 100
-"""A replay waits two minutes for metadata that name its objects (PL-13), and then begins anew."""
+"""A longer upload may outlast a replay, which waits two minutes for its objects (PL-13), and then begins anew."""
 
 
 class LimitError(ValueError):
@@ -28,7 +28,7 @@ class LimitError(ValueError):
 
 class Move(msgspec.Struct, frozen=True):
     """A move that was run. ``label``: the history as the caller names it, of ``size`` bytes. ``uploaded``: the bytes of
-    the objects that the source has uploaded. ``list_term``: what the list of segments adds to each step.
+    the objects that the source has uploaded. ``list_term``: by step, the milliseconds that the list of segments adds.
     """
 
     label: str
@@ -43,14 +43,15 @@ class Move(msgspec.Struct, frozen=True):
 
     @property
     def base(self) -> dict[str, int]:
-        """How long each step has taken without what the list of segments adds."""
+        """By step: its duration in milliseconds, less the part that the list of segments adds."""
         return {name: ms - self.list_term.get(name, 0) for name, ms in self.steps.durations().items()}
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What to move: ``histories``, their bytes by the names that the report uses; and the tail. Raises LimitError.
+    """The moves to measure. Raises LimitError for a move that the simulator does not run.
 
-    ``texts``: options as the user wrote them, for its messages.
+    ``histories``: their bytes, by the names that the report uses. ``tail``: in bytes. ``texts``: options as the user
+    wrote them, for messages.
     """
 
     histories: Mapping[str, int]

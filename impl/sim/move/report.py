@@ -1,4 +1,4 @@
-"""What was measured, for people: a table for each variant, and the times of copying beside them."""
+"""The report of measured moves: a table for each variant, and the times of copying for comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEANINGS = {
 
 
 def lines(question: Question, moves: Sequence[Move]) -> list[str]:
-    """The report."""
+    """The report for people, as lines."""
     given = question.conditions
     found = [
         "A partition moves from broker 1 to broker 2. Times are virtual milliseconds, measured in the simulator.",

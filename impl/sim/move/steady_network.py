@@ -26,5 +26,5 @@ class SteadyNetwork(Network):
         action: Action,
         *arguments: object,
     ) -> None:
-        """What is committed arrives after its time; ``delay``, which a run with faults draws, does not count."""
+        """Committed metadata arrive after their time. ``delay``, which a run with faults draws, does not count."""
         self._queue.at(self._queue.now + self._conditions.metadata, action, *arguments)

@@ -18,11 +18,11 @@ from impl.sim.tape import Tape
 from impl.store.interface import Answer, Delete, Get, List, Operation, Put, Stored
 
 KEPT_BYTES = 64 * MIB
-"""An object of a partition with more bytes is kept by its size."""
+"""A larger object of a partition is kept by its size only."""
 
 
 class StandInError(Exception):
-    """Somebody reads an object that is kept by its size."""
+    """A broker reads an object that is kept by its size only."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -37,8 +37,10 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class SteadyStore(FaultyStore):
-    """``stand_ins``: by key, the sizes of the objects that are kept by their size. ``transfers``: those that have ended
-    since ``limit`` was called; before, transfers take no time, so that the world is set up fast.
+    """A store without faults. ``stand_ins``: by key, the sizes of the objects that are kept by their size only.
+
+    ``transfers``: the transfers that have ended since ``limit`` was called. Before that call transfers take no time, so
+    that the world is set up fast.
     """
 
     def __init__(self, queue: Queue, tape: Tape, conditions: Conditions) -> None:
@@ -50,11 +52,11 @@ class SteadyStore(FaultyStore):
         self._is_limited = False
 
     def limit(self) -> None:
-        """From now on transfers take their time."""
+        """Let transfers take their time from now on, and record them."""
         self._is_limited = True
 
     def send(self, node: int, operation: Operation, answered: Answered, taken: Answered = _nobody) -> None:
-        """A put is transferred first, and takes effect when it is answered. A get is transferred at the end."""
+        """Send an operation. A put is transferred first, and takes effect at its answer. A get is transferred last."""
         self.operations += 1
 
         def answer(found: Answer) -> None:

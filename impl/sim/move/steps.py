@@ -15,7 +15,7 @@ _WORDS = {
     "opened": "6 opened and recovered",
     "serves": "  the target knows that it leads",
 }
-"""The steps of reassignment.md 2 and 3, and what is left after them where the target serves later."""
+"""The steps of reassignment.md 2 and 3, and the time after them if the target serves later."""
 _FAST_WORDS = {**_WORDS, "closed": "4 closed, and the upload goes on", "opened": "6 uploaded, opened and recovered"}
 
 
@@ -48,5 +48,5 @@ def measured(moments: Moments) -> Steps:
 
 
 def words(name: str, *, fast: bool) -> str:
-    """What a step does. ``fast``: a fast close (V6) does not wait for the upload, but the target does."""
+    """The text of a step. ``fast``: with fast closes (V6), where not the close but the target waits for the upload."""
     return (_FAST_WORDS if fast else _WORDS)[name]

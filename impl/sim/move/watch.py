@@ -1,4 +1,4 @@
-"""Watches a move: when each of its steps happens, as the inputs and outputs of the brokers and the commits show it."""
+"""Watches a move: notes the time of each step from the inputs and outputs of the brokers, and from the commits."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from impl.tasks import Place
 
 
 class Moments(msgspec.Struct):
-    """The times of a move, None for what has not happened yet.
+    """The times of a move in virtual milliseconds; None for a step that has not happened yet.
 
     ``asked``: the operator sends the request. ``record``: the record of the move is committed (step 1). ``seen``: the
     source has it (step 2). ``flushed``: the last record of the meta stream at the source is durable (step 3).
     ``closed``: the last close is answered (step 4). ``elected``: the election is committed (step 5). ``opened``: the
-    target has the log (step 6). ``learned``: the target knows that it leads. ``led``: the source has had the log.
+    target has the log (step 6). ``learned``: the target knows that it leads. ``led``: whether the source has had the
+    log.
     """
 
     asked: int | None = None
@@ -40,7 +41,7 @@ class Moments(msgspec.Struct):
         return None if self.opened is None or self.learned is None else max(self.opened, self.learned)
 
     def committed(self, batches: Sequence[Batch], now: int) -> None:
-        """Batches are committed."""
+        """Note the commits of the move and of the election."""
         for change in _changes(batches):
             if change.replicas == (TARGET,):
                 self.record = now
@@ -49,7 +50,7 @@ class Moments(msgspec.Struct):
 
 
 class Watch:
-    """A broker of a node, and what it tells about a move. It takes part as the broker itself does."""
+    """Wraps the broker of a node: passes inputs and outputs on unchanged, and notes the times of a move."""
 
     def __init__(self, broker: Broker, node: int, moments: Moments) -> None:
         self._broker, self._node, self._moments = broker, node, moments
@@ -57,7 +58,7 @@ class Watch:
         """The numbers of the requests to close a stream."""
 
     def handle(self, event: m.Input, now: int) -> Sequence[m.Output]:
-        """The outputs of the broker."""
+        """The outputs of the broker for an input."""
         moments = self._moments
         if isinstance(event, wire.Learned):
             for change in _changes(event.batches):
@@ -84,6 +85,7 @@ class Watch:
             self._acked(step.values["stream"], now)
 
     def _acked(self, stream: int, now: int) -> None:
+        # Later acks overwrite the time, so the last one before the close is left.
         if stream == META and self._moments.seen is not None:
             self._moments.flushed = now
 

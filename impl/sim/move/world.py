@@ -1,7 +1,7 @@
 """One move in the simulator: a world with a history, a tail that is not uploaded, and the request to move.
 
-The controller and the brokers are those of ``impl``, with their default settings but for one: if the tail comes near to
-the upload threshold (PL-20), the threshold is higher. So all of the tail is left to the close, which is the worst case.
+The controller and the brokers are those of ``impl``, with their default settings except one: if the tail comes near
+the upload threshold (PL-20), the threshold is raised. So the whole tail is left to the close, which is the worst case.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from impl.store.interface import Put
 
 BEGIN_MS, FIRST_EPOCH = 100_000, 10_000
 SETUP_MS, MOVE_MS = 60_000, 600_000
-"""How long the world may take to begin, and a move to end."""
+"""The longest virtual times of the set-up, and of a move."""
 BATCH_BYTES, WAVE = MIB, 8
 """The bytes of a batch of the tail, and how many are sent at a time."""
 ROOM_BYTES = 64 * MIB
-"""What fits under the upload threshold besides the tail."""
+"""The room under the upload threshold besides the tail."""
 
 
 class Variant(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class Variant(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Both words."""
+        """The generation and the version, for people."""
         return f"{self.generation}, {self.version}"
 
 
@@ -82,7 +82,7 @@ class Operator:
 
 
 class World:
-    """``tail``: the bytes of values that the source has not uploaded when the move begins."""
+    """All parts of a move. ``tail``: the bytes of values that the source has not uploaded when the move begins."""
 
     def __init__(self, history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> None:
         self.queue = Queue(BEGIN_MS)
@@ -202,7 +202,7 @@ def run_move(history: StoredHistory, tail: int, variant: Variant, conditions: Co
     finally:
         world.fleet.close()
         del world
-        # A world refers to itself, and holds the tail.
+        # Only the collector frees a world, since it refers to itself; and it holds the whole tail.
         gc.collect()
         if collects:
             gc.enable()

@@ -11,7 +11,7 @@ from impl.sim.partitions.metadata import TOPIC
 from impl.sim.script import Operation
 
 PATIENCE_MS = 40_000
-"""How long a client repeats what a broker refuses, or does not answer: longer than most moves and failovers take."""
+"""How long a client repeats a request without success: longer than most moves and failovers take."""
 TIMEOUT_MS = 15_000
 """How long a client waits for an answer. Longer than most pauses, so that paused processes may still answer."""
 
@@ -19,8 +19,8 @@ TIMEOUT_MS = 15_000
 class Client:
     """A client with its operations. ``ended``: whether it has done all of them; ``failed``: how many did not succeed.
 
-    Every second client is an idempotent producer, and repeats what has an unknown outcome. The others do not, since the
-    log would have the records twice.
+    Every second client is an idempotent producer, and repeats sends of unknown outcome. The others do not repeat them,
+    since the log might have the records twice.
     """
 
     def __init__(self, node: ClientNode, operations: Sequence[Operation], begin: int, phase: str | None = None) -> None:

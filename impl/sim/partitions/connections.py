@@ -1,7 +1,7 @@
-"""What a client node is linked with: the processes of brokers, and the controllers.
+"""The links of a client node: to the processes of brokers, and to the controllers.
 
-A client keeps its connection to a process of a node until that ends, refuses it, or leaves a command unanswered. So it
-may go on with a process that is paused and has a successor.
+A client keeps its connection to a process of a node until the process ends, refuses a command, or leaves one
+unanswered. So it may go on with a process that is paused and has a successor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from impl.wire import Reply, Request, Wake, Woken
 
 
 class Connections:
-    """The links of one client node. ``name``: of the node in the event log."""
+    """The links of one client node. ``name``: the name of the node in the event log."""
 
     def __init__(self, node: ClientNode, queue: Queue, network: Network, fleet: Fleet, cluster: Cluster) -> None:
         self.node, self.name = node, node.name
@@ -46,7 +46,7 @@ class Connections:
                     refused = self._refusal(command.id, process)
                     self._fleet.command(process, command, refused)
                 case Request():
-                    # The number of the client stands for its machine, which is no broker.
+                    # Links go by node. The negative number of the client is a node of its own, which is no broker.
                     link = self._network.link(-self.node.number, ">controller")
                     self._network.send(link, self._cluster.arrive, self, self._home, output)
                 case Wake(at):
@@ -55,6 +55,7 @@ class Connections:
 
     def _connect(self, node: int) -> Process:
         process = self._known.get(node)
+        # A process that has left a command unanswered may be paused: connect to the newest one of the node.
         if process is None or process in self._asked.values():
             process = self._known[node] = self._fleet.current[node]
         return process

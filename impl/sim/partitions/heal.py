@@ -16,24 +16,24 @@ from impl.sim.script import Operation
 from impl.sim.stages import HANDOVERS, POLL_MS, Probe, is_drained, missing_of
 
 BOUND_MS = 180_000
-"""How long a run waits for its end: twice as long as it takes, and too short for the balancing every 300 s (EL-10),
-which elects whoever should have been elected long before.
+"""How long a run waits for its end: twice the usual time, and less than the period of 300 s of the balancing (EL-10),
+which would elect a broker that should have been elected long before.
 """
 QUIET_MS = 15_000
-"""Longer than any wait between two repetitions of a request, so that whoever repeats one in vain is heard (LP-07)."""
+"""Longer than any wait between two repetitions of a request, so that a request repeated in vain is noticed (LP-07)."""
 CANCELS = 1
-"""A run cancels at least this many moves; what the script has not done is done here."""
+"""The least number of cancelled moves of a run. The heal phase adds those that the script has not led to."""
 FIRST_VALUE = 1_000_000
-"""What probes append begins here, beyond what any script appends."""
+"""The first value that probes append, above the values of every script."""
 
 Spawn = Callable[[Sequence[Operation], str], Client]
-"""Begins a further client with operations, in a phase of the history."""
+"""Starts a further client with operations, in a phase of the history."""
 Ask = Callable[[Operation], None]
-"""Lets an operator begin with an operation."""
+"""Lets an operator begin an operation."""
 
 
 class Heal:
-    """The conditions, one after the other."""
+    """Waits for the conditions, one after the other."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Heal:
         self._swapped = False
 
     def run(self) -> str:
-        """Run events until all conditions hold; the one that does not in time, "" if all do."""
+        """Run events until all conditions hold. Returns the first that does not hold in time; "" if all do."""
         stages: list[tuple[str, Callable[[], bool]]] = [
             ("clients have not ended", self._have_ended),
             ("partitions have no leader that serves", self._is_settled),
@@ -89,6 +89,7 @@ class Heal:
             return self._is_settled()
         if self._is_settled():
             self._ask(Operation(OPERATOR, 0, "move", 0))
+            # A moment later, so that the cancel finds the move under way.
             self._parts.queue.at(self._parts.queue.now + POLL_MS // 2, self._ask, Operation(OPERATOR, 0, "cancel", 0))
             self._parts.advance(self._parts.queue.now + POLL_MS)
         return False
@@ -102,8 +103,9 @@ class Heal:
         return self._is_settled()
 
     def _is_quiet(self) -> bool:
-        """Nothing that a broker asks of a controller was refused for a while."""
+        """Whether the controllers have refused no request for ``QUIET_MS``."""
         now = self._parts.queue.now
+        # The quiet begins with the first call, and anew with each refusal.
         self._quiet_from = max(self._quiet_from or now, self._parts.cluster.refused_at)
         return now - self._quiet_from >= QUIET_MS
 

@@ -25,7 +25,7 @@ from impl.wire import Reply, Woken
 
 
 class PartitionLoad:
-    """``connections``: those of all client nodes, by number; the first one is the operators'."""
+    """Clients and operators of partitions. ``connections``: by number of the client node; 1 is the operators'."""
 
     def __init__(self, parts: Parts) -> None:
         self.metadata = Metadata()
@@ -44,12 +44,12 @@ class PartitionLoad:
         self._in_script: list[Client] = []
         self._operators: Operators
         self._later = 0
-        """How many operations of operators have not begun."""
+        """The number of operations of operators that have not begun."""
 
     # Phases -------------------------------------------------------------------------------------------------------
 
     def set_up(self) -> None:
-        """Create the topic, its partitions on one broker after the other."""
+        """Create the topic, and spread its partitions over the brokers."""
         options = self._parts.options
         nodes = range(1, options.brokers + 1)
         self._parts.wait(lambda: len(self.metadata.active()) == options.brokers)
@@ -77,11 +77,11 @@ class PartitionLoad:
         return not self._later and not self._operators.busy and all(each.ended for each in self._in_script)
 
     def heal(self) -> str:
-        """Heal, and say what does not hold."""
+        """Run the heal phase. Returns the condition that fails, "" if none does."""
         return Heal(self._parts, self.metadata, self._operators, self._in_script, self._spawn, self._ask).run()
 
     def counts(self) -> dict[str, int]:
-        """Acknowledged appends, changes of leaders, and what operators asked for."""
+        """Acknowledged appends, changes of leaders, and accepted requests of operators."""
         accepted = self._operators.accepted
         return {
             "acks": sum(each.acks for each in self._clients),
@@ -122,7 +122,7 @@ class PartitionLoad:
         return {stream: number for number in partitions for stream in self.metadata.streams(number)}
 
     def sends(self, record: Record) -> list[tuple[int, int, int]]:
-        """The sends that a batch holds; none in a record of the meta stream or of an index."""
+        """The sends in a batch. A record of the meta stream or of an index holds none."""
         try:
             batch = decode(record.payload)
         except DamagedError:
@@ -145,7 +145,7 @@ class PartitionLoad:
             self._parts.fleet.reply(sender, reply)
 
     def started(self, process: Process) -> None:
-        """The metadata say what a new process serves."""
+        """Nothing to do: the metadata say what a new process serves."""
 
     def ended(self, process: Process, *, noticed: bool) -> None:
         """The clients of the process notice its end, or do not."""

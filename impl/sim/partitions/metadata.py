@@ -1,4 +1,4 @@
-"""What the committed metadata say, as an operator sees them: brokers, partitions and their streams."""
+"""The committed metadata, as an operator sees them: brokers, partitions and their streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOPIC = "t"
 
 
 class Metadata:
-    """``handovers``: how often a partition got another leader than the last time. ``image``: the newest one."""
+    """``image``: the newest one. ``handovers``: how often a partition got another leader than the last time."""
 
     def __init__(self) -> None:
         self.image = Image()
@@ -22,7 +22,7 @@ class Metadata:
         """By partition: the broker that led it last."""
 
     def learn(self, batches: tuple[Batch, ...]) -> None:
-        """Batches are committed."""
+        """Apply committed batches."""
         for batch in batches:
             replay((batch,), self.image)
             for record in batch.records:
@@ -45,7 +45,7 @@ class Metadata:
     def is_settled(self, partition: int) -> bool:
         """Whether the broker of a partition is active, leads it, and has all of its streams open (LP-01, LP-05).
 
-        A stream that was never opened is one whose creation was repeated, as its answer was lost.
+        A stream that was never opened does not count: its creation was repeated, since an answer was lost.
         """
         row = self.image.partitions.get((TOPIC, partition))
         if row is None or row.marker is not None or row.leader != row.replicas[0] or row.leader not in self.active():
@@ -63,7 +63,7 @@ class Metadata:
         ]
 
     def loads(self) -> Counter[int]:
-        """By node: how many partitions are assigned to it."""
+        """By node: the number of partitions that are assigned to it."""
         return Counter(row.replicas[0] for row in self.image.partitions.values())
 
     def _opener(self, stream: int) -> int | None:

@@ -1,4 +1,4 @@
-"""What operators ask the controllers for: moves, swaps, cancels and elections."""
+"""The requests of operators to the controllers: moves, swaps, cancels and elections."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ PATIENCE_MS = 20_000
 
 
 class Operators:
-    """Each request is made by an operator of its own. ``accepted``: how many moves, cancels and elections were.
+    """Each request is made by an operator of its own.
 
-    ``busy``: how many requests have no answer.
+    ``accepted``: the numbers of moves, cancels and elections that were accepted. ``busy``: the number of requests
+    without an answer.
     """
 
     def __init__(self, node: ClientNode, metadata: Metadata) -> None:

@@ -1,8 +1,8 @@
-"""What clients and operators do with partitions, made from a seed before the run.
+"""The script of a run with partitions: the operations of clients and operators, made from a seed before the run.
 
-Producers and consumers do one operation after the other. What an operator asks for happens at its time: moves, and on
-about half of them another move, a cancel or an election follows within some seconds, so that it finds the move in any
-of its phases.
+Producers and consumers do one operation after the other. Operators make their requests at fixed times. About half of
+the moves are followed within some seconds by another move, a cancel or an election, which so finds the move in any of
+its phases.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BURST = 0.5
 SWAPS = 0.15
 """The share of moves in which all partitions of two brokers change places."""
 FOLLOW_MS = 3_000
-"""The longest time from a move to what follows it; most of them are far shorter."""
+"""The longest time from a move to the request that follows it; most are far shorter."""
 
 
 def make(seed: int, *, clients: int, partitions: int, operations: int, span_ms: int = SPAN_MS) -> tuple[Operation, ...]:
@@ -48,7 +48,7 @@ def _operation(draw: Callable[[], float], clients: int, partitions: int, at: int
 
 
 def _move(draw: Callable[[], float], partitions: int, at: int) -> Iterator[Operation]:
-    """A move, and what follows it."""
+    """A move, and the request that follows it; or a swap."""
     key, hop = int(draw() * partitions), 1 + int(draw() * 2)
     if draw() < SWAPS:
         yield Operation(OPERATOR, at, "swap", key, hop=hop)
