@@ -1,5 +1,6 @@
 """The reference implementation: real code for the protocols that the models describe.
 
-It imports nothing of ``holdfast`` or ``models``, so that the models can judge it: two independent readings of the same
-pages (``docs/protocol``). What they share is names: rule ids, errors, actions.
+The implementation and the models are two independent readings of the same pages (``docs/protocol``), so that the models
+can judge the implementation. Only ``impl.cli`` imports ``holdfast``; nothing here imports ``models``. Both sides share
+names only: rule ids, errors, actions.
 """

@@ -49,9 +49,9 @@ class E(Enum):
     NODE_LOCKED = 515
     OBJECT_NOT_COMMITED = 516
     STREAM_INNER_ERROR = 599
-    # Refusals without a code of their own; AutoMQ answers with the name of the exception.
+    # AutoMQ has no code for these two refusals, and answers with the name of the exception.
     UnregisterNodeWithOpenStreamsException = -1
     NodeLockedException = -2
-    # Errors of a broker, which its clients see.
+    # Errors that a broker answers to its clients.
     STREAM_ALREADY_CLOSED = -3
     OFFSET_OUT_OF_RANGE_BOUNDS = -4

@@ -1,4 +1,4 @@
-"""The items of requests that are about several streams."""
+"""The items of requests for several streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OpenItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class CloseItem(msgspec.Struct, frozen=True, gc=False):
-    """A stream to close. ``end`` is -1 for a legacy close."""
+    """A stream to close. ``end``: the end offset of a fast close; -1 for a legacy close."""
 
     stream: int
     epoch: int
@@ -30,7 +30,7 @@ class CloseItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class TrimItem(msgspec.Struct, frozen=True, gc=False):
-    """A stream and its new start."""
+    """A stream to trim. ``to``: its new start offset."""
 
     stream: int
     epoch: int

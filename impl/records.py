@@ -1,6 +1,6 @@
-"""The metadata records, with AutoMQ's names and fields (streams.md 15). Applying records is all that changes an image.
+"""The metadata records, with AutoMQ's names and fields (streams.md 15). An image changes only by applying records.
 
-``KIND`` is the short name by which scenario files call a record, ``TYPE`` the one that a dump of the log shows.
+``KIND``: the short name of a record in scenario files. ``TYPE``: its name in a dump of the log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Record(msgspec.Struct, frozen=True, gc=False, rename="camel", tag=True):
 
 
 class Tag(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A key with a value, of a stream."""
+    """A tag of a stream: a key with a value."""
 
     key: str
     value: str
@@ -76,7 +76,7 @@ class RemoveS3Stream(Record, frozen=True, gc=False):
 
 
 class Range(Record, frozen=True, gc=False):
-    """Offsets that one node owned under one epoch. It lifts the end of the stream to its own end (ID-05)."""
+    """Offsets that one node owned under one epoch. The record lifts the end of the stream to the end here (ID-05)."""
 
     KIND, TYPE = "RANGE", "RANGE_RECORD"
     stream_id: int
@@ -96,7 +96,7 @@ class RemoveRange(Record, frozen=True, gc=False):
 
 
 class S3StreamObject(Record, frozen=True, gc=False):
-    """An object with data of one stream. It lifts the end of the stream to its own end."""
+    """An object with data of one stream. The record lifts the end of the stream to the object's end."""
 
     KIND, TYPE = "SO", "S3_STREAM_OBJECT_RECORD"
     stream_id: int
@@ -114,7 +114,7 @@ class RemoveS3StreamObject(Record, frozen=True, gc=False):
 
 
 class S3StreamSetObject(Record, frozen=True, gc=False):
-    """An object with data of many streams, of one node."""
+    """An object with data of many streams, which belongs to one node."""
 
     KIND, TYPE = "SSO", "S3_STREAM_SET_OBJECT_RECORD"
     node_id: int
@@ -133,7 +133,7 @@ class RemoveStreamSetObject(Record, frozen=True, gc=False):
 
 
 class S3Object(Record, frozen=True, gc=False):
-    """The state of an object. ``timestamp`` is the deadline while PREPARED, else when the state was entered."""
+    """The state of an object. ``timestamp``: its deadline while PREPARED, else the time of its change of state."""
 
     TYPE = "S3_OBJECT_RECORD"
     object_id: int
@@ -143,7 +143,7 @@ class S3Object(Record, frozen=True, gc=False):
     attributes: int = 0
 
     @property
-    def KIND(self) -> str:  # type: ignore[override]  # noqa: N802 - of this record the state decides
+    def KIND(self) -> str:  # type: ignore[override]  # noqa: N802 - the state decides it for this record
         """PREP, OBJ+ or OBJX."""
         return {ObjectState.PREPARED: "PREP", ObjectState.COMMITTED: "OBJ+"}.get(self.object_state, "OBJX")
 
@@ -179,7 +179,7 @@ class S3StreamEndOffsets(Record, frozen=True, gc=False):
 
 
 class UncommittedOffsets(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Offsets of a stream that a node still has to commit: start < end stores them, start == end removes the entry."""
+    """An entry: offsets of a stream that a node has to commit. start < end stores it, start == end removes it."""
 
     stream_id: int
     start_offset: int
@@ -187,7 +187,7 @@ class UncommittedOffsets(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NodeWALUncommittedOffsets(Record, frozen=True, gc=False):
-    """Entries of a node; entries of other streams stay."""
+    """Entries of a node. The node's entries of other streams stay unchanged."""
 
     KIND, TYPE = "UNC", "NODE_WALUNCOMMITTED_OFFSETS_RECORD"
     node_id: int
@@ -235,7 +235,7 @@ class Topic(Record, frozen=True, gc=False):
 
 
 class Partition(Record, frozen=True, gc=False):
-    """The registration of a partition, whole. ``original`` (CA-27) and ``marker`` (CA-41): None if none is pending."""
+    """The whole registration of a partition. ``original`` (CA-27) and ``marker`` (CA-41): None if none is pending."""
 
     KIND, TYPE = "PARTITION", "PARTITION_RECORD"
     topic: str
@@ -253,8 +253,8 @@ class Partition(Record, frozen=True, gc=False):
 
 
 class PartitionChange(Record, frozen=True, gc=False):
-    """What changes of a partition; an absent field stays. Each change counts in the partition epoch, and each that
-    writes the leader, also the same one, in the leader epoch (reassignment.md 1).
+    """A change of a partition; a field that is None keeps its value. Each change raises the partition epoch. A change
+    that writes the leader, even to the same node, also raises the leader epoch (reassignment.md 1).
     """
 
     KIND, TYPE = "PARTITION", "PARTITION_CHANGE_RECORD"
@@ -267,9 +267,9 @@ class PartitionChange(Record, frozen=True, gc=False):
     removing_replicas: tuple[int, ...] | None = None
     leader_recovery_state: int | None = None
     original: tuple[int, ...] | None = None
-    """Stored where it is given; () clears it."""
+    """Stored if it is given; () clears it."""
     marker: int | None = None
-    """Stored where it is given; -1 clears it."""
+    """Stored if it is given; -1 clears it."""
 
 
 KINDS = (
@@ -283,7 +283,7 @@ if TYPE_CHECKING:
     AnyRecord = Record
 else:
     AnyRecord = Union[KINDS]  # noqa: UP007 - the members are a tuple
-    """A record of some kind, as msgspec decodes it."""
+    """The union of all kinds of records, for msgspec to decode."""
 
 BY_TYPE: dict[str, type[Record]] = {kind.TYPE: kind for kind in KINDS}
 

@@ -1,7 +1,7 @@
 """Guards: ``require`` refuses a request, ``rule`` decides a branch, and each carries the id of its rule.
 
-The id is a literal, and stands on a page of ``docs/protocol``. A test can switch a rule off (``without``), and every
-refusal and every decisive branch is counted: a guard that never decided anything was not tested.
+The id is a literal, and a page of ``docs/protocol`` explains the rule. A test can switch a rule off (``without``).
+Every refusal and every decisive branch is counted, because a guard that never decided anything was not tested.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ class RefusedError(Exception):
 
 _removed: set[str] = set()
 decided: Counter[str] = Counter()
-"""How often each rule refused a request or decided a branch."""
+"""By rule: how often it refused a request or decided a branch."""
 missed: list[str] = []
-"""The rules that are switched off and would have decided something since a driver emptied this list, each once."""
+"""The switched-off rules that would have refused a request or decided a branch, each once. Drivers empty the list."""
 
 
 def require(met: bool, label: str, error: E) -> None:
     """Raise RefusedError unless the condition is met, or the rule is switched off."""
     if met:
         return
+    # Only now, so that switching rules off costs nothing on the passing path.
     if label in _removed:
         _miss(label)
         return
@@ -67,6 +68,7 @@ def without(*labels: str) -> Iterator[None]:
     unknown = set(labels) - set(guards())
     if unknown:
         raise ValueError(f"no guard has the label {', '.join(sorted(unknown))}")
+    # Without the labels of an outer block, which stay off when this block ends.
     added = set(labels) - _removed
     _removed.update(added)
     try:
@@ -78,9 +80,9 @@ def without(*labels: str) -> Iterator[None]:
 
 @cache
 def guards() -> dict[str, tuple[tuple[str, int], ...]]:
-    """Every label of a guard, sorted, with the places where it stands: file, from the folder of ``impl``, and line.
+    """The places of each guard, by label, sorted. A place is a file, relative to the folder of ``impl``, and a line.
 
-    The labels are read from the source, where they are literals; anything else is a ValueError.
+    The labels are read from the source. Raises ValueError for a label that is no literal.
     """
     found: dict[str, list[tuple[str, int]]] = {}
     for path in sorted(ROOT.rglob("*.py")):

@@ -1,11 +1,11 @@
-"""Waiting without a clock: the coroutines of a node, each of which parks until an input wakes it.
+"""Waiting without a clock: the coroutines of a node park, and the inputs of the node wake them.
 
-A node that waits is written as ``async def``. It awaits nothing but what ``Tasks`` and ``Gate`` offer: an answer, a
-delay, or something that another task of the node does. To await is to emit an output and to park under a number, which
-is the id of the output; the answer comes back with that number. Between two awaits nobody else runs in the node.
+Code of a node that waits is an ``async def``. It awaits only what ``Tasks`` and ``Gate`` offer: an answer, a delay, or
+an event in another task of the node. To await an answer, a task emits an output and parks under a number. The output
+carries the number as its id, and the answer comes back with it. Between two awaits no other task of the node runs.
 
-Tasks know no clock: the driver says what time it is, and asks when the next delay ends. In a crash all coroutines end
-where they are, so a node has no ``finally`` that would go on.
+Tasks read no clock: the driver passes the time, and asks when the next delay ends. A crash ends all coroutines at their
+awaits. Therefore a node has no ``finally``: it would still run after the crash.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 Job = Coroutine[int, Any, T]
 Place = tuple[str, int, str]
-"""An await: its file, from the folder of ``impl``, its line, and its function."""
+"""An await: its file, relative to the folder of ``impl``, its line, and its function."""
 _ROOT = str(Path(__file__).parent / "_")[:-1]
+"""The folder of ``impl``, with a separator at its end."""
 
 
 class FailedError(Exception):
-    """A task has failed in a way that its rules speak of. Any other error in a task is a fault of the node."""
+    """A task failed in a way that the protocol foresees. Any other exception in a task is a bug of the node."""
 
 
 class TimedOutError(FailedError):
-    """What a task waited for did not happen in time."""
+    """The event that a task waited for did not happen in time."""
 
 
 class Tasks:
     """The tasks of one node.
 
-    ``outputs`` are those that the tasks have emitted since the driver took them last. ``now`` is the time of the last
-    input, in milliseconds.
+    ``outputs``: emitted by tasks, not yet taken by the driver. ``now``: the time of the last input, in milliseconds.
     """
 
     def __init__(self, now: int = 0) -> None:
@@ -44,22 +44,22 @@ class Tasks:
         self.outputs: list[Any] = []
         self._ids = 0
         self._parked: dict[int, tuple[Job[Any], Gate[Any]]] = {}
-        """By the number that wakes it, each task that waits: its coroutine, and the gate for its end."""
+        """The tasks that wait, by the number that wakes each: its coroutine, and the gate that opens when it ends."""
         self._ready: deque[tuple[Job[Any], Gate[Any], Any]] = deque()
         """The tasks that can go on, each with the value that its await returns."""
         self._delays: list[tuple[int, int]] = []
-        """A heap of the times at which delays end, each with the number under which a task parks."""
+        """A heap of delays: the time at which each ends, and the number under which its task parks."""
 
     # For nodes ------------------------------------------------------------------------------------------------
 
     def start(self, job: Job[T]) -> Gate[T]:
-        """Start a task. It runs when the present one parks. The gate opens with its result, or with its FailedError."""
+        """Start a task. It runs once the current task parks. The gate opens with its result, or its FailedError."""
         gate: Gate[T] = Gate(self)
         self._ready.append((job, gate, None))
         return gate
 
     async def ask(self, output: Callable[[int], Any]) -> Any:
-        """Emit the output that ``output`` makes of an id, and wait for the answer with that id."""
+        """Emit ``output(id)`` for a new id, and wait for the answer with that id."""
         number = self._next()
         self.outputs.append(output(number))
         return await _Park(number)
@@ -71,16 +71,17 @@ class Tasks:
     # For drivers ----------------------------------------------------------------------------------------------
 
     def answer(self, number: int, value: Any) -> bool:
-        """Give the answer to an output. False if nobody waits for it, as after a repetition."""
+        """Pass the answer to an output to its task. False if no task waits for it, as for a repeated answer."""
         return self._wake(number, value)
 
     def run(self, now: int) -> list[Any]:
-        """Run all tasks that can run at a time, and return what they have emitted.
+        """Run all tasks that can run at the time ``now``, in milliseconds. Returns the outputs that they have emitted.
 
-        Raises the error of a task unless it is a FailedError; the node cannot be used any more then.
+        Raises any exception of a task other than a FailedError. The node cannot be used after that.
         """
         self.now = max(self.now, now)
         while self._delays and self._delays[0][0] <= self.now:
+            # A gate may have woken the task before its delay ended. Then the number is not parked, and nothing happens.
             self._wake(heapq.heappop(self._delays)[1], None)
         while self._ready:
             job, gate, value = self._ready.popleft()
@@ -95,20 +96,20 @@ class Tasks:
 
     @property
     def due(self) -> int | None:
-        """When the next delay ends of which a task still waits for the end; None if there is none."""
+        """The time at which the next delay ends; None if no task waits for a delay. Drops delays of woken tasks."""
         while self._delays and self._delays[0][1] not in self._parked:
             heapq.heappop(self._delays)
         return self._delays[0][0] if self._delays else None
 
     def places(self) -> list[list[Place]]:
-        """Where each task waits, in the order of their numbers: its function's await, and so on to the innermost one.
+        """The awaits of each task that waits, from the outermost to the innermost, in the order of the tasks' numbers.
 
-        A crash happens to all of them; so a simulator can say which awaits it has tried.
+        A crash hits all of these awaits, so a simulator can report which awaits it has crashed.
         """
         return [_places(self._parked[number][0]) for number in sorted(self._parked)]
 
     def crash(self) -> None:
-        """End all tasks where they are."""
+        """End all tasks at their awaits."""
         for job in (*(each[0] for each in self._ready), *(each[0] for each in self._parked.values())):
             job.close()
         self._ready.clear()
@@ -134,7 +135,7 @@ class Tasks:
 
 
 class Gate(Generic[T]):
-    """Something that happens once, such as the end of a task: a value, or an error. Any number of tasks may wait."""
+    """An event that happens once, such as the end of a task, with a value or an error. Any number of tasks may wait."""
 
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
@@ -144,25 +145,26 @@ class Gate(Generic[T]):
         self.happened = False
 
     def open(self, value: T) -> None:
-        """It has happened. Raises ValueError if it has happened already."""
+        """The event happens: each waiting task gets the value. Raises ValueError if it has happened already."""
         self._happen(value, None)
 
     def fail(self, error: FailedError) -> None:
-        """It has failed: whoever waits gets the error. Raises ValueError if it has happened already."""
+        """The event fails: each waiting task gets the error. Raises ValueError if it has happened already."""
         self._happen(None, error)
 
     async def wait(self, ms: int | None = None) -> T:
-        """The value, once it is there; raises the error, and TimedOutError after ``ms`` milliseconds."""
+        """Wait for the event, and return its value. Raises its error, and TimedOutError after ``ms`` milliseconds."""
         if not self.happened:
             number = self._tasks._next() if ms is None else self._tasks._due(ms)
             self._waiting.append(number)
+            # The event wakes its tasks with the gate itself, a delay wakes its task with None.
             if await _Park(number) is not self:
                 self._waiting.remove(number)
                 raise TimedOutError
         return self.result()
 
     def result(self) -> T:
-        """The value of what has happened; raises the error if it has failed, and ValueError if it has not happened."""
+        """The value of the event. Raises its error if it failed, and ValueError if it has not happened yet."""
         if not self.happened:
             raise ValueError("the gate is not open")
         if self._error is not None:
@@ -179,7 +181,7 @@ class Gate(Generic[T]):
 
 
 class _Park:
-    """To await it is to park under the number; the value is what the task is woken with."""
+    """An awaitable that parks its task under a number. The await returns the value with which the task is woken."""
 
     __slots__ = ("_number",)
 
@@ -191,7 +193,7 @@ class _Park:
 
 
 def _places(job: Job[Any]) -> list[Place]:
-    """The awaits of a coroutine and of those that it waits for, as far as they are outside this file."""
+    """The awaits of a coroutine, from the outermost to the innermost, without the awaits in this file."""
     found: list[Place] = []
     here: Any = job
     while isinstance(here, CoroutineType):

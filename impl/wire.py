@@ -1,7 +1,7 @@
 """The messages of a controller: inputs, outputs, and the requests and answers inside them (streams.md 2).
 
-A request carries its node and node epoch once, and may arrive more than once (EX-07). ``Request.id`` and ``Request.to``
-tell its sender what an answer belongs to; the controller only copies them.
+A request carries its node and node epoch once, and may arrive more than once (EX-07). The controller copies
+``Request.id`` and ``Request.to`` into the answer, so that the sender can match the two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from impl.metadata.log import Batch
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """Anything that a frame may hold. The name of the class stands in the frame."""
+    """The content of a frame. The frame carries the name of the class."""
 
 
 # Requests: about streams, objects, nodes, and partitions ---------------------------------------------------------
@@ -32,7 +32,7 @@ class GetOpeningStreams(Message, frozen=True, gc=False):
 
 
 class CreateStreams(Message, frozen=True, gc=False):
-    """Create streams; one event an item (EX-06)."""
+    """Create streams; one event for each item (EX-06)."""
 
     node: int
     node_epoch: int
@@ -56,7 +56,7 @@ class CloseStreams(Message, frozen=True, gc=False):
 
 
 class TrimStreams(Message, frozen=True, gc=False):
-    """Trim streams; one event an item (EX-06)."""
+    """Trim streams; one event for each item (EX-06)."""
 
     node: int
     node_epoch: int
@@ -64,7 +64,7 @@ class TrimStreams(Message, frozen=True, gc=False):
 
 
 class DeleteStreams(Message, frozen=True, gc=False):
-    """Delete streams; one event an item (EX-06). Node and epoch are not checked."""
+    """Delete streams; one event for each item (EX-06). Node and epoch are not checked."""
 
     node: int
     node_epoch: int
@@ -106,7 +106,7 @@ class UnregisterNode(Message, frozen=True, gc=False):
 
 
 class PutIfAbsent(Message, frozen=True, gc=False):
-    """Put a key unless it is there. The answer has the ``value`` that the key has then."""
+    """Store a value under a key, unless the key has one. The answer has the ``value`` of the key after that."""
 
     key: str
     value: bytes
@@ -122,14 +122,14 @@ class DescribeStreams(Message, frozen=True, gc=False):
 
 
 class SetBroker(Message, frozen=True, gc=False):
-    """The state of a broker: active, fenced, shutting_down or gone."""
+    """Set the state of a broker: active, fenced, shutting_down or gone."""
 
     node: int
     state: str
 
 
 class Heartbeat(Message, frozen=True, gc=False):
-    """A broker lives (ND-31). The answer has its state."""
+    """A broker reports that it is alive (ND-31). The answer has its ``state``."""
 
     node: int
 
@@ -141,7 +141,7 @@ class DrainBroker(Message, frozen=True, gc=False):
 
 
 class CreateTopic(Message, frozen=True, gc=False):
-    """Create a topic; for each partition its replicas."""
+    """Create a topic. ``partitions``: the replicas of each partition."""
 
     topic: str
     partitions: tuple[tuple[int, ...], ...]
@@ -149,7 +149,10 @@ class CreateTopic(Message, frozen=True, gc=False):
 
 
 class AlterReassignments(Message, frozen=True, gc=False):
-    """Start moves, or cancel them with None; one event for all partitions (RA-08)."""
+    """Start or cancel moves; one event for all partitions (RA-08).
+
+    ``topics``: by topic and partition, the target replicas; None cancels the move of the partition.
+    """
 
     topics: dict[str, dict[int, tuple[int, ...] | None]]
 
@@ -161,7 +164,7 @@ class ListReassignments(Message, frozen=True, gc=False):
 
 
 class AlterPartition(Message, frozen=True, gc=False):
-    """A leader changes its ISR."""
+    """A leader changes the ISR of its partition."""
 
     topic: str
     partition: int
@@ -201,7 +204,7 @@ Body = OfStreams | OfObjects | OfNodes | OfPartitions
 
 
 class Request(Message, frozen=True, gc=False):
-    """A request of the client ``to``, which numbers its requests."""
+    """A request of the client ``to``. ``id``: the number that the client gave to it."""
 
     to: int
     id: int
@@ -216,7 +219,7 @@ class Committed(Message, frozen=True, gc=False):
 
 
 class Learned(Message, frozen=True, gc=False):
-    """Committed batches from index ``begin`` on. Those that the controller has already are ignored."""
+    """Committed batches, from index ``begin`` on. The controller ignores batches that it has already."""
 
     begin: int
     batches: tuple[Batch, ...]
@@ -251,14 +254,14 @@ Input = Request | Committed | Learned | Elected | Resigned | Woken | Deleted
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer to an item of a request, or to a whole request: an error, and named values beside it."""
+    """The answer to an item of a request, or to a whole request: an error, and further values by name."""
 
     error: E = E.NONE
     values: dict[str, Any] = {}
 
 
 class Reply(Message, frozen=True):
-    """The answers to a request, in the order of its items; one for a request without items."""
+    """The answers to a request, in the order of its items. A request without items has one answer."""
 
     to: int
     id: int
@@ -266,7 +269,7 @@ class Reply(Message, frozen=True):
 
 
 class Append(Message, frozen=True, gc=False):
-    """A batch for the quorum, at an index of the log."""
+    """A batch for the quorum, to be appended at ``index`` of the metadata log."""
 
     index: int
     batch: Batch
@@ -279,7 +282,7 @@ class Wake(Message, frozen=True, gc=False):
 
 
 class Delete(Message, frozen=True, gc=False):
-    """Delete objects from the object store, and say ``Deleted`` when all of them are gone (OB-05)."""
+    """Delete objects from the object store. The driver answers with ``Deleted`` when all of them are gone (OB-05)."""
 
     objects: tuple[int, ...]
 

@@ -1,1 +1,1 @@
-"""A broker: what it writes, reads and hands over."""
+"""A broker: it owns streams, writes and reads them, and hands them over to other brokers."""

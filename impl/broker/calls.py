@@ -1,7 +1,7 @@
-"""Calls of the controller: repeated until they are answered, and until the answer is final.
+"""Calls to the controller, repeated until the answer is final.
 
 A request may be lost, and so may its answer. So a call is sent again after a time without an answer, and the controller
-may get it twice (EX-07). Errors that can pass are waited out; the others are raised.
+may get it twice (EX-07). After an error that may pass the call is repeated; other errors are raised.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TIMEOUT_MS = 60_000
 FIRST_DELAY_MS, LONGEST_DELAY_MS = 500, 10_000
 
 NODE_ERRORS = frozenset({E.NODE_EPOCH_EXPIRED, E.NODE_FENCED, E.NODE_EPOCH_NOT_EXIST})
-"""The controller listens to another process of the node, or to a failover worker."""
+"""Errors that mean: the controller accepts only another process of the node, or a failover worker."""
 
 _OBJECT_ERRORS = {E.OBJECT_NOT_EXIST, E.COMPACTED_OBJECTS_NOT_FOUND}
 _THROWN: dict[type, frozenset[E]] = {
@@ -33,11 +33,11 @@ _THROWN: dict[type, frozenset[E]] = {
     wire.RegisterNode: frozenset({E.NODE_EPOCH_EXPIRED}),
     wire.RenewEpoch: NODE_ERRORS | {E.UNKNOWN_TOPIC_OR_PARTITION},
 }
-"""By request: the errors that are raised. All others are tried again without end."""
+"""By request: the errors that are raised. After any other error the request is repeated, without a limit."""
 
 
 class ControllerError(FailedError):
-    """The controller refuses a call, and will refuse it whenever it is repeated. ``error``: the refusal."""
+    """The controller refuses a call, and the call is not repeated. ``error``: the refusal."""
 
     def __init__(self, error: E) -> None:
         super().__init__(error.name)
@@ -64,10 +64,11 @@ class Calls:
         thrown: frozenset[E] = frozenset(),
         timeout_ms: int = TIMEOUT_MS,
     ) -> wire.Answer:
-        """The answer to a request about one thing, once it is without an error.
+        """Repeat a request until its answer has no error, and return that answer. The request has at most one item.
 
-        ``wanted`` is asked before each repetition after an error; if it says no, that error is raised. ``thrown``:
-        errors that are raised besides those that always are. Raises ControllerError.
+        ``wanted``: called before each repetition after an error; if it returns False, that error is raised.
+        ``thrown``: further errors that are raised at once. ``timeout_ms``: after this time without an answer, the
+        request is sent again. Raises ControllerError.
         """
         thrown |= _THROWN.get(type(body), frozenset())
         delay = FIRST_DELAY_MS
@@ -84,6 +85,7 @@ class Calls:
 
     async def _answer(self, body: wire.Body, timeout_ms: int) -> wire.Answer:
         while True:
+            # Each attempt has its own id, so that a late answer to an earlier attempt is ignored.
             self._numbers += 1
             number = self._numbers
             gate = self._waiting[number] = Gate[wire.Answer](self._tasks)
@@ -94,7 +96,7 @@ class Calls:
                 del self._waiting[number]
 
     def replied(self, reply: wire.Reply) -> None:
-        """An answer has come. One to a request that was given up is ignored: its repetition is answered as well."""
+        """Take an answer. A late answer to a request that was sent again is ignored: the repetition gets one too."""
         gate = self._waiting.pop(reply.id, None)
         if gate is not None:
             gate.open(reply.answers[0])

@@ -1,7 +1,7 @@
-"""Compaction: objects of many streams become fewer, and objects of one stream (CP-01 to CP-03).
+"""Compaction: merges stream set objects, and moves large streams into stream objects (CP-01 to CP-03).
 
-A compaction puts new objects, and one commit replaces the old ones by them. It never deletes anything itself: whether
-its commit took effect may be unknown to it for ever, and the controller ends the life of what is not used (OB-04).
+A compaction puts new objects, and one commit replaces the old objects by them. It never deletes an object itself,
+because it may never learn whether its commit took effect. The controller destroys the unused objects (OB-04).
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ from impl.tasks import FailedError, Tasks
 TTL_MS = 86_400_000
 """How long a prepared object of a compaction of stream set objects is kept (OB-01)."""
 ORDER_OF_INPUTS = -1
-"""The order with which the controller gives the output the least order of its inputs (CS-04)."""
+"""With this order in a commit, the controller gives the output the least order of its inputs (CS-04)."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """``split``: a stream with so many bytes in the inputs gets stream objects. ``split_age_ms``: an object whose data
-    is older is split into stream objects. ``inputs``: the most objects of a round. ``stream_objects``: the most stream
-    objects of a commit. ``merged``: the most bytes of merged stream objects. ``interval_ms``: the time between two
-    rounds of compaction.
+    """The limits of compactions.
+
+    - ``split``: a stream with at least this many bytes in the inputs gets stream objects.
+    - ``split_age_ms``: an object with data at least this old is split into stream objects.
+    - ``inputs``: the maximum number of objects of a round.
+    - ``stream_objects``: the maximum number of stream objects of a commit.
+    - ``merged``: the maximum number of bytes of a merged stream object.
+    - ``interval_ms``: the time between two rounds of compaction.
     """
 
     split: int = 8 << 20
@@ -46,7 +50,10 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The outputs of a compaction: runs that get a stream object each, and blocks for one stream set object."""
+    """The outputs of a compaction. ``alone``: runs of blocks; each run gets a stream object.
+
+    ``together``: the blocks of one stream set object.
+    """
 
     alone: list[list[Source]]
     together: list[Source]
@@ -60,7 +67,7 @@ class Plan(msgspec.Struct, frozen=True):
 class Compactor:
     """Compacts the objects of a node. ``image``: the newest image of the node.
 
-    ``halt`` is called with the reason if the controller listens to another process of the node.
+    ``halt``: called with the reason if the controller accepts only another process of the node.
     """
 
     def __init__(
@@ -90,9 +97,10 @@ class Compactor:
                 await self.compact_stream(stream, epoch)
 
     async def compact_sets(self) -> bool:
-        """One round over the stream set objects of the node (CP-01). Returns whether all that was to do is committed.
+        """Do one round over the stream set objects of the node (CP-01).
 
-        A round that fails leaves what it has committed, and no harm (CP-03).
+        Returns whether the round committed something; False if it failed. A failure does no harm, and the commits
+        before it stand (CP-03).
         """
         held = sorted(
             self._image().set_objects.get(self._identity.node, {}).items(), key=lambda pair: (pair[1].order, pair[0])
@@ -102,6 +110,7 @@ class Compactor:
         young = [each for each in ages if each not in old]
         done = False
         try:
+            # With a split of 0 bytes, every stream gets stream objects.
             for each in old:
                 done = await self._compact([each], 0) or done
             if young:
@@ -112,9 +121,9 @@ class Compactor:
         return done
 
     async def compact_stream(self, stream: int, epoch: int) -> bool:
-        """One round over the stream objects of a stream that the node owns under an epoch (CP-02).
+        """Do one round over the stream objects of a stream that the node owns under an epoch (CP-02).
 
-        Returns whether all that was to do is committed. A round that fails does no harm (CP-03).
+        Returns whether the round committed something; False if it failed. A failure does no harm (CP-03).
         """
         try:
             return await compact_stream(
@@ -129,13 +138,17 @@ class Compactor:
             self._halt(f"a compaction failed: {error.error.name}")
 
     async def _compact(self, inputs: list[int], split: int) -> bool:
-        """Replace objects by what their streams still need. A stream with ``split`` bytes gets stream objects."""
+        """Replace objects by new ones, with the blocks that streams still need. Returns whether that was committed.
+
+        A stream with at least ``split`` bytes gets stream objects.
+        """
         found: list[Source] = []
         for each in inputs:
             found += await self._copier.sources(each, self._size(each))
         image = self._image()
         kept = [source for source in found if rule("CP-01.live", _is_live(image, source))]
         plan = make_plan(kept, split, self._limits.stream_objects)
+        # The only output would be a copy of the only input.
         if len(inputs) == 1 and len(kept) == len(found) and not plan.alone:
             return False
         commit, outputs = await self._write(plan, inputs)
@@ -145,7 +158,7 @@ class Compactor:
         return True
 
     async def _write(self, plan: Plan, inputs: list[int]) -> tuple[SetCommit, list[Index]]:
-        """Put the outputs of a plan. Returns the commit that is to follow, and the indexes of the outputs."""
+        """Put the outputs of a plan. Returns the commit for the caller to send, and the indexes of the outputs."""
         first = await self._copier.prepare(plan.count, TTL_MS)
         outputs: list[Index] = []
         shared, size, ranges = NOOP, 0, list[CommittedRange]()
@@ -180,7 +193,7 @@ class Compactor:
 
 
 def make_plan(sources: list[Source], split: int, most: int) -> Plan:
-    """The outputs for some blocks: at most ``most`` stream objects, for streams with at least ``split`` bytes."""
+    """The outputs for blocks: at most ``most`` stream objects, only for streams with at least ``split`` bytes."""
     streams: dict[int, list[Source]] = {}
     for source in sources:
         streams.setdefault(source.block.stream, []).append(source)
@@ -196,7 +209,7 @@ def make_plan(sources: list[Source], split: int, most: int) -> Plan:
 
 
 def is_covered(sources: list[Source], outputs: list[Index]) -> bool:
-    """Whether the outputs of a compaction have all offsets of the given blocks."""
+    """Whether the outputs of a compaction hold all offsets of the given blocks."""
     spans: dict[int, list[tuple[int, int]]] = {}
     for index in outputs:
         for stream in index.streams:

@@ -1,4 +1,4 @@
-"""Stands for a failed process, when the controller has chosen this node for that (FO-04 to FO-06)."""
+"""Recovers the WAL of a failed process, when the controller has chosen this node as the target (FO-04 to FO-06)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ async def fail_over(
 ) -> None:
     """Recover the WALs that the metadata assigns to ``node``, one at a time, for ever.
 
-    ``newer`` waits for a newer image, at most a number of milliseconds; then it raises TimedOutError. ``recover`` runs
+    ``newer``: waits for a newer image; raises TimedOutError after the given number of milliseconds. ``recover``: runs
     one recovery.
     """
     done: set[tuple[int, int]] = set()
     failures = 0
     while True:
         assigned = [each for each in contexts(image()) if each.target == node]
-        # A process that starts again with an unchanged epoch may be assigned again, once the metadata forgot it.
+        # Forget contexts that are no longer assigned: a process that starts again with an unchanged epoch may be
+        # assigned again.
         done &= {(each.node, each.epoch) for each in assigned}
         context = next((each for each in assigned if (each.node, each.epoch) not in done), None)
         if context is None:

@@ -1,7 +1,7 @@
 """The handle of a stream that this process owns (CL-01 to CL-10).
 
-The handle gives out offsets before it writes, so appends of a stream may be under way side by side. It never gives an
-offset out twice: after a failed append, nobody knows what the WAL holds, and the handle takes no other.
+The handle assigns offsets before it writes, so several appends of a stream may be under way at once. It never assigns
+an offset twice: after a failed append it is unknown what the WAL holds, so the handle accepts no further append.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ Read = Callable[[int, int, int], Awaitable[list[Record]]]
 
 
 class StreamHandle:
-    """``start``: the first offset. ``confirm``: the end of what is acknowledged. ``next``: where the next begins.
+    """``start``: the first offset. ``confirm``: the end of the acknowledged batches. ``next``: the next batch's offset.
 
-    ``fenced``, ``closed`` and ``destroyed`` are never taken back. A stream can be read and written while none is set.
+    The flags ``fenced``, ``closed`` and ``destroyed`` are never reset. A stream can be read and written while none of
+    them is set.
     """
 
     def __init__(
@@ -54,11 +55,11 @@ class StreamHandle:
         self._tasks, self._calls, self._identity, self._settings = tasks, calls, identity, settings
         self._storage, self._uploader, self._read = storage, uploader, read
         self._pending: dict[int, Gate[int]] = {}
-        """The appends and their offsets that have not ended."""
+        """By offset: the appends that have not ended."""
         self._fetches: dict[int, Gate[list[Record]]] = {}
         self._fetched = 0
         self._trimming: Gate[None] = Gate(tasks)
-        """The end of the last trim."""
+        """Opens when the last trim has ended."""
         self._trimming.open(None)
         self._closing: Gate[None] | None = None
         self._forced: Gate[None] = Gate(tasks)
@@ -74,7 +75,7 @@ class StreamHandle:
     def append(self, count: int, payload: bytes) -> Gate[int]:
         """Append a batch of ``count`` records. The gate opens with its offset.
 
-        Raises RefusedError at once, if nothing was done.
+        Raises RefusedError at once; then nothing was done.
         """
         require(count > 0, "CL-02.count", E.INVALID_REQUEST)
         require(self.is_usable, "CL-02", E.STREAM_ALREADY_CLOSED)
@@ -101,7 +102,7 @@ class StreamHandle:
     # Fetch ----------------------------------------------------------------------------------------------------
 
     def fetch(self, begin: int, end: int) -> Gate[list[Record]]:
-        """The records that overlap [begin, end). Raises RefusedError at once."""
+        """Read the records that overlap [begin, end). The gate opens with them. Raises RefusedError at once."""
         require(self.is_usable, "CL-05.flags", E.STREAM_ALREADY_CLOSED)
         require(begin <= end, "CL-05.order", E.INVALID_REQUEST)
         require(begin >= self.start, "CL-05.start", E.OFFSET_OUT_OF_RANGE_BOUNDS)
@@ -126,9 +127,10 @@ class StreamHandle:
     # Trim -----------------------------------------------------------------------------------------------------
 
     def trim(self, to: int) -> Gate[None]:
-        """Drop the offsets below ``to``: after the trim before it, and after the fetches that are under way (CL-06).
+        """Drop the offsets below ``to``, after the trim before it and after the fetches that are under way (CL-06).
 
-        The flags do not matter. The start moves at once, and stays where it is if the controller refuses (AM-14).
+        A trim is allowed whatever flags are set. The start moves before the controller is asked, and does not move back
+        if the controller refuses (AM-14).
         """
         require(to <= self.confirm, "CL-06.confirm", E.OFFSET_OUT_OF_RANGE_BOUNDS)
         before = self._trimming
@@ -141,6 +143,7 @@ class StreamHandle:
         if rule("CL-06", to < self.start):
             return
         self.start = to
+        # A copy, because a fetch leaves the dictionary when it ends.
         for fetch in tuple(self._fetches.values()):
             await _ended(fetch)
         item = TrimItem(self.stream, self.epoch, to)
@@ -149,7 +152,7 @@ class StreamHandle:
     # Close ----------------------------------------------------------------------------------------------------
 
     def close(self) -> Gate[None]:
-        """CL-07, CL-08. Close the stream; a repetition returns the same gate. It fails if the controller refuses."""
+        """CL-07, CL-08. Close the stream. A repetition returns the same gate, which fails if the controller refuses."""
         if rule("CL-07.flag"):
             self.closed = True
         if self._closing is None:
@@ -169,12 +172,14 @@ class StreamHandle:
                 await _ended(next(iter(self._pending.values())))
         if not self._forced.happened:
             await _ended(self._trimming, TRIM_WAIT_MS)
+        # All appends have ended, so ``confirm`` is final. An end of -1 asks for a legacy close.
         end = -1
         if self._settings.fast_close:
             self._uploader.force(self.stream)
             end = self.confirm if rule("CL-08.confirm", "AM-01" not in self._settings.as_built) else self.next
         elif rule("CL-08"):
             await self._uploader.force(self.stream).wait()
+        # The flag is already set, unless its rule is switched off.
         self.closed = True
         self._tasks.outputs.append(Step("send_close", {"stream": self.stream, "epoch": self.epoch, "end": end}))
         item = CloseItem(self.stream, self.epoch, end)
@@ -190,7 +195,7 @@ class StreamHandle:
 
 
 async def _ended(gate: Gate[Any], ms: int | None = None) -> None:
-    """Wait for the end of something, whatever it is."""
+    """Wait until a gate opens or fails, at most ``ms`` milliseconds. The result does not matter."""
     try:
         await gate.wait(ms)
     except FailedError:
@@ -198,7 +203,7 @@ async def _ended(gate: Gate[Any], ms: int | None = None) -> None:
 
 
 def outcome(error: FailedError) -> E:
-    """What a client is told of a failure: a refusal, or that the outcome is unknown."""
+    """The error that a client gets for a failure: a refusal, or REQUEST_TIMED_OUT if the outcome is unknown."""
     if isinstance(error, ControllerError):
         return error.error
     return E.STREAM_ALREADY_CLOSED if isinstance(error, StoppedError) else E.REQUEST_TIMED_OUT

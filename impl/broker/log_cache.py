@@ -1,7 +1,7 @@
-"""The records of a broker that are in its WAL and perhaps nowhere else: the log cache (PL-10 to PL-12).
+"""The log cache: the newest records of a broker. Some of them are only in its WAL so far (PL-10 to PL-12).
 
-Records come into the active block. A block that is full is archived, uploaded and committed; its records stay, for
-readers, until their room is needed.
+New records enter the active block. A full block is archived, uploaded and committed. Its records stay for readers until
+their room is needed.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from impl.broker.wal_format import NOTHING, Record
 from impl.rules import rule
 
 OVERHEAD = 1_024
-"""Bytes that each record counts besides its payload."""
+"""The bytes that each record counts for, besides its payload."""
 WIDEST = 2**31 - 1
-"""An index counts the offsets of a block in 31 bits."""
+"""The maximum number of offsets of one stream in one block: an index counts them in 31 bits."""
 MOST_BLOCKS = 64
+"""The maximum number of archived blocks, as far as the oldest ones are committed."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """A block is full with ``block`` bytes or ``streams`` streams; ``capacity`` bytes are the room of all blocks.
+    """A block is full with ``block`` bytes or ``streams`` streams. ``capacity``: the bytes of all blocks together.
 
-    ``widest``: the most offsets of one stream in one block.
+    ``widest``: the maximum number of offsets of one stream in one block.
     """
 
     block: int = 500 << 20
@@ -35,9 +36,9 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Block:
-    """Records of some streams, each stream's in the order of their appends.
+    """Records by stream; the records of a stream are in the order of their appends.
 
-    ``position``: the WAL offset of the last record, known when the block is archived. ``size``: with OVERHEAD.
+    ``position``: the WAL offset of the last record, set when the block is archived. ``size``: in bytes, with OVERHEAD.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class Block:
         self.is_committed = False
 
     def has_room(self, record: Record, widest: int) -> bool:
-        """Whether the offsets of the record's stream fit into one block with those that are there."""
+        """Whether the block, with the record, has at most ``widest`` offsets of the record's stream."""
         there = self.streams.get(record.stream)
         return there is None or record.base + record.count - there[0].base <= widest
 
@@ -58,7 +59,7 @@ class Block:
 
 
 class LogCache:
-    """The blocks of a broker. ``size``: the bytes of all of them. ``gaps``: how often a stream skipped offsets."""
+    """The blocks of a broker. ``size``: the bytes of all blocks. ``gaps``: how often a stream skipped offsets."""
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 - frozen
         self.active = Block()
@@ -68,13 +69,13 @@ class LogCache:
         self._limits = limits
         self._position = NOTHING
         self._runs: dict[int, list[list[Record]]] = {}
-        """By stream, its records in runs without a gap. There is one, unless an append has failed."""
+        """By stream: its records in runs without a gap. A stream has one run, unless an append has failed."""
 
     def put(self, record: Record, position: int) -> Block | None:
-        """Add a record, which is at a position of the WAL. Returns the block that the record has filled, archived.
+        """Add a record with its WAL offset. If the record fills the active block, archives and returns that block.
 
         Records come in the order of their positions (PL-02). If the record does not fit into the active block, that
-        block is archived before, and the caller finds it among ``archived``.
+        block is archived first, and the caller finds it in ``archived`` only.
         """
         if not self.active.has_room(record, self._limits.widest):
             self.archive()
@@ -100,7 +101,7 @@ class LogCache:
         return block
 
     def commit(self, block: Block) -> None:
-        """A block is committed. The oldest blocks leave if they are, and if there is little room (PL-11)."""
+        """Mark a block as committed. If there is little room, free the oldest blocks that are committed (PL-11)."""
         block.is_committed = True
         while self.archived and (self.size > self._limits.capacity * 0.9 or len(self.archived) > MOST_BLOCKS):
             if rule("PL-11", not self.archived[0].is_committed):
@@ -109,13 +110,14 @@ class LogCache:
 
     @property
     def pinned(self) -> int:
-        """The bytes that cannot leave: all but those of the oldest blocks, as far as these are committed."""
+        """The bytes that cannot be freed: all bytes from the oldest uncommitted block on."""
         return self.size - sum(block.size for block in takewhile(lambda each: each.is_committed, self.archived))
 
     def read(self, stream: int, begin: int, end: int) -> list[Record]:
-        """The records that overlap [begin, end), if they are all there; otherwise those of its end, or none (PL-12).
+        """The records that overlap [begin, end), if the cache has the whole range (PL-12).
 
-        The records of the end are those of the newest run. It has to begin within the range, and to reach its end.
+        Otherwise the records of the newest run, if that run begins within the range and reaches the end of the range.
+        Otherwise none.
         """
         runs = self._runs.get(stream, [])
         for run in reversed(runs):
@@ -127,6 +129,7 @@ class LogCache:
 
     def _free(self, block: Block) -> None:
         self.size -= block.size
+        # The oldest block is freed first, so its records are the first ones in the runs of their streams.
         for stream, records in block.streams.items():
             left, runs = len(records), self._runs[stream]
             while left:
@@ -141,6 +144,7 @@ class LogCache:
 
 def _overlapping(run: list[Record], begin: int, end: int) -> list[Record]:
     """The records of a run that have an offset of the range."""
+    # The last record with a base at or below ``begin`` may reach into the range.
     first = max(bisect_right(run, begin, key=_base) - 1, 0)
     found = run[first : bisect_right(run, end - 1, key=_base)]
     return [record for record in found if record.base + record.count > begin]

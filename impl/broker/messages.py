@@ -1,6 +1,4 @@
-"""The messages of a broker: what clients ask of it, what it asks of the controller and of the object store, and what
-comes back.
-"""
+"""The messages of a broker: commands of clients, requests to the controller and to the object store, and answers."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from impl.errors import E
 from impl.store import interface as store
 from impl.wire import Learned, Message, Reply, Request, Wake, Woken
 
-# Commands: what a client asks of the broker that has a stream ------------------------------------------------------
+# Commands of clients ----------------------------------------------------------------------------------------------
 
 
 class Create(Message, frozen=True, gc=False):
@@ -20,8 +18,9 @@ class Create(Message, frozen=True, gc=False):
 
 
 class Open(Message, frozen=True, gc=False):
-    """Own a stream under an epoch: open it as soon as its owner before has closed it (CL-01). The answer has ``start``
-    and ``next``.
+    """Open a stream under an epoch, as soon as its last owner has closed it (CL-01).
+
+    The answer has ``start`` and ``next``.
     """
 
     stream: int
@@ -29,7 +28,7 @@ class Open(Message, frozen=True, gc=False):
 
 
 class Close(Message, frozen=True, gc=False):
-    """Own a stream no more (CL-07, CL-08). Answered when the controller has closed it."""
+    """Close a stream (CL-07, CL-08). The answer comes when the controller has closed it."""
 
     stream: int
 
@@ -83,10 +82,11 @@ class Produce(Message, frozen=True, gc=False):
 
 
 class Consume(Message, frozen=True, gc=False):
-    """Read about ``most`` records of a partition from an offset on, as far as they are durable.
+    """Read about ``most`` records of a partition, from the offset ``begin`` on. Only durable records are read.
 
-    The answer has ``batches``, each with its base offset and its values: whole ones, so that the first may begin before
-    the offset, and the last may end beyond ``most``. ``confirmed`` is the high watermark. Refused as ``Produce`` is.
+    The answer has ``batches``, each with its base offset and its values, and ``confirmed``, the high watermark. Batches
+    are whole, so the first one may begin before ``begin``, and the last one may end beyond ``begin + most``. The
+    refusals are those of ``Produce``.
     """
 
     topic: str
@@ -113,7 +113,7 @@ Asked = OfStream | OfPartition
 
 
 class Command(Message, frozen=True, gc=False):
-    """A command of the client ``to``, which numbers its commands."""
+    """A command of the client ``to``. ``id``: the number that the client gave to it."""
 
     to: int
     id: int
@@ -128,7 +128,7 @@ class StoreAnswer(Message, frozen=True, gc=False):
 
 
 class Stop(Message, frozen=True, gc=False):
-    """End in order: close all streams, upload everything, close the WAL (CL-11, PL-26); then ``Halt``."""
+    """Shut down in order: close all streams, upload everything, close the WAL (CL-11, PL-26); then ``Halt``."""
 
 
 Input = Command | StoreAnswer | Reply | Learned | Woken | Stop
@@ -138,7 +138,7 @@ Input = Command | StoreAnswer | Reply | Learned | Woken | Stop
 
 
 class Done(Message, frozen=True):
-    """The answer to a command. REQUEST_TIMED_OUT: whether it took effect is unknown. Any other error: it did not."""
+    """The answer to a command. After REQUEST_TIMED_OUT its effect is unknown; after any other error it had none."""
 
     to: int
     id: int
@@ -160,10 +160,7 @@ class Halt(Message, frozen=True, gc=False):
 
 
 class Step(Message, frozen=True):
-    """A step of this process for the event log. Nobody acts on it.
-
-    ``cause`` names the process for which the step was done, if that is another one: the failed node's epoch and node.
-    """
+    """A step of this process for the event log. No node acts on it. ``values``: its arguments by name."""
 
     action: str
     values: dict[str, Any] = msgspec.field(default_factory=dict)

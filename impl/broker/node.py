@@ -1,6 +1,6 @@
 """The broker: one process of a node, from its start to its end.
 
-It recovers what the process before it has left, registers, and serves. Each command is a task of its own.
+It recovers the WAL of the process before it, registers, and serves. Each command is a task of its own.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from impl.tasks import FailedError, Gate, Place, Tasks
 FORCE_WAIT_MS = 10_000
 """How long a process whose storage has failed waits for the closes of its streams, before it halts."""
 SHUTDOWN_PERIOD_MS = 1_000
-"""CL-11"""
+"""The time between two rounds of closing all streams (CL-11)."""
 
 
 class HoleError(FailedError):
-    """The records that were read are not all that was asked for."""
+    """The records that were read do not cover the range that was asked for."""
 
 
 class Broker:
-    """A process of a node. ``identity``: which one. It starts with its first input.
+    """A process of a node. ``identity``: its node and its epoch. It starts with its first input.
 
-    ``halted``: why it has ended; None while it runs.
+    ``halted``: the reason why it has ended; None while it runs.
     """
 
     def __init__(self, identity: m.Identity, settings: Settings = Settings(), now: int = 0) -> None:  # noqa: B008 - frozen
@@ -58,7 +58,7 @@ class Broker:
         self._calls = Calls(tasks)
         self._image, self._seen = Image(), 0
         self._newer: Gate[None] = Gate(tasks)
-        """Opens when a newer image is there."""
+        """Opens with the next image."""
         self._ready: Gate[None] = Gate(tasks)
         """Opens when the process serves."""
         self._stopping = self._failed = False
@@ -85,7 +85,7 @@ class Broker:
     # For drivers ------------------------------------------------------------------------------------------------
 
     def handle(self, event: m.Input, now: int) -> list[m.Output]:
-        """The outputs that an input leads to, in order."""
+        """Handle an input at the time ``now``, in milliseconds. Returns the outputs, in order."""
         if self.halted is not None:
             return []
         match event:
@@ -114,17 +114,17 @@ class Broker:
         return outputs
 
     def places(self) -> list[list[Place]]:
-        """Where each task waits, the innermost await last."""
+        """The awaits of each task that waits, the innermost await last."""
         return self._tasks.places()
 
     def crash(self) -> None:
-        """End here."""
+        """End all tasks at their awaits."""
         self._tasks.crash()
 
     # Start and end ----------------------------------------------------------------------------------------------
 
     async def _main(self) -> None:
-        """FO-08, then WL-10 and ND-10, and at last the request to be unfenced."""
+        """Recover the WAL (FO-08), register (WL-10, ND-10), and at last ask to be unfenced."""
         identity = self.identity
         try:
             recovery = self._recovery(identity, self._wal)
@@ -166,15 +166,16 @@ class Broker:
     async def _heartbeats(self) -> None:
         while True:
             newest = self._image.nodes.get(self.identity.node)
+            # A newer process of the node sends its own heartbeats.
             if newest is None or newest.epoch <= self.identity.epoch:
                 answer = await self._calls.call(wire.Heartbeat(self.identity.node), timeout_ms=HEARTBEAT_MS)
-                # It was silent, or the process before it has said that it shuts down, and that came late.
+                # This process was silent, or a late message says that the process before it shuts down.
                 if answer.values["state"] != "active" and not self._stopping:
                     await self._come_back()
             await self._tasks.sleep(HEARTBEAT_MS)
 
     async def _come_back(self) -> None:
-        """Ask to be active, unless a worker has taken the WAL: then nothing is left to this process."""
+        """Ask to be active. Halt if another process has taken the WAL: then this process can do nothing more."""
         if rule("FO-07.back", not await self._wal.is_own()):
             self._halt("it was fenced, and its WAL is reserved by another process, or cannot be read")
         else:
@@ -223,7 +224,7 @@ class Broker:
     # Metadata ---------------------------------------------------------------------------------------------------
 
     def _learn(self, begin: int, batches: Sequence[Batch]) -> None:
-        """Raises ValueError if batches are left out. Those that are known are passed over."""
+        """Apply committed batches to the image, except the known ones. Raises ValueError if batches are missing."""
         if begin > self._seen:
             raise ValueError(f"batches from {begin} on are committed, but the image ends at {self._seen}")
         fresh = batches[self._seen - begin :]
@@ -284,7 +285,7 @@ class Broker:
         return {"batches": [(each.base, each.count, each.payload) for each in found], "confirm": confirm}
 
     async def _read(self, stream: int, begin: int, end: int) -> list[Record]:
-        """PL-13. The records that overlap a range: from the cache, and those before them from objects."""
+        """PL-13. The records that overlap a range: the newest ones from the cache, and older ones from objects."""
         cached = self._cache.read(stream, begin, end)
         first = cached[0].base if cached else end
         found = [*(await self._reader.read(stream, begin, first)), *cached] if begin < first else cached

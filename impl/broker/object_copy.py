@@ -1,4 +1,4 @@
-"""New objects out of the blocks of old ones: what all compactions do (OB-01, CP-03)."""
+"""Copies blocks of old objects into new objects, for all kinds of compaction (OB-01, CP-03)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from impl.store.bucket import Bucket, StoreError
 
 
 class Caller(Protocol):
-    """Calls the controller, until it answers without an error. Raises a FailedError if it refuses."""
+    """Calls the controller until it answers without an error. Raises a FailedError if it refuses."""
 
     async def call(self, body: wire.Body) -> wire.Answer:
         """The answer to a request."""
@@ -48,7 +48,7 @@ class Copier:
         self._objects = Objects(bucket)
 
     async def sources(self, object_id: int, size: int) -> list[Source]:
-        """The blocks of an object of ``size`` bytes, by stream and start.
+        """The blocks of an object of ``size`` bytes, sorted by stream and start.
 
         Raises GoneError, DamagedError and StoreError.
         """
@@ -66,7 +66,7 @@ class Copier:
     async def copy(self, sources: Iterable[Source], object_id: int) -> bytes:
         """Put an object with the given blocks, and return its bytes.
 
-        Raises StoreError, also if it is unknown whether the object is there; GoneError and DamagedError.
+        Raises StoreError, also if it is unknown whether the object exists; GoneError; DamagedError.
         """
         held: dict[int, list[Block]] = {}
         for source in sources:
@@ -83,7 +83,7 @@ class Copier:
         return data
 
     async def _read(self, object_id: int, blocks: list[Block]) -> list[tuple[Block, bytes]]:
-        """Blocks of an object, checked. One Get reads those that lie side by side."""
+        """Read and check blocks of an object. One Get reads all blocks that are neighbours in the object."""
         found: list[tuple[Block, bytes]] = []
         for run in runs_of(sorted((_Bytes(block) for block in blocks), key=lambda each: each.start)):
             wanted = [each.block for each in run]

@@ -15,7 +15,7 @@ from impl.broker.object_index import Block, encode_end
 from impl.broker.wal_format import DamagedError, Record
 
 BLOCK_BYTES = 1 << 20
-"""The most bytes of a block, unless it has one record only."""
+"""The maximum number of bytes of a block with more than one record."""
 
 _RECORD = struct.Struct(">qqqI")
 
@@ -26,16 +26,16 @@ def object_key(object_id: int) -> str:
 
 
 def encode(records: Iterable[Record], block_bytes: int = BLOCK_BYTES) -> bytes:
-    """The bytes of an object with the given records, by stream and base.
+    """The bytes of an object with the given records, sorted by stream and base.
 
-    A block ends before a gap of offsets, and before a record with which it would have more than ``block_bytes``.
+    A block ends before a gap of offsets, and before a record that would lift its size above ``block_bytes``.
     Raises ValueError for a record with a negative count.
     """
     return pack(_blocks(sorted(records, key=lambda record: (record.stream, record.base)), block_bytes))
 
 
 def pack(blocks: Iterable[tuple[Block, bytes]]) -> bytes:
-    """The bytes of an object with the given blocks, by stream and start. Their positions are not used."""
+    """The bytes of an object with the given blocks, sorted by stream and start. Their old positions are ignored."""
     placed: list[Block] = []
     parts: list[bytes] = []
     position = 0
@@ -71,7 +71,7 @@ def decode_block(block: Block, data: bytes) -> Iterator[Record]:
 
 
 def _blocks(records: list[Record], block_bytes: int) -> Iterator[tuple[Block, bytes]]:
-    """Sorted records in blocks."""
+    """Cut sorted records into blocks."""
     begin, size = 0, 0
     for place, record in enumerate(records):
         if record.count < 0:
@@ -95,4 +95,5 @@ def _block(records: list[Record]) -> tuple[Block, bytes]:
     )
     first, last = records[0], records[-1]
     count = last.base + last.count - first.base
+    # The position is 0 until ``pack`` places the block.
     return Block(first.stream, first.base, count, 0, len(data), crc32(data)), data

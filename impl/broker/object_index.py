@@ -25,7 +25,7 @@ _END = struct.Struct(">I4s")
 FOOTER_BYTES = _POINTER.size + _END.size
 
 Span = tuple[int, int]
-"""Offsets from the first number up to, and without, the second one."""
+"""Offsets [first number, second number)."""
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -76,7 +76,10 @@ S = TypeVar("S", bound=Spanned)
 
 
 def runs_of(spanned: Iterable[S]) -> list[list[S]]:
-    """Blocks in runs: each block of a run starts where the block before ends. The blocks are sorted by start."""
+    """Group blocks into runs without a gap: each block of a run starts where the block before it ends.
+
+    ``spanned``: sorted by start.
+    """
     runs: list[list[S]] = []
     for each in spanned:
         if runs and runs[-1][-1].end == each.start:
@@ -121,7 +124,7 @@ def _pointer(tail: bytes, size: int) -> tuple[int, int, int]:
         raise DamagedError(f"the object has {size} bytes, too few for a footer")
     checksum, magic = _END.unpack_from(tail, len(tail) - _END.size)
     if magic != _MAGIC:
-        # Another version may have another footer. Only the place of the magic is the same.
+        # The magic is checked first: in another version only its place is sure to be the same.
         raise DamagedError(f"the object is of another kind or of another version: its magic is {magic!r}")
     pointer = tail[len(tail) - FOOTER_BYTES : len(tail) - _END.size]
     if crc32(pointer) != checksum:

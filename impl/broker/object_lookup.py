@@ -1,4 +1,4 @@
-"""Which objects hold the offsets of a stream, by the metadata (MD-01, MD-03)."""
+"""Finds the objects that hold the offsets of a stream, in the metadata (MD-01, MD-03)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from impl.rules import rule
 from impl.tasks import FailedError
 
 Contents = Mapping[int, Sequence[Span]]
-"""By object: the spans of one stream that its index names."""
+"""By object: the spans of one stream, from the index of the object."""
 
 
 class InvalidReadError(FailedError):
-    """There is no such stream, or the range begins below its start (MD-01)."""
+    """The stream does not exist, or the range begins below its start (MD-01)."""
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -30,10 +30,11 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """Objects without a gap between them. The first one may start before the range, the last one end behind it.
+    """The result of a lookup. ``parts``: objects without a gap between them. The first part may start before the range,
+    and the last part may end after it.
 
-    ``end``: the offset up to which they cover the range. It is the end of the range, unless no object is known from
-    there on (MD-02). ``unread``: a stream set object whose index decides how the lookup goes on; None if there is none.
+    ``end``: the offset up to which the parts cover the range. It is the end of the range, unless no object is known
+    from there on (MD-02). ``unread``: a stream set object whose index is needed to go on with the lookup, or None.
     """
 
     parts: tuple[Part, ...]
@@ -44,9 +45,9 @@ class Lookup(msgspec.Struct, frozen=True):
 def lookup(image: Image, stream: int, begin: int, end: int, contents: Contents | None = None) -> Lookup:
     """MD-01. The objects with the offsets [begin, end) of a stream, in the order of offsets.
 
-    At each offset a stream object is taken, if there is one. Otherwise the range of that offset names a node, and its
-    stream set objects are scanned by their order. ``contents`` is about the objects of which the metadata names no
-    ranges (MD-03). Raises InvalidReadError.
+    At each offset a stream object is taken, if there is one. Otherwise the range of that offset names a node, and the
+    stream set objects of the node are scanned in their order. ``contents``: the spans of objects whose ranges the
+    metadata lacks (MD-03). Raises InvalidReadError.
     """
     row = image.streams.get(stream, Stream())
     if rule("MD-01.missing", stream not in image.streams):
@@ -71,19 +72,20 @@ def lookup(image: Image, stream: int, begin: int, end: int, contents: Contents |
             part = next((each for each in shared[node] if each.start <= cursor < each.end), None)
         if part is None:
             break
+        # The part holds the cursor, so the cursor moves up and the loop ends.
         parts.append(part)
         cursor = part.end
     return Lookup(tuple(parts), min(cursor, end))
 
 
 def _longest_at(parts: list[Part], offset: int) -> Part | None:
-    """Of the parts that hold an offset, the one that ends last."""
+    """Among the parts that hold an offset, the one that ends last."""
     holding = (part for part in parts if part.start <= offset < part.end)
     return max(holding, key=lambda part: part.end, default=None)
 
 
 def _node_at(image: Image, stream: int, offset: int) -> int | None:
-    """The node that owned an offset. The end of the current range is not known until the stream is closed."""
+    """The node that owned an offset. The current range has no known end until the stream is closed."""
     current = image.streams[stream].range_index if stream in image.streams else -1
     for index, row in image.ranges.get(stream, {}).items():
         if row.start <= offset and (offset < row.end or rule("MD-01.current", index == current)):
@@ -92,7 +94,7 @@ def _node_at(image: Image, stream: int, offset: int) -> int | None:
 
 
 def _parts_of_sets(image: Image, node: int, stream: int, contents: Contents) -> list[Part] | int:
-    """The parts of a stream in a node's stream set objects, by their order; or an object whose content is unknown."""
+    """The parts of a stream in a node's stream set objects, in order; or the id of an object with unknown content."""
     parts: list[Part] = []
     for object_id, held in sorted(image.set_objects.get(node, {}).items(), key=lambda pair: (pair[1].order, pair[0])):
         if held.ranges:
@@ -107,7 +109,7 @@ def _parts_of_sets(image: Image, node: int, stream: int, contents: Contents) -> 
 
 @lru_cache(4_096)
 def spans_by_stream(ranges: bytes) -> dict[int, list[Span]]:
-    """The ranges of ``SetObject.ranges``, by stream. They never change, and lookups need them again and again."""
+    """The ranges of ``SetObject.ranges``, by stream. Cached, because many lookups decode the same bytes."""
     found: dict[int, list[Span]] = {}
     for stream, start, end in unpack_ranges(ranges):
         found.setdefault(stream, []).append((start, end))

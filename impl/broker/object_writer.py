@@ -1,7 +1,7 @@
-"""How a block of records becomes objects: split, prepared, put and committed (PL-21, CS).
+"""Turns a block of records into objects in four steps: split, prepare, put and commit (PL-21, CS).
 
-The steps are apart, since the blocks of a process take them in different ways: all are prepared and committed in their
-order, and put side by side (PL-22).
+The steps are separate functions, because the uploader prepares and commits blocks in their order, but puts their
+objects side by side (PL-22).
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from impl.tasks import Tasks
 
 
 class Split(msgspec.Struct, frozen=True):
-    """The records of a block: those of streams with an object of their own, and those that share one."""
+    """The records of a block, by stream. ``alone``: the streams with an object of their own.
+
+    ``together``: the streams that share one object.
+    """
 
     alone: dict[int, list[Record]]
     together: dict[int, list[Record]]
@@ -36,14 +39,14 @@ class Split(msgspec.Struct, frozen=True):
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """The objects of a block, with their ids: their bytes, and the commit that adds them."""
+    """The objects of a block: their bytes by id, and the commit that adds them to the metadata."""
 
     objects: dict[int, bytes]
     commit: SetCommit
 
 
 def split(block: Block, split_bytes: int) -> Split:
-    """PL-21. A stream that is alone, or large, has an object of its own."""
+    """PL-21. Split a block: its only stream, or a stream with at least ``split_bytes``, gets an object of its own."""
     streams = {stream: block.streams[stream] for stream in sorted(block.streams)}
     if len(streams) == 1:
         return Split(streams, {})
@@ -58,7 +61,7 @@ def split(block: Block, split_bytes: int) -> Split:
 class ObjectWriter:
     """Writes the blocks of a process, or of a recovery (``identity``).
 
-    ``thrown``: errors of the controller for which a commit fails, instead of being sent again until it is taken.
+    ``thrown``: further errors of the controller that a commit raises, instead of being sent again until it succeeds.
     """
 
     def __init__(
@@ -75,7 +78,7 @@ class ObjectWriter:
         self._identity, self._split_bytes = identity, split_bytes
 
     async def prepare(self, block: Block) -> Prepared:
-        """Get ids for the objects of a block. The shared object has the first one, and its order is its id."""
+        """Get ids for the objects of a block, and encode them. The shared object gets the first id as id and order."""
         parts = split(block, self._split_bytes)
         answer = await self._calls.call(wire.PrepareObjects(parts.count, TTL_MS))
         first: int = answer.values["first"]
@@ -111,7 +114,7 @@ class ObjectWriter:
         await self._calls.call(wire.CommitStreamSetObject(prepared.commit), thrown=self._thrown)
 
     async def write(self, block: Block) -> None:
-        """All steps, one after the other (RC-04)."""
+        """Prepare, put and commit a block, one step after the other (RC-04)."""
         prepared = await self.prepare(block)
         await self.put(prepared)
         await self.commit(prepared)

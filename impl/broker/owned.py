@@ -17,14 +17,14 @@ from impl.rules import RefusedError, require, rule
 from impl.tasks import FailedError, Gate, Tasks
 
 STRAYS_MS = 2_000
-"""The period in which a process looks for streams that are open at its node, and of which it has no handle."""
+"""The period in which a process looks for streams that are open at its node, and for which it has no handle."""
 
 Make = Callable[[OpenItem, wire.Answer], StreamHandle]
 """Makes the handle of a stream that the controller has opened."""
 
 
 class Owned:
-    """The handles of a process. ``make`` makes one. ``stopping``: whether the process opens nothing any more."""
+    """The handles of a process. ``make``: makes a handle. ``stopping``: whether the process opens no more streams."""
 
     def __init__(
         self, tasks: Tasks, calls: Calls, identity: Identity, settings: Settings, uploader: Uploader, make: Make
@@ -34,16 +34,19 @@ class Owned:
         self._tasks, self._calls, self._identity = tasks, calls, identity
         self._settings, self._uploader, self._make = settings, uploader, make
         self._orders: dict[int, int] = {}
-        """By stream: how many commands have said who is to own it."""
+        """By stream: the number of commands to open, close or destroy it."""
         self._last: dict[int, Gate[None]] = {}
-        """By stream: the end of the last of them."""
+        """By stream: opens when the last of these commands has ended."""
         self._opening: dict[int, int] = {}
         """By stream: the epoch of the open that is under way."""
         self._closed: dict[int, int] = {}
         """By stream: the newest epoch that this process has closed."""
 
     def bar(self, closed: Mapping[int, int]) -> None:
-        """By stream: epochs that the recovery of this process has closed. A late copy of its close may still come."""
+        """Note epochs that must not be opened again. ``closed``: by stream, the epoch that the recovery has closed.
+
+        A late copy of the recovery's close may still reach the controller, and would close the stream again.
+        """
         for stream, epoch in closed.items():
             self._closed[stream] = max(self._closed.get(stream, -1), epoch)
 
@@ -55,9 +58,10 @@ class Owned:
         return found
 
     async def order(self, body: Open | Close | Destroy) -> dict[str, object]:
-        """Do a command after those of the same stream that came before it, and return the values of its answer.
+        """Execute a command after all earlier commands of its stream. Returns the values of its answer.
 
-        A newer command ends the wait of an open. Raises RefusedError and ControllerError.
+        An open that waits for the controller gives up when a newer command comes. Raises RefusedError and
+        ControllerError.
         """
         stream = body.stream
         number = self._orders[stream] = self._orders.get(stream, 0) + 1
@@ -70,6 +74,7 @@ class Owned:
         try:
             values = await (self._open(body, number) if isinstance(body, Open) else self._leave(body))
         except (RefusedError, FailedError):
+            # This is no ``finally``, because a crash must not run it.
             self._end_order(stream, ended)
             raise
         self._end_order(stream, ended)
@@ -89,9 +94,9 @@ class Owned:
         return {stream: handle.epoch for stream, handle in sorted(self.handles.items())}
 
     async def run(self, image: Callable[[], Image], halt: Callable[[str], None]) -> None:
-        """Close, again and again, what is open although this process has no handle of it.
+        """Close strays periodically, for ever: open streams of this node for which this process has no handle.
 
-        ``halt`` is called with the reason if the controller listens to another process of the node.
+        ``halt``: called with the reason if the controller accepts only another process of the node.
         """
         while True:
             await self._tasks.sleep(STRAYS_MS)
@@ -101,18 +106,20 @@ class Owned:
                 halt(f"the controller answers {error.error.name}")
 
     async def close_strays(self, image: Image) -> None:
-        """Close the streams that are open at this node, and of which this process has no handle.
+        """Close the streams that are open at this node, and for which this process has no handle.
 
-        An open takes effect without one if its answer is not waited for any more, or if it comes twice, the second time
-        after the close (EX-07, ST-24). Nobody else may close such a stream while this process lives (FO-09). An open
-        under a newer epoch would wait for that close for ever.
+        A stream becomes a stray if its open gave up before the answer came, or if its open arrives twice, the second
+        time after the close (EX-07, ST-24). No other process may close a stray while this process lives (FO-09), so an
+        open under a newer epoch would wait for ever.
 
-        Raises the errors that make the process halt.
+        Raises ControllerError if the process has to halt.
         """
+        # A copy, because the image may change during the calls below.
         for stream in tuple(image.opened_on.get(self._identity.node, ())):
             if stream in self.handles or self.stopping or stream not in image.opened_on[self._identity.node]:
                 continue
             epoch, order = image.streams[stream].epoch, self._last.get(stream)
+            # A command under way opens or closes the stream itself, unless it opens a newer epoch and waits for this.
             if order is not None and not order.happened and epoch >= self._opening.get(stream, 0):
                 continue
             self._closed[stream] = max(self._closed.get(stream, -1), epoch)
@@ -124,7 +131,7 @@ class Owned:
                     raise
 
     async def _open(self, body: Open, number: int) -> dict[str, object]:
-        """CL-01."""
+        """CL-01. ``number``: the number of the command among those of its stream."""
         stream, epoch = body.stream, body.epoch
 
         def wanted() -> bool:
@@ -135,8 +142,10 @@ class Owned:
             return {"start": handle.start, "next": handle.next}
         if handle is not None:
             await self._close(handle)
+        # A late copy of the last close would end a lease under the same epoch.
         if "AM-20" not in self._settings.as_built:
             require(epoch > self._closed.get(stream, -1), "CA-47", E.STREAM_FENCED)
+        # A newer command may have come during the close.
         if not wanted():
             raise ControllerError(E.STREAM_NOT_CLOSED)
         if rule("CL-01"):
@@ -150,13 +159,18 @@ class Owned:
     async def _leave(self, body: Close | Destroy) -> dict[str, object]:
         if isinstance(body, Destroy):
             await self.handle(body.stream).destroy()
+        # A destroy has closed the handle. Closing it again makes the process forget it.
         handle = self.handles.get(body.stream)
         if handle is not None:
             await self._close(handle)
         return {}
 
     async def _close(self, handle: StreamHandle) -> None:
-        """Close a handle, and forget it whatever the controller says. Raises the errors that make the process halt."""
+        """Close a handle, and forget it whatever the controller answers.
+
+        Raises ControllerError if the process has to halt.
+        """
+        # Before the call, because a copy of its request may arrive at any time from then on.
         self._closed[handle.stream] = max(self._closed.get(handle.stream, -1), handle.epoch)
         try:
             await handle.close().wait()

@@ -1,4 +1,4 @@
-"""Reads from object storage: the objects that the metadata names, as soon as it names them (PL-13, MD-02)."""
+"""Reads records from the objects that the metadata names, and waits until it names them (PL-13, MD-02)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from impl.tasks import FailedError, Gate, Tasks, TimedOutError
 WAIT_MS = 120_000
 """How long a read waits for metadata that covers its range (PL-13)."""
 TAIL_BYTES = 64 << 10
-"""How much of the end of an object is read for its index. A longer index needs a second Get."""
+"""The number of bytes at the end of an object that are read for its index. A longer index needs a second Get."""
 INDEXES = 256
-"""How many indexes are kept."""
+"""The number of indexes that are cached."""
 
 
 class GoneError(FailedError):
@@ -26,22 +26,23 @@ class GoneError(FailedError):
 
 
 class GapError(FailedError):
-    """The records that were read are not all of the range, one after the other (PL-13)."""
+    """The records that were read do not cover the range without a gap (PL-13)."""
 
 
 class Objects:
-    """The objects of a bucket, whose bytes never change. The indexes that were used last are kept."""
+    """The objects of a bucket, whose bytes never change. The most recently used indexes are cached."""
 
     def __init__(self, bucket: Bucket, indexes: int = INDEXES, index_bytes: int = TAIL_BYTES) -> None:
         self._bucket, self._most, self._tail = bucket, indexes, index_bytes
         self._indexes: dict[int, Index] = {}
-        """By object, from the one whose last use is longest ago."""
+        """By object, in the order of their last use, the least recent one first."""
 
     async def index(self, object_id: int, size: int = 0) -> Index:
-        """The index of an object. ``size``: its bytes by the metadata; 0 if they are not known.
+        """The index of an object. ``size``: the size of the object in bytes, from the metadata; 0 if unknown.
 
         Raises GoneError, DamagedError and StoreError.
         """
+        # Popped and stored again, so that it becomes the most recently used one.
         found = self._indexes.pop(object_id, None)
         if found is None:
             found = await self._fetch_index(object_id, max(0, size - self._tail))
@@ -51,7 +52,7 @@ class Objects:
         return found
 
     async def blocks(self, object_id: int, blocks: list[Block]) -> list[bytes]:
-        """The bytes of neighbouring blocks of an object, with one Get. They are not checked.
+        """The bytes of neighbouring blocks of an object, read with one Get. Their checksums are not checked.
 
         Raises GoneError and StoreError.
         """
@@ -91,9 +92,9 @@ class Objects:
 
 
 class Reader:
-    """Reads what is in object storage. ``image``: the newest image of the node. ``indexes``: how many are kept.
+    """Reads records from object storage. ``image``: the newest image of the node.
 
-    ``index_bytes``: how much of the end of an object is read for its index.
+    ``indexes``: the number of cached indexes. ``index_bytes``: the bytes at the end of an object read for its index.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Reader:
         """Opens with the next image."""
 
     def image_changed(self) -> None:
-        """The image is another one; the reads that wait look again (MD-02)."""
+        """The image has changed, so the reads that wait look again (MD-02)."""
         changed, self._changed = self._changed, Gate(self._tasks)
         changed.open(None)
 
@@ -128,6 +129,7 @@ class Reader:
         contents: dict[int, list[tuple[int, int]]] = {}
         cursor = begin
         while cursor < end:
+            # Taken before the lookup: an image that comes during the reads below opens this gate.
             changed = self._changed
             found = lookup(self._image(), stream, cursor, end, contents)
             try:
@@ -142,7 +144,7 @@ class Reader:
                 if cursor >= end or not rule("MD-02"):
                     break
             except GoneError:
-                pass  # The newest image names the object that has replaced it, or will soon.
+                pass  # The newest image names the object that has replaced this one, or will do so soon.
             await self._wait(changed, deadline)
         if rule("PL-13.gap", not _is_complete(records, begin, end)):
             raise GapError(f"the objects do not hold all of [{begin}, {end}) of stream {stream}")
@@ -160,7 +162,7 @@ class Reader:
 
 
 def _is_complete(records: list[Record], begin: int, end: int) -> bool:
-    """Whether records cover [begin, end), each starting where the one before ends."""
+    """Whether records cover [begin, end), and each record starts where the record before it ends."""
     if begin >= end:
         return True
     if not records or records[0].base > begin:

@@ -1,7 +1,7 @@
-"""Recovers the WAL of a process that has ended: uploads what is left, and closes its streams (FO-06, FO-08, RC).
+"""Recovers the WAL of a process that has ended: uploads its uncommitted records, closes its streams (FO-06, FO-08, RC).
 
-The next process of a node does this for the one before it. After a crash of the node, another node does it and stands
-for the failed process: its requests carry the identity of that one, with the failover flag (FO-05).
+The next process of a node recovers the WAL of the process before it. After a crash of the node, a worker on another
+node does it in place of the failed process: its requests carry that process's identity, with the failover flag (FO-05).
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from impl.rules import rule
 from impl.tasks import Tasks
 
 REFUSED = frozenset({E.STREAM_NOT_OPENED, E.STREAM_FENCED, E.STREAM_INNER_ERROR, E.OFFSET_NOT_MATCHED})
-"""The refusals of CS-20 to CS-29b end a recovery, and the next one begins with what is open by then.
+"""The refusals of CS-20 to CS-29b. They end a recovery, and the next one begins with the streams that are open by then.
 
-A close of the old process passes the barrier (ST-31). It closes a stream that the barrier has listed as open, and no
-repetition of the commit is ever taken.
+A repetition of the commit would be refused for ever: a close of the old process passes the barrier (ST-31), and may
+close a stream that the barrier has listed as open.
 """
 
 
 class Left(msgspec.Struct):
-    """A stream that the process may have left: its epoch, its start, and the offset that comes next.
+    """A stream to recover. ``next``: the offset of the next record to keep.
 
-    ``end``: where the wanted records end; None for an open stream, and the sealed end after a fast close.
+    ``end``: the end of the records to keep: the sealed end after a fast close; None for an open stream.
     """
 
     epoch: int
@@ -69,27 +69,28 @@ class Recovery:
         self._left: dict[int, Left] = {}
         self._block = Block()
         self.closed: dict[int, int] = {}
-        """By stream: the epoch that the last process or the recovery has closed. A late copy of its close may come."""
+        """By stream: the epoch that the last process or the recovery closed. A late copy of the close may come."""
         self.gaps = 0
-        """How many records were dropped because there is a gap before them (RC-02)."""
+        """The number of records that were dropped because there is a gap before them (RC-02)."""
 
     async def run(self) -> None:
         """Recover, in the order of FO-06. Raises FencedError, StoreError, DamagedError and ControllerError."""
         self._check_registration()
         await self._wal.start()
+        # With a rule switched off, the two steps of its line are swapped.
         for step in (self._register, self._replay) if rule("FO-06.barrier") else (self._replay, self._register):
             await step()
         for step in (self._write, self._end) if rule("RC-05") else (self._end, self._write):
             await step()
 
     def _check_registration(self) -> None:
-        """FO-06 (1), WL-10. A newer process of the node has registered: it has recovered the WAL."""
+        """FO-06 (1), WL-10. Raise FencedError if a newer process of the node is registered: it recovered the WAL."""
         stored = stored_registration(self._image(), self._identity.node)
         if rule("WL-10", stored is not None and stored.epoch > self._identity.epoch):
             raise FencedError("a newer process of the node is registered")
 
     async def _register(self) -> None:
-        """RC-01. The barrier: from now on the controller takes nothing more from the process before."""
+        """RC-01. The barrier: from now on the controller accepts nothing more from the process before."""
         identity = self._identity
         answer = await self._calls.call(wire.GetOpeningStreams(identity.node, identity.epoch, identity.failover))
         for each in answer.values["streams"]:
@@ -103,7 +104,7 @@ class Recovery:
                 left.end = entry.to
 
     async def _see_barrier(self) -> None:
-        """Wait for metadata as new as the barrier. Only they tell where a sealed range ends."""
+        """Wait for metadata as new as the barrier. Only the metadata tell where a sealed range ends."""
         identity = self._identity
         while True:
             row = self._image().nodes.get(identity.node)
@@ -118,20 +119,23 @@ class Recovery:
         await self._wal.recover(self._visit)
 
     async def _visit(self, _: int, record: Record) -> None:
-        """RC-02 to RC-04. Keep a record that continues what is committed, and drop the others."""
+        """RC-02 to RC-04. Keep a record that continues the committed or kept records of its stream, else drop it."""
         left = self._left.get(record.stream)
         if left is None:
             if rule("RC-02.opening"):
                 return
+            # With the rule switched off, the stream is recovered from its first record on.
             left = self._left.setdefault(record.stream, Left(record.epoch, 0, record.base, None))
         if rule("RC-02.base", record.base < left.next) and not self._is_cut(record, left):
             return
         if rule("RC-02.gap", record.base > left.next):
             self.gaps += 1
             return
+        # The node has to commit its records up to the sealed end only.
         if left.end is not None and record.base + record.count > left.end:
             return
         left.next = record.base + record.count
+        # A record that does not fit begins the next block.
         if not self._block.has_room(record, self._limits.widest):
             await self._write()
         self._block.put(record)
@@ -139,15 +143,15 @@ class Recovery:
             await self._write()
 
     def _is_cut(self, record: Record, left: Left) -> bool:
-        """Whether a trim has cut the batch, and its rest is not committed.
+        """Whether a trim has cut into the batch, and the rest of the batch is not committed.
 
-        AutoMQ drops such a batch (RC-03), and with it everything behind it (AM-08).
+        AutoMQ drops such a batch (RC-03), and then drops all later batches of the stream as well (AM-08).
         """
         is_first = left.next == left.start < record.base + record.count
         return rule("AM-08", is_first and "AM-08" not in self._as_built)
 
     async def _write(self) -> None:
-        """Upload and commit what was kept."""
+        """Upload and commit the records that were kept, and begin a new block."""
         block, self._block = self._block, Block()
         if block.streams:
             await self._writer.write(block)
@@ -168,14 +172,14 @@ class Recovery:
         try:
             await self._calls.call(wire.CloseStreams(identity.node, identity.epoch, (item,)))
         except ControllerError as error:
-            # A newer owner has the stream; its open has found the stream closed.
+            # A newer owner has the stream, and its open found the stream closed.
             if not rule("RC-06", error.error is E.STREAM_FENCED):
                 raise
         self._tasks.outputs.append(Step("end_recovery", {"stream": stream, "epoch": left.epoch}))
 
 
 def _closed_by(image: Image, node: int) -> dict[int, int]:
-    """The epochs of the closed streams that a node has owned last."""
+    """By stream: the epochs of the closed streams whose last owner is the node."""
     closed = {stream: row.epoch for stream, row in image.streams.items() if row.state is StreamState.CLOSED}
     owners = {stream: image.current_range(stream) for stream in closed}
     return {stream: closed[stream] for stream, owner in owners.items() if owner is not None and owner.node == node}

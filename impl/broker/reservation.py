@@ -22,14 +22,14 @@ class Reservation:
         self._own = _RESERVATION.pack(_MAGIC, node, epoch, failover)
 
     async def acquire(self) -> None:
-        """Overwrite the reservation. Raises StoreError if nobody knows whether that happened.
+        """Overwrite the reservation. Raises StoreError if it is unknown whether the put took effect.
 
-        The put is not repeated: a repetition that arrives late takes the WAL away from a newer process.
+        The put is not repeated: a repetition that arrives late would take the WAL away from a newer process.
         """
         await self._bucket.put(self._key, self._own, attempts=1)
 
     async def is_own(self) -> bool:
-        """Whether the reservation is that of this process. False if it cannot be read."""
+        """Whether the reservation names this process. False if it cannot be read."""
         try:
             found = await self._bucket.find(self._key)
         except StoreError:

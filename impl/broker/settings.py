@@ -10,20 +10,21 @@ from impl.broker.reader import TAIL_BYTES
 TTL_MS = 3_600_000
 """How long a prepared object of an upload is kept (OB-01)."""
 HEARTBEAT_MS = 2_000
-"""broker.heartbeat.interval.ms"""
+"""The time between two heartbeats: broker.heartbeat.interval.ms."""
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """``fast_close``: the behaviour of V6. ``elects``: that of G1 in moves, else that of G0.
+    """The settings of a broker.
 
-    ``as_built``: AM-01, AM-03, AM-20, LP-05 (an open of a partition that waits is not ended by newer metadata, CA-49),
-    and LP-06 (opens and closes of partitions share their threads, RA-12).
-
-    ``threads``: how many partitions are opened, and how many are closed, side by side.
-
-    ``recovery``: the limits of the blocks of a recovery (RC-04). ``split_bytes``: a stream with so many bytes in a
-    block gets an object of its own (PL-21). ``index_bytes``: how much of the end of an object a read asks for first.
-    ``upload_interval_ms``: a block is archived after this time even if it is not full (PL-20).
+    - ``fast_close``: whether streams are closed as in V6, else as in legacy.
+    - ``elects``: whether moves go as in G1, else as in G0.
+    - ``threads``: the number of partitions that are opened at once, and of those that are closed at once.
+    - ``as_built``: known defects that are built in: AM-01, AM-03, AM-20, LP-05 (newer metadata does not end an open of
+      a partition that waits, CA-49), and LP-06 (opens and closes of partitions share their threads, RA-12).
+    - ``recovery``: the limits of the blocks of a recovery (RC-04).
+    - ``split_bytes``: a stream with at least this many bytes in a block gets an object of its own (PL-21).
+    - ``index_bytes``: the number of bytes at the end of an object that a read fetches first.
+    - ``upload_interval_ms``: a block is archived after this time even if it is not full (PL-20).
     """
 
     fast_close: bool = False

@@ -15,15 +15,15 @@ from impl.tasks import FailedError, Gate, Tasks
 DRAIN_MS = 100
 """The period in which appends that wait for room are tried again."""
 EARLY = 0.8
-"""From this share of its capacity on, the cache is uploaded early (PL-20)."""
+"""The share of its capacity from which on the cache is uploaded early (PL-20)."""
 
 
 class StoppedError(FailedError):
-    """The process shuts down, and takes no appends. The append has no effect."""
+    """The process shuts down, and accepts no appends. The append had no effect."""
 
 
 class Storage:
-    """``failed`` is called once the WAL has failed: all handles are to be closed, and the process halts (PL-04)."""
+    """``failed``: called when the WAL has failed. It closes all handles, and halts the process (PL-04)."""
 
     def __init__(
         self, tasks: Tasks, wal: Wal, cache: LogCache, uploader: Uploader, limits: Limits, failed: Callable[[], None]
@@ -35,12 +35,13 @@ class Storage:
         self._stopped = False
 
     async def append(self, record: Record) -> None:
-        """Append a record. When this returns, it is durable and readable (PL-03).
+        """Append a record. It is durable and readable when this returns (PL-03).
 
-        Raises StoppedError, which is definite, and any other FailedError, after which the outcome is unknown.
+        Raises StoppedError if nothing was done. After any other FailedError the outcome is unknown.
         """
         if rule("PL-01.stopped", self._stopped):
             raise StoppedError("the broker shuts down")
+        # While appends wait for room, this one waits behind them: appends stay in order.
         durable = self._admit(record) if not rule("PL-01.queue", bool(self._queue)) else None
         if durable is None:
             durable = await self._wait_for_room(record)
@@ -50,17 +51,18 @@ class Storage:
             if rule("PL-04"):
                 self._failed()
             raise
+        # The gates of the WAL open in the order of offsets, so records enter the cache in that order.
         self._cache.put(record, position)
         if rule("PL-20.early", self._cache.pinned >= EARLY * self._limits.capacity):
             self._cache.archive()
         self._uploader.begin()
 
     def stop(self) -> None:
-        """PL-26. Take no appends from now on."""
+        """PL-26. Accept no appends from now on."""
         self._stopped = True
 
     def _admit(self, record: Record) -> Gate[int] | None:
-        """The record's way into the WAL; None if there is no room."""
+        """Append a record to the WAL. Returns the gate for its WAL offset; None if there is no room."""
         if rule("PL-01.cache", self._cache.size >= self._limits.capacity):
             self._uploader.archive()
             return None
@@ -82,7 +84,7 @@ class Storage:
         return await gate.wait()
 
     async def _drain(self) -> None:
-        """Admit the appends that wait, in their order, as there is room for them."""
+        """Admit the appends that wait, in their order, until none is left. Wait while there is no room."""
         while self._queue:
             await self._tasks.sleep(DRAIN_MS)
             while self._queue:

@@ -14,7 +14,7 @@ from impl.rules import rule
 TTL_MS = 3_600_000
 """How long a prepared object of a compaction of stream objects is kept (OB-01)."""
 PER_COMMIT = 1_000
-"""The most dead objects of one commit (CP-02)."""
+"""The maximum number of dead objects in one commit (CP-02)."""
 
 Held = tuple[int, StreamObject]
 """A stream object, with its id."""
@@ -25,14 +25,15 @@ async def compact_stream(
 ) -> bool:
     """Destroy the stream objects below the start of a stream, then merge neighbours up to ``most_bytes`` into one.
 
-    Returns whether anything was committed: nothing is, unless the node owns the stream under this epoch. Raises
-    FailedError, after which the commit before the failure, if there was one, stands.
+    Returns whether anything was committed. Nothing is committed unless the node owns the stream under this epoch.
+    Raises FailedError; the commits before the failure stand.
     """
     if rule("CP-02.owner", not _owns(image, identity.node, stream, epoch)):
         return False
     start = image.streams.get(stream, Stream()).start
     live: list[Held] = []
     dead: list[int] = []
+    # By start, so that neighbours in the list are neighbours in the stream.
     for each, held in sorted(image.stream_objects.get(stream, {}).items(), key=lambda pair: (pair[1].start, pair[0])):
         if rule("CP-02.live", held.end > start):
             live.append((each, held))
@@ -65,7 +66,7 @@ def _owns(image: Image, node: int, stream: int, epoch: int) -> bool:
 
 
 def _groups(live: list[Held], sizes: dict[int, int], most_bytes: int) -> list[list[Held]]:
-    """Objects, by start, in groups without a gap. A group has at most ``most_bytes``, unless it has one object."""
+    """Group objects, sorted by start, without a gap. A group of several objects has at most ``most_bytes``."""
     groups: list[list[Held]] = []
     size = 0
     for each, held in live:

@@ -1,7 +1,7 @@
 """Uploads the blocks of the log cache, and trims the WAL behind them (PL-20 to PL-25).
 
-The blocks are prepared one after the other, so that an older one has smaller ids; their objects are put side by side;
-and they are committed one after the other, since each range has to begin where the last one ends.
+Blocks are prepared one after the other, so that an older block gets smaller object ids. Their objects are put side by
+side. Blocks are committed one after the other, because each range has to begin where the range before it ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from impl.rules import rule
 from impl.tasks import FailedError, Gate, Tasks
 
 TICK_MS = 100
-"""How long a forced upload waits for others that are asked for at about the same time (PL-24)."""
+"""How long a forced upload waits, so that forced uploads of about the same time share a block (PL-24)."""
 
 
 class Upload:
@@ -28,7 +28,7 @@ class Upload:
 
 
 class Uploader:
-    """The uploads of a process. ``failed`` is called with a reason when one fails: the process has to halt (PL-23)."""
+    """The uploads of a process. ``failed``: called with a reason when an upload fails, to halt the process (PL-23)."""
 
     def __init__(
         self, tasks: Tasks, writer: ObjectWriter, cache: LogCache, wal: Wal, failed: Callable[[str], None]
@@ -37,6 +37,7 @@ class Uploader:
         self._in_flight: list[Upload] = []
         """The uploads that are not committed, in their order."""
         self._newest: Block | None = None
+        """The newest block whose upload has begun."""
         self._barriers: dict[int, list[Gate[None]]] = {}
         """By stream: its forced uploads that have not ended."""
         self._begun = 0
@@ -44,6 +45,7 @@ class Uploader:
     def begin(self) -> None:
         """Upload all archived blocks whose upload has not begun."""
         waiting: list[Block] = []
+        # From the newest block back to the last one whose upload has begun.
         for block in reversed(self._cache.archived):
             if block is self._newest:
                 break
@@ -62,7 +64,7 @@ class Uploader:
         self.begin()
 
     async def run(self, interval_ms: int) -> None:
-        """PL-20. Upload the active block whenever nothing else was uploaded for a time."""
+        """PL-20. Upload the active block whenever no upload has begun for ``interval_ms`` milliseconds."""
         while True:
             begun = self._begun
             await self._tasks.sleep(interval_ms)
@@ -80,6 +82,7 @@ class Uploader:
 
     async def barrier(self, stream: int) -> None:
         """Wait until no forced upload of the stream is under way (CL-01). Raises its error if one has failed."""
+        # Forced uploads that begin during the waits are appended to this list, and waited for as well.
         for gate in self._barriers.get(stream, []):
             await gate.wait()
         self._barriers.pop(stream, None)
@@ -102,7 +105,7 @@ class Uploader:
         try:
             await self._stages(upload, before)
         except FailedError as error:
-            # Whoever waits for the upload, or for one behind it, waits for ever: the process ends.
+            # The gates of this upload and of all later ones stay shut. The process halts, so nothing waits for them.
             self._failed(f"an upload failed: {error}")
 
     async def _stages(self, upload: Upload, before: Upload | None) -> None:
@@ -113,6 +116,7 @@ class Uploader:
         await self._writer.put(prepared)
         if before is not None and rule("PL-22", not before.committed.happened):
             await before.committed.wait()
+        # With the rule switched off, the trim comes before the commit.
         trims_late = rule("PL-25")
         if not trims_late:
             self._trim(upload.block)
@@ -124,7 +128,7 @@ class Uploader:
             self._trim(upload.block)
 
     def _trim(self, block: Block) -> None:
-        """PL-25. A trim that fails does no harm: a replay passes over what is committed (RC-02)."""
+        """PL-25. Trim the WAL through a block. A failed trim does no harm: a replay drops committed records (RC-02)."""
         try:
             self._wal.trim(block.position)
         except FailedError:

@@ -1,7 +1,7 @@
-"""A node's WAL on object storage, as one process of the node has it (WL-03 to WL-09).
+"""A node's WAL on object storage, in the hands of one process of the node (WL-03 to WL-09).
 
 Appends are gathered into bulks, and each bulk becomes an object. An append is acknowledged when its object and all
-objects before it are stored, and the reservation was still that of this process after that.
+objects before it are stored, and the reservation, read after that, still names this process.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from impl.store.bucket import Bucket, StoreError
 from impl.tasks import FailedError, Gate, Tasks
 
 Bulk = list[tuple[Record, Gate[int]]]
+"""The appends of one object: each record, and the gate that opens with its offset."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -45,7 +46,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class FencedError(FailedError):
-    """Another process has the WAL. This one never acknowledges anything again."""
+    """Another process has the WAL, or it cannot be written. This process never acknowledges anything again."""
 
 
 class OverCapacityError(FailedError):
@@ -90,16 +91,18 @@ class Wal:
         self._in_flight = 0
         self._unflushed = 0
         self._newest: Gate[None] | None = None
-        """The end of the newest bulk that was sent."""
+        """Opens when the newest bulk that was sent has ended."""
         self._trim = NOTHING
         self._trimmed: Gate[None] = Gate(tasks)
-        """The end of the last trim, which trimmed up to and with ``_trim``."""
+        """Opens when the last trim has ended. It trims all records up to and including offset ``_trim``."""
         self._trimmed.open(None)
 
     # Start ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Take the WAL over and list its objects. Raises FencedError if another process has it, and StoreError."""
+        # Reserve, then list: the process before acknowledges nothing from now on, and all that it acknowledged is
+        # stored, so the list has it.
         await self._reservation.acquire()
         await self.verify()
         places = [place_of(entry.key, self._folder) for entry in await self._bucket.list(self._folder)]
@@ -118,11 +121,11 @@ class Wal:
             raise FencedError("another process has reserved the WAL")
 
     async def is_own(self) -> bool:
-        """Whether the WAL is reserved by this process. False if the reservation cannot be read."""
+        """Whether the reservation names this process. False if the reservation cannot be read."""
         return await self._reservation.is_own()
 
     def _is_overlapped(self, place: Place, places: list[Place]) -> bool:
-        """Whether an object lies at or above one of a newer process: whoever put it there came too late (WL-08)."""
+        """Whether an object reaches above the start of a newer process's object: it was put too late (WL-08)."""
         if "AM-03" in self._as_built and place != places[0]:
             return False
         return any(other.epoch > place.epoch and other.start < place.end for other in places)
@@ -130,7 +133,7 @@ class Wal:
     async def recover(self, visit: Callable[[int, Record], Awaitable[None]]) -> None:
         """Call ``visit`` for each record that is not trimmed, with its offset, in the order of offsets (WL-07).
 
-        What is behind a hole was not acknowledged, and is left out. Raises StoreError and DamagedError.
+        Records behind a hole were not acknowledged, and are left out. Raises StoreError and DamagedError.
         """
         if not self._objects:
             return
@@ -147,7 +150,7 @@ class Wal:
             expected = place.end
             found = await self._bucket.find(place.key(self._folder))
             if found is None:
-                # It was listed, and a trim of the process before has deleted it since.
+                # A trim of the process before has deleted the object since it was listed.
                 continue
             for offset, record in decode(found.data):
                 self._last_offset[place] = offset
@@ -179,6 +182,7 @@ class Wal:
 
     async def _linger(self, bulk: Bulk) -> None:
         await self._tasks.sleep(self._limits.linger_ms)
+        # If the bulk became full during the sleep, it has ended already.
         if self._bulk is bulk:
             self._end_bulk()
 
@@ -188,7 +192,7 @@ class Wal:
         self._send()
 
     def _send(self) -> None:
-        """Put the objects of as many bulks as may be in flight, in their order."""
+        """Start the puts of the bulks that wait, in their order, up to the limit of objects in flight."""
         while self._ended and self._in_flight < self._limits.in_flight and not self.fenced:
             bulk = self._ended.popleft()
             data, offsets = encode(self.next, self._node, self._epoch, self._trim, [record for record, _ in bulk])
@@ -208,6 +212,7 @@ class Wal:
             self._fence()
         if before is not None and rule("WL-05.in_order", not before.happened):
             await before.wait()
+        # Read after the put: a process that reserves the WAL later will list the object.
         if not self.fenced and rule("WL-05.verify", not await self._reservation.is_own()):
             self._fence()
         self._in_flight -= 1
@@ -217,15 +222,16 @@ class Wal:
         else:
             insort(self._objects, place)
             self._last_offset[place] = max(offsets)
-            # In the order of offsets (PL-02): a trim up to one record of the object has to spare those that follow it
-            # in the log cache.
+            # In the order of offsets (PL-02), which is then the order of the log cache. So a trim up to one record of
+            # the object spares all records that follow it in the cache.
             for offset, gate in sorted(zip(offsets, (gate for _, gate in bulk), strict=True), key=_offset):
                 gate.open(offset)
+        # Also after a failure, as the bulks behind this one wait for it.
         done.open(None)
         self._send()
 
     def _fence(self) -> None:
-        """Fail all appends but those in flight, which fail when their puts have ended."""
+        """Fail all appends that wait. Appends in flight fail when their puts have ended."""
         self.fenced = True
         for bulk in (*self._ended, self._bulk):
             _fail(bulk)
@@ -235,17 +241,18 @@ class Wal:
     # Trim -----------------------------------------------------------------------------------------------------
 
     def reset(self) -> Gate[None]:
-        """Trim all that was there when the process took over, and all that it has appended so far (RC-05)."""
+        """Trim all records of the WAL: those of the processes before, and those appended so far (RC-05)."""
         return self.trim(self.next - 1)
 
     def trim(self, offset: int) -> Gate[None]:
-        """Trim all records up to an offset, and with it (WL-06). The gate opens when that is durable.
+        """Trim all records up to and including an offset (WL-06). The gate opens when the trim is durable.
 
-        A trim that trims no more than the last one is that one. Raises what ``append`` raises.
+        Returns the gate of the last trim if that one trims at least as much. Raises the errors of ``append``.
         """
         if rule("WL-06.larger", offset <= self._trim):
             return self._trimmed
         self._trim = offset
+        # The header of the marker's object carries the trim.
         marker = self.append(Record(MARKER, MARKER, 0, 0, b""))
         if self._bulk:
             self._end_bulk()
@@ -253,9 +260,10 @@ class Wal:
         return self._trimmed
 
     async def _delete(self, offset: int, marker: Gate[int]) -> None:
-        """Delete what is trimmed, once an object says so that will be found. Nothing is lost if that fails."""
+        """Delete the trimmed objects, once an object with the trim in its header is durable. A failure does no harm."""
         await marker.wait()
         trimmed = {place for place in self._objects if self._is_trimmed(place, offset)}
+        # The newest object stays: the next process finds the next offset and the trim there.
         if rule("WL-06.newest", self._objects[-1] in trimmed):
             trimmed.remove(self._objects[-1])
         self._objects = [place for place in self._objects if place not in trimmed]
@@ -266,6 +274,7 @@ class Wal:
             return
 
     def _is_trimmed(self, place: Place, offset: int) -> bool:
+        """Whether all records of an object are trimmed. If its last record is unknown, its end decides."""
         return place.end <= offset + 1 or self._last_offset.get(place, place.end) <= offset
 
 

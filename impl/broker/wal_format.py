@@ -1,7 +1,7 @@
 """The objects of a WAL: their keys, headers and records (WL-02).
 
-An object fills a slot of the WAL: its end is aligned, so that offsets jump from one object to the next. The offset of a
-record is the start of its object, plus the place of its first byte there. All integers are big-endian.
+The end of an object is aligned, so offsets jump from one object to the next. The offset of a record is the start of its
+object plus the position of its first byte in the object. All integers are big-endian.
 
     header   magic, start, length of the records, node, node epoch, trim, CRC-32 of all that
     record   length of the rest, CRC-32 of the rest; stream, stream epoch, base offset, count; payload
@@ -19,11 +19,11 @@ import msgspec
 from impl.tasks import FailedError
 
 ALIGNMENT = 64 << 20
-"""What the ends of objects are multiples of, and the most bytes of a record."""
+"""The ends of objects are multiples of this number of bytes. It is also the maximum size of a record."""
 NOTHING = -1
-"""The trim of a WAL of which nothing was trimmed."""
+"""The trim of a WAL before its first trim."""
 MARKER = -1
-"""The stream of a record that only makes an object for its header (WL-06)."""
+"""The stream of a record that is written only for the header of its object (WL-06)."""
 
 _MAGIC = b"hfW1"
 _HEADER = struct.Struct(">4sqqqqq")
@@ -39,7 +39,7 @@ class DamagedError(FailedError):
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """A batch of a stream: it has the offsets from ``base`` up to, and without, ``base + count``."""
+    """A batch of a stream, with the offsets [``base``, ``base + count``)."""
 
     stream: int
     epoch: int
@@ -54,19 +54,22 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, order=True, gc=False):
-    """The name of an object: who wrote it, and its offsets. Places are ordered as WL-03 lists objects."""
+    """The name of an object: the epoch of its writer, and its offsets. Places are ordered as WL-03 lists objects."""
 
     epoch: int
     start: int
     end: int
 
     def key(self, folder: str) -> str:
-        """The key of the object in the folder of its WAL. Keys are ordered as places are."""
+        """The key of the object in the folder of its WAL. Numbers have leading zeros, so keys are ordered as places."""
         return f"{folder}{self.epoch:020}/{self.start:020}-{self.end:020}"
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):
-    """What an object says of its WAL. ``trim``: the offset of the last trimmed record, as its writer knew it."""
+    """The header of an object. ``length``: the bytes of its records.
+
+    ``trim``: the offset of the last trimmed record of the WAL, when the object was written.
+    """
 
     start: int
     length: int
@@ -89,7 +92,10 @@ def place_of(key: str, folder: str) -> Place:
 
 
 def encode(start: int, node: int, epoch: int, trim: int, records: Iterable[Record]) -> tuple[bytes, list[int]]:
-    """The bytes of an object, and the offset of each record. The object has the records by stream and base."""
+    """The bytes of an object, and the offset of each record, in the order of ``records``.
+
+    In the object the records are sorted by stream and base.
+    """
     given = list(records)
     parts: list[bytes] = []
     offsets, place = [0] * len(given), HEADER_BYTES
@@ -104,7 +110,7 @@ def encode(start: int, node: int, epoch: int, trim: int, records: Iterable[Recor
 
 
 def end_of(start: int, size: int) -> int:
-    """Where the object with a number of bytes ends: the next multiple of the alignment."""
+    """The end of an object of ``size`` bytes: ``start + size``, rounded up to a multiple of the alignment."""
     return -(-(start + size) // ALIGNMENT) * ALIGNMENT
 
 

@@ -1,4 +1,4 @@
-"""``holdfast scenario``: scenario files for the reference implementation. Its verbs are loaded when they are called."""
+"""``holdfast scenario``: scenario files for the reference implementation. A verb is loaded when it is called."""
 
 from __future__ import annotations
 

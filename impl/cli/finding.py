@@ -1,4 +1,4 @@
-"""What becomes of a violation: the run is made small, kept as a file, made again with all rules, and shown."""
+"""The finding for a violation: its run is shrunk, kept as a file, run again with all rules, and shown."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ from impl.sim.small import recorded, smallest
 from impl.sim.timeline import timeline
 
 SHRINK = Budget(seconds=60)
-"""How long a run is made smaller."""
+"""The limit of time for shrinking a run."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A violation and the run that shows it.
 
-    ``seed``: of the run as it was found; ``before``: its operations and faults. ``case`` is the small run, which may be
-    one of another seed. ``runs``: how many runs it took to find it, 0 if that was not asked for; ``complete``: whether
-    no single operation or fault can be left out of it. ``path``: where the case is kept. ``mended``: what the oracles
-    say of the same run with all rules; None if no rule was switched off and no defect built in.
+    - ``seed``: the seed of the run as it was found. ``before``: the numbers of its operations and its faults.
+    - ``violation``: the violation of the small run. ``case``: the small run, which may have another seed.
+    - ``runs``: the number of runs that shrinking took; 0 without shrinking.
+    - ``complete``: whether no single operation or fault can be left out of the small run.
+    - ``path``: the file of the case; None if it is not kept.
+    - ``mended``: the violations of the same run with all rules; None if no rule was switched off and no defect built
+      in.
+    - ``moments``: the timeline of the small run, as lines of text.
     """
 
     seed: int
@@ -41,19 +45,23 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> tuple[int, int]:
-        """The operations and faults of the run that is kept."""
+        """The numbers of operations and of faults of the small run."""
         return len(self.case.script), len(self.case.faults)
 
 
 def investigate(
     question: Question, checked: CheckResult, violation: Violation, folder: Path | None, *, shrunk: bool, meter: Meter
 ) -> Finding:
-    """What becomes of a violation of a run; ``meter`` is that of the command. Without a folder nothing is kept."""
+    """Make a finding of a violation. ``shrunk``: whether to shrink the run. ``meter``: the meter of the command.
+
+    ``folder``: where the case is kept; None keeps nothing. Raises RuntimeError if the run cannot be repeated.
+    """
     run = checked.run
     small, runs, complete = recorded(question, checked), 0, False
     if shrunk:
         found = smallest(question, checked, violation.oracle, go_on=_while_time_is_left(meter))
         small, runs, complete = found.question, found.runs, found.complete
+    # The small run is made again from its tape, so what is shown and kept is what a later command will see.
     final = check(small)
     of_oracle = [each for each in final.violations if each.oracle == violation.oracle]
     if not of_oracle:
@@ -73,7 +81,7 @@ def investigate(
 
 
 def mended_of(case: Case) -> tuple[Violation, ...] | None:
-    """What the oracles say of the run with all rules, and without the defects that are built in."""
+    """The violations of a run with all rules and without built-in defects; None if the run has them all anyway."""
     if not case.without and not case.switches:
         return None
     return check(case.question(mended=True)).violations
@@ -85,7 +93,7 @@ def _while_time_is_left(meter: Meter) -> Callable[[], bool]:
 
 
 def _keep(folder: Path, case: Case) -> Path:
-    """Write a case into a folder, under a name that says what it shows."""
+    """Write a case into a folder, under a name that tells its cluster, its changes, its oracle and its seed."""
     changes = [*(f"without-{each}" for each in case.without), *(f"with-{each}" for each in case.switches)]
     oracle = case.violation.oracle.replace(" ", "-")
     generation = [case.generation] if case.partitions else []
@@ -99,7 +107,7 @@ def _keep(folder: Path, case: Case) -> Path:
 
 
 def told(finding: Finding) -> list[str]:
-    """The finding as text."""
+    """The lines of text that show a finding."""
     operations, faults = finding.size
     lines = [f"  {finding.violation.oracle}: {finding.violation.message}", ""]
     size = f"{_count(operations, 'operation')} and {_count(faults, 'fault')}"
@@ -120,7 +128,7 @@ def told(finding: Finding) -> list[str]:
 
 
 def commands(case: Case, file: str) -> list[str]:
-    """The commands that judge a run with streams by a model, which then shows its part of it."""
+    """The commands that judge a run with streams by a model, and store the trace of the model for other commands."""
     if case.partitions:
         return []
     model = "fast_close" if case.cluster == "V6" else "stream_log"

@@ -1,4 +1,4 @@
-"""``holdfast simulate --scenario migrate``: moves of one partition, with the times of their steps."""
+"""The command ``holdfast simulate --scenario migrate``: moves of one partition, with the times of their steps."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class MoveOptions:
     scenario
         migrate: move a partition with a history from broker 1 to broker 2, and print how long each step takes.
     tail
-        With --scenario: what the source has not uploaded when the move begins (500MiB).
+        With --scenario: the bytes that the source has not uploaded when the move begins (500MiB).
     bandwidth
-        With --scenario: what each broker has to the object store (1Gbps).
+        With --scenario: the bandwidth between each broker and the object store (1Gbps).
     plot
         With --scenario: draw the times of moves and of copies to this file, as SVG.
     """
@@ -51,7 +51,7 @@ class MoveOptions:
 
     @property
     def given(self) -> dict[str, object]:
-        """The options that belong to a scenario."""
+        """The options that only --scenario allows, by name; None if not given."""
         return {
             "--tail": self.tail,
             "--bandwidth": self.bandwidth,
@@ -111,7 +111,7 @@ def _question(
 
 
 def _amount(option: str, text: str, units: dict[str, int], example: str) -> int:
-    """A number with a unit. Raises UsageError."""
+    """Read a number with a unit. ``example``: a correct text, for the message. Raises UsageError."""
     found = _AMOUNT.fullmatch(text)
     if found is None or found[2] not in units or not float(found[1]):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""``holdfast scenario run``."""
+"""The command ``holdfast scenario run``."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def run(
     json: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Run scenario files, or all of a folder, and say for each scenario whether its results are as expected.
+    """Run scenario files, or all files of a folder, and print for each scenario whether its results are as expected.
 
     Parameters
     ----------
     files
-        Scenario files, and folders whose *.yaml and *.yml files are run.
+        Scenario files, or folders; all *.yaml and *.yml files of a folder are run.
     replay
-        Rebuild the metadata image from the log and from a snapshot after each step, and compare them.
+        After each step, rebuild the metadata image from the log and from a snapshot, and compare both with the image.
     failover_at
-        Run each scenario again with a change of controller before a step: its number, or all.
+        Run each scenario again with a change of controller before this step: a number, or all for each step in turn.
     without
-        Switch a rule of the implementation off, by its label. May be repeated.
+        Switch off the rule of the implementation with this label. May be repeated.
     switch
-        Build a suspicious spot in as AutoMQ has it, such as AM-07. May be repeated.
+        Build in a suspicious spot as AutoMQ has it, such as AM-07. May be repeated.
     json
-        Print one line of JSON a scenario.
+        Print one line of JSON for each scenario.
     reports
         Reports for other tools.
     """
@@ -67,7 +67,7 @@ def run(
     _check_labels(without)
     reports.prepare(json=json)
     verdicts: list[Verdict] = []
-    # A scenario that Ctrl-C ends has no verdict; those before it have.
+    # Ctrl-C ends the present scenario without a verdict. The verdicts of earlier scenarios stay.
     with without_rules(*without), suppress(KeyboardInterrupt):
         for scenario in scenarios:
             if failover_at is not None:
@@ -88,7 +88,7 @@ def run(
 
 
 def _read(files: Sequence[str]) -> list[Scenario]:
-    """The scenarios of all files. If some are malformed, nothing runs, and each of them gets a line."""
+    """The scenarios of all files. Raises UsageError if any file is malformed, after a line for each malformed file."""
     if not files:
         raise UsageError("name scenario files, or folders that hold some")
     scenarios: list[Scenario] = []
@@ -119,7 +119,7 @@ def _paths(name: str) -> list[Path]:
 
 
 def _failover_steps(given: str | None, scenarios: Sequence[Scenario]) -> tuple[int, ...] | None:
-    """The steps before which the controller changes; None for all of them."""
+    """The steps before which the controller changes; None for all steps. Raises UsageError."""
     if given is None or given == "all":
         return None
     if not given.isdecimal() or int(given) == 0:
@@ -152,7 +152,7 @@ def _switches(names: Sequence[str]) -> frozenset[str]:
 
 
 def _records(verdicts: Sequence[Verdict], changes: tuple[str, ...], options: list[str]) -> list[Record]:
-    """One record for each file, with a case for each scenario. ``options``: those of the command that runs it again."""
+    """One record for each file, with a case for each scenario. ``options``: options of the command that repeats it."""
     by_file: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_file.setdefault(verdict.scenario.file, []).append(verdict)

@@ -1,4 +1,4 @@
-"""``holdfast scenario new`` and ``schema``."""
+"""The commands ``holdfast scenario new`` and ``holdfast scenario schema``."""
 
 from __future__ import annotations
 

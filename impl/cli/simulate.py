@@ -1,4 +1,4 @@
-"""``holdfast simulate``: a cluster of brokers, simulated from a seed under faults, and judged by oracles."""
+"""The command ``holdfast simulate``: a cluster of brokers, simulated from a seed under faults, judged by oracles."""
 
 from __future__ import annotations
 
@@ -68,58 +68,58 @@ def simulate(
 ) -> int:
     """Simulate a cluster of brokers on an object store under faults, and let oracles judge what its clients saw.
 
-    One seed gives one run, on every machine. The first seed whose run violates something ends the command: the run is
-    made small, kept as a file, and shown. Ends 0 if nothing is violated, 12 if something is, and 20 if a limit or
-    Ctrl-C came before all seeds were run.
+    A seed gives the same run on every machine. The command stops at the first seed whose run violates a property. It
+    shrinks that run, keeps it as a file, and shows it. Exit codes: 0 if nothing is violated, 12 if a property is, and
+    20 if a limit or Ctrl-C came before all seeds were run.
 
     Parameters
     ----------
     file
-        A run that an earlier command has kept: make it again.
+        Repeat the run in this file, which an earlier command has kept.
     seed
-        What the run is drawn from (0).
+        The seed of the run (0).
     seeds
-        Make a run of each seed: A..B, both included.
+        Run each seed from A to B, both included: A..B.
     jobs
-        How many processes make the runs of --seeds; otherwise one for each core.
+        The number of processes for --seeds (one for each core).
     faults
         all: each run draws half of the kinds of faults (the default); none; or the kinds, such as pause,crash_fast.
     brokers
-        The brokers of the cluster (3).
+        The number of brokers (3).
     streams
-        The streams that exist at the beginning (4).
+        The number of streams at the beginning (4).
     partitions
-        How many partitions there are, which clients produce to and read, and operators move. Without it, clients use
-        streams.
+        The number of partitions. Clients produce to them and read them, and operators move them. Without this option,
+        clients use streams.
     generation
         Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source. With
         --scenario: both.
     clients
-        The clients (4).
+        The number of clients (4).
     steps
-        How many operations the clients do (300).
+        The number of operations of all clients together (300).
     version
-        V6, whose streams can be closed before they are uploaded (the default), or legacy.
+        V6, which can close a stream before it is uploaded (the default), or legacy.
     without
-        Switch a rule off, by its label. May be repeated.
+        Switch off the rule with this label. May be repeated.
     switch
-        Build a suspicious spot in as AutoMQ has it, such as AM-20. May be repeated.
+        Build in a suspicious spot as AutoMQ has it, such as AM-20. May be repeated.
     log
         Write the event log of the run to this file, in the form that `holdfast conform` reads with --map. With
-        --partitions, each has a log of its own beside it: run.0.ndjson, run.1.ndjson of run.ndjson.
+        --partitions, each partition also gets a log of its own beside it: run.0.ndjson, run.1.ndjson for run.ndjson.
     history
-        Write the operations of the clients to this file, one line of JSON for each begin and end. With --scenario: the
-        sizes of the histories that are moved (1GB,1TB,10TB).
+        Write the operations of the clients to this file, one line of JSON for each begin and each end. With --scenario:
+        the sizes of the histories that are moved (1GB,1TB,10TB).
     timeline
-        Print who did what in the run, and when.
+        Print the steps of the run, with their processes and times.
     mended
-        Make the run of a file with all rules, and without the spots that are built in.
+        Repeat the run of a file with all rules, and without the spots that were built in.
     keep
-        The folder for runs that violate something (corpus).
+        The folder for runs that violate a property (corpus).
     shrink
-        Make a run that violates something small (the default), or keep it as it was drawn.
+        Shrink a run that violates a property (the default), or keep it unchanged.
     keep_going
-        Go on after the first violation: the first run of each oracle is kept.
+        Go on after the first violation, and keep the first run of each oracle.
     budget
         Stop at a limit of time or memory: 30s,2GB.
     json
@@ -216,7 +216,7 @@ def _limits(budget: str | None) -> Budget:
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
-    """Raise UsageError for the first option that was given."""
+    """Raise UsageError for the first option that has a value. ``why``: the reason, for the message."""
     for option, value in options.items():
         if value is not None:
             raise UsageError(f"{option}: {why}; leave it out")
@@ -244,14 +244,14 @@ def _numbers(seed: int | None, seeds: str | None) -> range:
 
 
 def _kinds(faults: str | None) -> str | tuple[str, ...]:
-    """What ``Options.faults`` is to be."""
+    """The value of ``Options.faults``. Raises UsageError."""
     if faults is None or faults in ("all", "none"):
         return faults or "all"
     return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(KINDS))
 
 
 def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
-    """The names, each once; raises UsageError for one that is not known."""
+    """The names, each once. Raises UsageError for an unknown name."""
     for name in names:
         if name not in known:
             message = unknown_id(what, name, known) if what == "label" else unknown(what, name, known)

@@ -19,7 +19,7 @@ from impl.sim.outcome import Totals
 def to_json(
     question: Question, seeds: str, verdict: str, code: int, totals: Totals, findings: Sequence[Finding], ended: str
 ) -> dict[str, Any]:
-    """All figures. ``ended``: why not all seeds were run; "" if they were."""
+    """The answer as JSON. ``ended``: why not all seeds were run; "" if all were run."""
     return {
         "verdict": verdict,
         "exit_code": code,
@@ -69,7 +69,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def record_of(
     question: Question, seeds: str, verdict: str, code: int, totals: Totals, findings: Sequence[Finding], ended: str
 ) -> Record:
-    """The record of an answer, with a case for each oracle."""
+    """The record of an answer, with a case for each oracle. The arguments are those of ``to_json``."""
     changes = (*(f"-{label}" for label in question.without), *(f"+{name}" for name in question.switches))
     found = {each.violation.oracle: each for each in findings}
     names = dict.fromkeys([*judge.NAMES, *found])
@@ -90,7 +90,7 @@ def record_of(
 
 
 def _open(oracle: str, runs: int, is_violated: bool, ended: str) -> Case:
-    """An oracle that objected to nothing, or that is not the first to object to a run."""
+    """The case of an oracle without a finding: it objected to no run, or was not the first to object to a run."""
     status: Status = "passed"
     said = f"objects to none of {runs:,} runs"
     if is_violated:

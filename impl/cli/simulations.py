@@ -1,4 +1,4 @@
-"""The runs of one command, what they add up to, and what it says of them in the end."""
+"""The runs of one command, their totals, and the report about them."""
 
 from __future__ import annotations
 
@@ -31,18 +31,21 @@ WORDS = {
     FAULT: "a run cannot be judged",
 }
 LOOK_S = 0.05
-"""The shortest time between two looks at the limits."""
+"""The shortest time between two checks of the limits, in seconds."""
 VERDICTS = {HELD: "holds", VIOLATED: "violated", OUT_OF_BUDGET: "out_of_budget", FAULT: "unknown"}
 
 
 class SimulationError(HoldfastError):
-    """The runs cannot go on, through no fault of the user."""
+    """The runs cannot go on. The user is not at fault."""
 
     exit_code = FAULT
 
 
 class Simulations:
-    """The runs of some seeds. ``folder``: where runs that violate something are kept."""
+    """The runs of some seeds. ``folder``: the folder for runs that violate a property.
+
+    ``shrunk``: whether these runs are shrunk. ``keep_going``: whether the runs go on after the first violation.
+    """
 
     def __init__(
         self, question: Question, seeds: range, folder: Path, limits: Budget, *, shrunk: bool, keep_going: bool
@@ -53,11 +56,11 @@ class Simulations:
         self._shrunk, self._keep_going = shrunk, keep_going
         self._meter = Meter(limits, memory=_family_bytes)
         self._looked = 0.0
-        """When the limits were looked at last, in seconds since the start."""
+        """The time of the last check of the limits, in seconds since the start."""
 
     @property
     def exit_code(self) -> int:
-        """The gravest of what was found: a violation, a run without a verdict, seeds that were not run."""
+        """The code of the gravest result: a violation, then a run without a verdict, then seeds that were not run."""
         if self.totals.violated:
             return VIOLATED
         if self.totals.errors:
@@ -65,7 +68,7 @@ class Simulations:
         return OUT_OF_BUDGET if self._ended else HELD
 
     def run_one(self, *, is_kept: bool) -> CheckResult | None:
-        """The run of one seed; None if a limit came first. ``is_kept``: whether a violation is made small and kept."""
+        """Run one seed. Returns None if a limit came first. ``is_kept``: whether a violation is shrunk and kept."""
         with interruptible(self._meter):
             try:
                 checked = check(self._question, self._go_on)
@@ -81,10 +84,14 @@ class Simulations:
         return checked
 
     def run_many(self, jobs: int | None) -> None:
-        """The runs of all seeds, up to the first violation or to a limit."""
+        """Run all seeds, up to the first violation or to a limit. ``jobs``: the number of processes, or None.
+
+        Raises SimulationError if a process dies.
+        """
         jobs = min(jobs or len(os.sched_getaffinity(0)), len(self._seeds))
         with interruptible(self._meter), Ticker() as ticker:
             made = outcomes(self._question, self._seeds, jobs, self._go_on)
+            # Closing the generator ends its worker processes, also after the first violation.
             with closing(made):
                 try:
                     for each in made:
@@ -99,7 +106,7 @@ class Simulations:
                 self._investigate(each)
 
     def _shown(self) -> Iterator[Outcome]:
-        """Of each oracle the first run that it objects to."""
+        """For each oracle, the first run that it is the first to object to."""
         seen: set[str] = set()
         for each in self.totals.violated:
             if each.violations[0].oracle not in seen:
@@ -112,7 +119,7 @@ class Simulations:
         found = investigate(question, check(question), violation, self._folder, shrunk=self._shrunk, meter=self._meter)
         self.findings.append(found)
 
-    # What is said -----------------------------------------------------------------------------------------------
+    # The report -------------------------------------------------------------------------------------------------
 
     def report(self, timeline: list[str], reports: Reports, *, json: bool) -> None:
         """Print the answer, and give the reports."""
@@ -151,13 +158,16 @@ class Simulations:
 
     @property
     def _ended(self) -> str:
-        """Which limit came before all seeds were run; "" if none did."""
+        """The limit that came before all seeds were run; "" if none did."""
         if self.totals.runs == len(self._seeds):
             return ""
         return self._meter.spent or ""
 
     def _go_on(self) -> bool:
-        """Asked some hundred times a run. The memory of all processes takes as long to read as some hundred steps."""
+        """Whether the limits allow to go on. Runs call this some hundred times each.
+
+        To read the memory of all processes takes as long as some hundred steps, so the limits are checked rarely.
+        """
         now = self._meter.seconds
         if now - self._looked >= LOOK_S:
             self._looked = now
@@ -179,7 +189,7 @@ def _said_on_terminal(text: str) -> Iterator[None]:
 
 
 def _family_bytes() -> int:
-    """The memory of this process and of those that it has started."""
+    """The memory of this process and of all processes that it has started, in bytes."""
     own = psutil.Process()
     found = own.memory_info().rss
     for child in own.children(recursive=True):

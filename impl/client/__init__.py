@@ -1,1 +1,1 @@
-"""The clients of a cluster, and the history that they keep."""
+"""The clients of a cluster, and the history of their operations."""

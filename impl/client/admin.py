@@ -1,4 +1,4 @@
-"""What an operator asks of the controller: topics, moves, cancels and elections, each partition an operation."""
+"""An operator's requests to the controller: topics, moves, cancels, elections. Each partition is an operation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from impl.errors import E
 class Admin:
     """``key``: the key that a partition has in the history. ``retry_ms``: the time between attempts.
 
-    ``patience_ms``: how long attempts are repeated. A partition ends with ``ok`` when the controller has accepted the
-    request, with ``fail`` and the name of the error when it has refused it. A request for several partitions is an
-    operation of one process each, as a process does one thing at a time.
+    ``patience_ms``: how long attempts are repeated. The operation of a partition ends with ``ok`` when the controller
+    has accepted the request, and with ``fail`` and the name of the error when it has refused the request. A process
+    does one operation at a time, so each partition of a request has a process of its own.
     """
 
     def __init__(
@@ -28,9 +28,10 @@ class Admin:
         self._retry_ms, self._patience_ms = retry_ms, patience_ms
 
     async def create_topic(self, process: str, topic: str, nodes: Sequence[int]) -> Ending:
-        """Create an elastic topic. ``nodes``: for each partition, where it begins.
+        """Create an elastic topic. ``nodes``: the first node of each partition. Raises ValueError without nodes.
 
-        The request may be repeated: a topic that is there is not created again. But then nobody knows who created it.
+        The request may be repeated, as an existing topic is not created again. But if a repetition finds the topic, it
+        is unknown who created it.
         """
         if not nodes:
             raise ValueError(f"topic {topic} needs a partition at least")
@@ -42,12 +43,12 @@ class Admin:
     async def reassign(self, process: str, moves: Mapping[Key, int]) -> dict[Key, Ending]:
         """Move partitions to nodes, in one request. Returns the ending of each.
 
-        The request is not repeated when an answer is missing: it could undo a move of somebody else.
+        The request is not repeated when an answer is missing: a repetition could undo the move of another operator.
         """
         return await self._alter(process, "move", {key: (node,) for key, node in moves.items()})
 
     async def cancel(self, process: str, keys: Iterable[Key]) -> dict[Key, Ending]:
-        """Cancel the moves of partitions, in one request. Returns the ending of each. Repeated as ``reassign`` is."""
+        """Cancel the moves of partitions, in one request, sent once as in ``reassign``. Returns the ending of each."""
         return await self._alter(process, "cancel", dict.fromkeys(keys))
 
     async def elect(self, process: str, topic: str, partition: int, kind: str = "preferred") -> Ending:
@@ -59,7 +60,7 @@ class Admin:
     async def list_reassignments(self, topics: Mapping[str, Sequence[int]] | None = None) -> dict[str, Any] | None:
         """The moves in progress by partition, of all topics or of some partitions; None without an answer.
 
-        It changes nothing, and the history does not have it.
+        The request changes nothing, so the history does not record it.
         """
         wanted = None if topics is None else {topic: tuple(numbers) for topic, numbers in topics.items()}
         decision = await self._ask(wire.ListReassignments(wanted), repeats=True)
@@ -87,7 +88,7 @@ class Admin:
         )
 
     def _begin(self, process: str, f: F, values: Mapping[Key, Any]) -> dict[Key, int]:
-        """An operation of each partition begins. Returns their indices in the history."""
+        """Begin an operation for each partition. Returns their indices in the history."""
         return {
             (topic, partition): self._node.recorder.begin(
                 f"{process}.{_label(topic, partition)}", f, self._key(topic, partition), value
@@ -96,7 +97,7 @@ class Admin:
         }
 
     def _end(self, operations: Mapping[Key, int], decision: Decision, rows: Mapping[str, str]) -> dict[Key, Ending]:
-        """The operations end. ``rows``: the error of each partition, where the answer has one."""
+        """End the operations. ``rows``: the errors that the answer has for single partitions. Returns the endings."""
         endings: dict[Key, Ending] = {}
         for key, index in operations.items():
             error = rows.get(_label(*key), decision.error)

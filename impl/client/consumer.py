@@ -1,4 +1,4 @@
-"""A consumer: polls that go on where the one before ended."""
+"""A consumer: each poll begins where the poll before it ended."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from impl.client.routing import ask_until
 from impl.errors import E
 
 FINAL_ERRORS = frozenset({E.OFFSET_OUT_OF_RANGE_BOUNDS, E.INVALID_REQUEST})
-"""The refusals that another attempt would get as well."""
+"""The refusals that a repetition would get again."""
 
 
 class Page(msgspec.Struct, frozen=True):
-    """What a poll read: the sends in [begin, end), as far as they are there. ``confirmed``: the high watermark."""
+    """The result of a poll. ``runs``: the sends that it read. ``end``: the end of its range.
+
+    ``confirmed``: the high watermark.
+    """
 
     runs: tuple[Run, ...]
     end: int
@@ -24,7 +27,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Consumer:
-    """``positions``: where the next poll of a partition begins; 0 if it is not there.
+    """``positions``: the offset at which the next poll of a partition begins; a missing partition begins at 0.
 
     ``retry_ms``: the time between attempts. ``patience_ms``: how long attempts are repeated after a poll began.
     """
@@ -45,9 +48,10 @@ class Consumer:
     ) -> Page | None:
         """Read about ``most`` records, from ``begin`` or from the position on. ``key``: the partition in the history.
 
-        Returns None if the poll failed. A read has no effect, so any attempt is repeated, and no outcome is unknown.
+        Returns None if the poll failed. A read has no effect, so every attempt may be repeated, and no outcome is
+        unknown.
 
-        The history has the end of the range that the broker had to answer as the offset: the high watermark, or less if
+        The offset in the history is the end of the range that the broker had to answer: the high watermark, or less if
         ``most`` has cut the range.
         """
         place = self.positions.get((topic, partition), 0) if begin is None else begin

@@ -1,8 +1,8 @@
 """The sends whose records a batch holds, as a poll records them in the history.
 
-A producer may join several sends in one batch, so a batch is a row of sends: each has the records 0, 1, 2, ... of its
-value. Whatever breaks this order is recorded under the value FOREIGN, which nobody sends. The oracles object to it, and
-to a send that has lost records.
+A producer may join several sends in one batch, so a batch is a sequence of sends. Each send has the records 0, 1, 2,
+... of its value. A record that breaks this order gets the value FOREIGN, which no client sends. The oracles object to
+that value, and to a send that has lost records.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Run = tuple[int, int, int]
 
 
 def runs(batches: Iterable[tuple[int, Sequence[bytes]]], begin: int) -> list[Run]:
-    """The sends of batches, each batch with its base offset, leaving out those that end at ``begin`` or below."""
+    """The sends of batches, without sends that end at ``begin`` or below. ``batches``: base offset and records."""
     found: list[Run] = []
     for base, values in batches:
         found += _runs(base, values)
@@ -33,6 +33,7 @@ def _runs(base: int, records: Sequence[bytes]) -> list[Run]:
         except ValueError:
             value, place = FOREIGN, 0
         first, count, last = found[-1] if found else (offset, 0, FOREIGN)
+        # Place 0 always begins a send, so a second copy of a send is a second run, and ``exactly once`` sees it.
         if place == 0:
             found.append((offset, 1, value))
         elif value == last and place == count:

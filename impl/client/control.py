@@ -1,4 +1,4 @@
-"""Requests to the controller: sent again to the next leader, and whether an earlier attempt may have had an effect."""
+"""Requests to the controller: repeated at its next leader, with a note of whether an attempt may have had an effect."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from impl.errors import E
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """``answer``: of the controller, None if there is none. ``error``: the last error.
+    """``answer``: the answer of the controller, None without one. ``error``: the name of the last error.
 
-    ``unknown``: whether an attempt may have had an effect of which no answer tells.
+    ``unknown``: whether an attempt may have had an effect that no answer reports.
     """
 
     answer: wire.Answer | None
@@ -22,7 +22,7 @@ class Decision(msgspec.Struct, frozen=True):
     unknown: bool
 
     def ending(self, error: str) -> Ending:
-        """How an operation ends for which the last error is this one."""
+        """The ending of an operation whose last error is ``error``."""
         if error == E.NONE.name:
             return "ok"
         return "info" if self.unknown else "fail"
@@ -35,9 +35,9 @@ async def ask_controller(
 
     ``retry_ms``: the time between attempts. ``patience_ms``: how long attempts are repeated.
 
-    A controller that loses its leadership answers NOT_CONTROLLER to a request that waits for its commit, and the next
-    leader may have committed it. So the request is sent again, and a refusal of the later attempt is not the whole
-    truth.
+    A controller that loses its leadership answers NOT_CONTROLLER to a request that waits for its commit, but the next
+    leader may have committed the request. So it is sent again, and if the later attempt is refused, the first one may
+    still have taken effect.
     """
     unknown = False
     until = client.now + patience_ms

@@ -1,7 +1,7 @@
 """The history of a run, as its clients saw it: each operation, when it began, and how it ended.
 
-The form is Jepsen's. An operation ends with ``ok``; with ``fail``, if it had no effect; or with ``info``, if nobody
-knows, and it may take effect at any later time. Servers write nothing here.
+The form is Jepsen's. An operation ends with ``ok``; with ``fail``, if it had no effect; or with ``info``, if its effect
+is unknown, and it may take effect at any later time. Servers write nothing here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 F = Literal["send", "poll", "fetch", "move", "cancel", "elect", "create", "trim", "destroy"]
 Ending = Literal["ok", "fail", "info"]
 FINAL = "final"
-"""The phase of the reads that come after everything else: each reads a stream from its start to its end."""
+"""The phase of the last reads of a run: each of them reads a stream from its start to its end."""
 
 
 class HistoryError(Exception):
@@ -22,12 +22,16 @@ class HistoryError(Exception):
 
 
 class Op(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
-    """The begin or the end of an operation. ``index`` is that of its begin, ``at`` is in milliseconds.
+    """The begin or the end of an operation.
 
-    ``process``: who does it. ``key``: the stream. ``value``: what a send writes, which is unique; the start that a trim
-    wants; of a poll, at its end, the batches that it read, as [offset, count, value]. ``count``: the records of a send.
-    ``offset``: of a send, at its end, its first offset; of a poll, where it begins, and at its end the confirm offset.
-    ``broker``: who answered. ``phase``: FINAL, or another part of the run; None for the script.
+    - ``index``: the number of its begin in the history. ``at``: the time, in milliseconds.
+    - ``process``: the process that does the operation. ``key``: the stream.
+    - ``value``: of a send, the unique value that it writes; of a trim, the new start; of the end of a poll, the batches
+      that it read, each as [offset, count, value].
+    - ``count``: of a send, the number of its records.
+    - ``offset``: of the end of a send, its first offset; of a poll, the offset at which it begins; of the end of a
+      poll, the confirm offset.
+    - ``broker``: the broker that answered. ``phase``: FINAL, or another part of the run; None for the script.
     """
 
     index: int
@@ -47,7 +51,7 @@ class Op(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unkno
 class History:
     """The operations in the order of time.
 
-    ``missing``: what did not hold when the run was given up; "" if it has healed, None if nobody looked.
+    ``missing``: the condition that did not hold when the run was given up; "" if it has healed, None if not checked.
     """
 
     def __init__(self) -> None:
@@ -66,7 +70,7 @@ class History:
         count: int = 0,
         phase: str | None = None,
     ) -> int:
-        """An operation begins. Returns its index."""
+        """Add the begin of an operation. Returns its index."""
         index = len(self.ops)
         self.ops.append(Op(index, process, "invoke", f, key, at, value, count, offset, phase=phase))
         return index
@@ -82,7 +86,7 @@ class History:
         broker: str | None = None,
         error: str | None = None,
     ) -> None:
-        """An operation ends."""
+        """Add the end of an operation."""
         begun = self.ops[index]
         self.ops.append(
             Op(
@@ -95,13 +99,13 @@ class History:
         )
 
     def lines(self) -> Iterator[str]:
-        """One line of JSON an operation's begin or end."""
+        """The history as lines of JSON, one for each begin and each end of an operation."""
         for op in self.ops:
             yield msgspec.json.encode(op).decode()
 
 
 def read(lines: Iterable[str], file: str) -> History:
-    """The history that the lines of a file hold. Raises HistoryError at the first line that is none."""
+    """Read a history from the lines of a file. Raises HistoryError at the first line that is no operation."""
     history = History()
     for number, line in enumerate(lines, 1):
         try:

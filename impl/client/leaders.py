@@ -1,8 +1,8 @@
-"""What a client knows of the leaders of partitions.
+"""The leaders of partitions, as far as a client knows them.
 
 A client learns a leader from any broker, and from the refusal of a broker that leads no more (the idea of KIP-951).
-Brokers learn of a new leader at different times. Each leader has a larger leader epoch than the one before, so a client
-that keeps the largest one believes no broker that is behind.
+Brokers learn of a new leader at different times. Each leader has a larger leader epoch than the leader before it, so a
+client that keeps the largest epoch ignores brokers that are behind.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Leaders:
         self._leaders: dict[Key, int] = {}
 
     def leader(self, key: Key) -> int | None:
-        """The node that leads a partition; None if nobody leads it, or if the client does not know."""
+        """The node that leads a partition; None if it has no leader, or if the client knows none."""
         return self._leaders.get(key)
 
     def learn(self, key: Key, leader: int, epoch: int) -> bool:
-        """A broker says who leads, NOBODY if no node does. Returns whether the leader epoch is a new one.
+        """Learn from a broker which node leads a partition, or NOBODY. Returns whether the leader epoch is new.
 
-        An epoch that is older than the known one is ignored.
+        An epoch that is older than the known epoch is ignored.
         """
         known = self._epochs.get(key, -1)
         if epoch < known:
@@ -41,14 +41,14 @@ class Leaders:
         return epoch > known
 
     def refused(self, key: Key, leader: int, hint: dict[str, Any]) -> None:
-        """The node that the client took for the leader does not serve. ``hint``: the values of its refusal."""
+        """Learn that ``leader`` does not serve the partition. ``hint``: the values of its refusal."""
         if "leader" not in hint or not self.learn(key, hint["leader"], hint["leader_epoch"]):
             self.forget(key, leader)
 
     def forget(self, key: Key, leader: int) -> None:
-        """Ask again before the next request, unless another node is known as the leader by now.
+        """Forget that ``leader`` leads, unless the client has learnt of another leader since. It then has to ask again.
 
-        The leader epoch is kept: an older one is still ignored.
+        The leader epoch is kept, so an older epoch is still ignored.
         """
         if self._leaders.get(key) == leader:
             del self._leaders[key]

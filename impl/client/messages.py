@@ -1,4 +1,4 @@
-"""The messages of a client node: inputs, outputs, and what becomes of a request."""
+"""The messages of a client node: inputs, outputs, and the results of requests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from impl.wire import Message
 
 
 class Unreachable(Message, frozen=True, gc=False):
-    """The receiver of a request is gone, or refuses the connection. The request had no effect."""
+    """The receiver of a request is gone, or refuses the connection. So the request had no effect."""
 
     id: int
 
 
 class Lost(Message, frozen=True, gc=False):
-    """The connection broke after a request was sent. Nobody knows whether it had an effect."""
+    """The connection broke after a request was sent. It is unknown whether the request had an effect."""
 
     id: int
 
@@ -42,7 +42,7 @@ Output = ToBroker | wire.Request | wire.Wake
 
 
 class TimedOut(Message, frozen=True, gc=False):
-    """No answer came in time. Nobody knows whether the request had an effect."""
+    """No answer came in time. It is unknown whether the request had an effect."""
 
     id: int
 
@@ -53,7 +53,7 @@ class NoLeader(Message, frozen=True, gc=False):
 
 Silence = Unreachable | Lost | TimedOut | NoLeader
 Result = Done | Silence
-"""What becomes of a request to a broker."""
+"""The result of a request to a broker."""
 
 _NAMES: dict[type, str] = {
     Unreachable: "unreachable",
@@ -73,5 +73,5 @@ def name(result: Done | wire.Reply | Silence) -> str:
 
 
 def is_unknown(result: Result) -> bool:
-    """Whether a request to a broker may have had an effect, and nobody knows."""
+    """Whether the effect of a request to a broker is unknown."""
     return isinstance(result, Lost | TimedOut) or (isinstance(result, Done) and result.error is E.REQUEST_TIMED_OUT)

@@ -1,7 +1,7 @@
 """A client node: its tasks send requests to brokers and to the controller, and wait for answers.
 
-A node does not know the network. Its driver carries requests, and says if the receiver is gone or if the connection
-broke. A request has one result: the first answer or failure that comes in time. Whatever comes later is ignored.
+A node does not know the network. Its driver carries requests, and reports if the receiver is gone or if the connection
+broke. A request has one result: the first answer or failure that comes in time. Later ones are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from impl.tasks import Gate, Job, Place, T, Tasks, TimedOutError
 
 
 class ClientNode:
-    """``name`` and ``number``: of this node, in the history and in requests. ``brokers``: nodes to ask for leaders.
+    """``name``: the name of this node in the history. ``number``: its number in requests.
+
+    ``brokers``: the nodes that it asks for leaders.
 
     ``timeout_ms``: how long the node waits for an answer.
     """
@@ -40,7 +42,7 @@ class ClientNode:
         self.recorder = Recorder(name, history, self.tasks)
         self._requests = 0
         self._waiting: dict[int, Gate[Any]] = {}
-        """The requests by id that have no result."""
+        """The requests without a result, by id."""
         self._turn = 0
         self._wake = -1
         """The time of the ``Wake`` that the driver has; -1 if it has none."""
@@ -48,7 +50,7 @@ class ClientNode:
     # For drivers ------------------------------------------------------------------------------------------------
 
     def handle(self, event: Input, now: int) -> list[Output]:
-        """The outputs that an input leads to, in order."""
+        """Handle an input at the time ``now``, in milliseconds. Returns the outputs, in order."""
         if isinstance(event, wire.Woken):
             self._wake = -1
         else:
@@ -57,6 +59,7 @@ class ClientNode:
                 gate.open(event)
         outputs: list[Output] = self.tasks.run(now)
         due = self.tasks.due
+        # The driver has one ``Wake``, so another one is sent only if its time changes.
         if due is not None and due != self._wake:
             self._wake = due
             outputs.append(wire.Wake(due))
@@ -71,7 +74,7 @@ class ClientNode:
         return self.tasks.places()
 
     def crash(self) -> None:
-        """End here."""
+        """End all tasks at their awaits."""
         self.tasks.crash()
 
     # For tasks --------------------------------------------------------------------------------------------------
@@ -86,7 +89,7 @@ class ClientNode:
         await self.tasks.sleep(ms)
 
     async def ask(self, node: int, body: Asked, ms: int | None = None) -> Done | Unreachable | Lost | TimedOut:
-        """Send a command to the broker of a node. ``ms``: how long to wait, if it is not ``timeout_ms``."""
+        """Send a command to the broker of a node. ``ms``: how long to wait; None for ``timeout_ms``."""
         number = self._next()
         self.tasks.outputs.append(ToBroker(node, Command(self.number, number, body)))
         result: Done | Unreachable | Lost | TimedOut = await self._result(number, ms)
@@ -100,7 +103,7 @@ class ClientNode:
         return result
 
     def next_broker(self) -> int:
-        """The broker to ask for leaders: each in turn."""
+        """The next broker to ask for leaders; the brokers take turns."""
         self._turn += 1
         return self.brokers[(self._turn - 1) % len(self.brokers)]
 

@@ -1,9 +1,9 @@
-"""The bytes of a record: which send it belongs to, and its place among the records of that send."""
+"""The bytes of a record: the value of its send, and its place among the records of that send."""
 
 from __future__ import annotations
 
 LONGEST = 200
-"""The bytes of padding of the longest records, and one more."""
+"""Records are padded to lengths from 8 to LONGEST + 7 bytes."""
 
 
 def payload(value: int, place: int) -> bytes:
@@ -12,7 +12,7 @@ def payload(value: int, place: int) -> bytes:
 
 
 def decode(data: bytes) -> tuple[int, int]:
-    """The value and the place of a record. Raises ValueError if ``payload`` does not make these bytes."""
+    """The value and the place of a record. Raises ValueError for bytes that ``payload`` never makes."""
     value, _, place = data.rstrip(b" ").partition(b".")
     found = int(value), int(place)
     if payload(*found) != data:

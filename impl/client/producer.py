@@ -1,7 +1,7 @@
-"""A producer: sends that wait for the leader, with one batch of a partition under way at a time.
+"""A producer: it sends batches to leaders, and has at most one batch of a partition under way.
 
-An attempt whose outcome is unknown is repeated by an idempotent producer alone. Without sequence numbers the log would
-hold the records twice.
+Only an idempotent producer repeats an attempt of unknown outcome. Without sequence numbers, the log could hold the
+records twice.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from impl.errors import E
 from impl.tasks import Gate
 
 REFUSED = frozenset({E.OUT_OF_ORDER_SEQUENCE_NUMBER, E.INVALID_PRODUCER_EPOCH, E.INVALID_REQUEST})
-"""The refusals that another attempt would get as well."""
+"""The refusals that a repetition would get again."""
 
 
 class PendingSend(msgspec.Struct, frozen=True):
-    """A send that waits for its outcome, which comes with the offset of its first record, or None."""
+    """A send that waits. ``outcome``: opens with its outcome, and with the offset of its first record or None."""
 
     value: int
     count: int
@@ -34,11 +34,11 @@ class PendingSend(msgspec.Struct, frozen=True):
 
 
 class Producer:
-    """``idempotent``: whether batches have sequence numbers, of the producer ``producer_id``.
+    """``idempotent``: whether batches have sequence numbers. Then ``producer_id`` is the id of the producer.
 
     ``retry_ms``: the time between attempts. ``delivery_ms``: how long attempts are repeated after a send began.
-    ``linger_ms``: how long a send waits for others of the same partition, which are joined in one batch of up to
-    ``most_records``; with 0 each send is a batch of its own.
+    ``linger_ms``: how long a send waits for other sends of the same partition. They are joined in one batch of up to
+    ``most_records`` records. With 0 each send is a batch of its own.
     """
 
     def __init__(
@@ -103,10 +103,11 @@ class Producer:
             for send in sends:
                 send.outcome.open((outcome, offset))
                 offset = None if offset is None else offset + send.count
+        # No await lies between the last look at the line and here, so no send has joined it: the next starts a task.
         del self._lines[key]
 
     def _take(self, line: deque[PendingSend]) -> list[PendingSend]:
-        """The sends of the next batch."""
+        """Take the sends of the next batch off the line."""
         sends = [line.popleft()]
         records = sends[0].count
         while self._linger_ms and line and records + line[0].count <= self._most_records:
@@ -115,7 +116,7 @@ class Producer:
         return sends
 
     async def _deliver(self, key: Key, sends: list[PendingSend]) -> Outcome:
-        """Deliver a batch. Its numbers and its bytes are the same in every attempt."""
+        """Deliver a batch. Its sequence number and its bytes are the same in every attempt."""
         values = tuple(payload(send.value, place) for send in sends for place in range(send.count))
         epoch, sequence = self._sequences.epoch, self._sequences.next(key)
         body = Produce(*key, values, timestamp=self.node.now)
@@ -132,5 +133,6 @@ class Producer:
         if outcome.kind == "ok":
             self._sequences.advance(key, epoch, len(values))
         elif outcome.kind == "info" or outcome.error in {error.name for error in REFUSED}:
+            # The log may hold the batch or not, so no number of this epoch is known to be the next one.
             self._sequences.restart(epoch)
         return outcome

@@ -1,7 +1,7 @@
 """The operations of a client node on their way into the history.
 
-A process does one operation at a time. An operation of unknown outcome may still take effect, so its process goes on
-under a new name.
+A process does one operation at a time. An operation of unknown outcome may still take effect, so its process gets a new
+name for the next operation.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from impl.tasks import Tasks
 
 
 class Recorder:
-    """``name``: the client node, which begins the names of its processes. ``tasks`` know the time."""
+    """``name``: the name of the client node, the prefix of its processes' names. ``tasks``: tell the time."""
 
     def __init__(self, name: str, history: History, tasks: Tasks) -> None:
         self._name, self._history, self._tasks = name, history, tasks
         self._lives: Counter[str] = Counter()
-        """How many operations of each process had an unknown outcome."""
+        """By process: how many of its operations had an unknown outcome."""
         self._open: dict[int, str] = {}
-        """The process of each operation that has not ended, by its index."""
+        """By index of an operation that has not ended: its process."""
 
     def begin(
         self,
@@ -34,7 +34,7 @@ class Recorder:
         count: int = 0,
         phase: str | None = None,
     ) -> int:
-        """An operation of a process begins. Returns its index. The fields are those of ``Op``."""
+        """Record the begin of an operation. Returns its index. The arguments are the fields of ``Op``."""
         name = f"{self._name}.{process}.{self._lives[process]}"
         index = self._history.invoke(name, f, key, value, self._tasks.now, offset=offset, count=count, phase=phase)
         self._open[index] = process
@@ -50,7 +50,7 @@ class Recorder:
         broker: str | None = None,
         error: str | None = None,
     ) -> None:
-        """An operation ends. The fields are those of ``Op``."""
+        """Record the end of an operation. The arguments are the fields of ``Op``."""
         self._history.complete(index, kind, self._tasks.now, value=value, offset=offset, broker=broker, error=error)
         process = self._open.pop(index)
         if kind == "info":

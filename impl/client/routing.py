@@ -14,13 +14,13 @@ from impl.client.node import ClientNode
 from impl.errors import E
 
 FIND_MS = 5_000
-"""How long a client waits for a broker to say who leads, before it asks the next one."""
+"""How long a client waits for a broker's answer about leaders before it asks the next broker."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How an operation ended. ``node``: the broker that was asked last, None if none was. ``error``: its error.
+    """The outcome of an operation. ``node``: the broker that was asked last, None if none was. ``error``: its error.
 
-    ``values``: of the answer, if the operation succeeded.
+    ``values``: the values of the answer if the operation succeeded, else empty.
     """
 
     kind: Ending
@@ -38,13 +38,13 @@ async def ask_until(
     repeats_unknown: bool,
     final: frozenset[E],
 ) -> Outcome:
-    """Send a request to the leader of its partition, again after each failure that another attempt may mend.
+    """Send a request to the leader of its partition, and repeat it until the outcome is final.
 
-    ``until``: no attempt begins after this time, the first one excepted. ``retry_ms``: the time before the next
-    attempt; there is none if a refusal names a newer leader. ``repeats_unknown``: whether an attempt follows one that
-    may have had an effect. ``final``: refusals that end the operation.
+    ``until``: no attempt but the first one begins after this time. ``retry_ms``: the wait before the next attempt, left
+    out if a refusal names a newer leader. ``repeats_unknown``: whether an attempt that may have had an effect is
+    repeated. ``final``: refusals that end the operation.
 
-    The outcome is ``info`` if any of the attempts may have had an effect: a later refusal says nothing about it.
+    The outcome is ``info`` if any attempt may have had an effect: a later refusal says nothing about that attempt.
     """
     unknown = False
     while True:
@@ -60,7 +60,7 @@ async def ask_until(
 
 
 async def _ask_leader(client: ClientNode, body: Produce | Consume) -> tuple[int | None, Result]:
-    """One attempt: the broker that was asked, if any, and its result."""
+    """Make one attempt. Returns the broker that was asked, if any, and its result."""
     key = body.topic, body.partition
     node = client.leaders.leader(key)
     if node is None:
@@ -76,7 +76,7 @@ async def _ask_leader(client: ClientNode, body: Produce | Consume) -> tuple[int 
 
 
 async def _find_leader(client: ClientNode, key: Key) -> int | None:
-    """Ask the brokers, one after the other, until a leader is known. None if none of them names one."""
+    """Ask the brokers, one after the other, until a leader is known. None if no broker names a leader."""
     topic, _ = key
     for _ in client.brokers:
         result = await client.ask(client.next_broker(), FindLeaders(topic), min(FIND_MS, client.timeout_ms))

@@ -1,8 +1,8 @@
 """The numbers of an idempotent producer: its epoch, and the next sequence number of each partition.
 
-A batch keeps its numbers however often it is sent, so that the log recognises a repetition (I-8). If the outcome of a
-batch is unknown at last, the log may hold it or not, and no sequence number is right for the next one. A new producer
-epoch begins again at 0 in every partition.
+A batch has the same numbers in every attempt, so that the log recognises a repetition (I-8). If the outcome of a batch
+stays unknown, the log may hold it or not, so the next sequence number is unknown. The producer then begins a new epoch,
+which starts at 0 in every partition.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Sequences:
         return self._next.get(key, 0)
 
     def advance(self, key: Key, epoch: int, count: int) -> None:
-        """The log holds a batch that was sent under an epoch."""
+        """Advance past a batch of ``count`` records that the log holds, and that was sent under ``epoch``."""
         if epoch == self.epoch:
             self._next[key] = (self.next(key) + count) % SEQUENCES
 
     def restart(self, epoch: int) -> None:
-        """Nobody knows which number is next after a batch of this epoch. Another batch may have said so already."""
+        """Begin a new epoch, since the next number of ``epoch`` is unknown. A later call for ``epoch`` does nothing."""
         if epoch == self.epoch:
             self.epoch += 1
             self._next.clear()

@@ -1,1 +1,1 @@
-"""Independent judges of a history: one property each. They know what clients saw, and nothing of how brokers work."""
+"""Oracles judge a history, one property each. They see only the operations of clients, and nothing of the brokers."""

@@ -1,7 +1,7 @@
-"""The operations of a history, each with its begin and its end, in the form that oracles look at.
+"""The operations of a history, each with its begin and its end, in the form that oracles read.
 
-What an oracle takes for granted is checked here first. A history that breaks an assumption says nothing about the
-cluster: that is an error of whoever recorded it, and never a violation.
+The assumptions of the oracles are checked here first. A history that breaks an assumption was recorded wrongly and says
+nothing about the cluster, so it is an error and never a violation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from impl.client.history import FINAL, History, Op
 
 
 class AssumptionError(Exception):
-    """The history is not one that oracles can judge: the message says why."""
+    """The oracles cannot judge the history; the message says why."""
 
 
 class Batch(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -26,7 +26,10 @@ class Batch(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
-    """A send. ``batch`` is known if it was acknowledged. ``ended`` is None if nobody knows how it ended."""
+    """A send. ``begun``, ``ended``: in milliseconds; ``ended`` is None if the outcome is unknown.
+
+    ``batch``: None unless the send was acknowledged. ``broker``: the broker that answered; None without an answer.
+    """
 
     process: str
     value: int
@@ -39,7 +42,10 @@ class Send(msgspec.Struct, frozen=True, gc=False):
 
 
 class Poll(msgspec.Struct, frozen=True, gc=False):
-    """A poll that succeeded: what it read of [begin, end), where ``end`` is the confirm offset at that time."""
+    """A poll that succeeded. ``read``: the batches that it read of [``begin``, ``end``).
+
+    ``end``: the confirm offset at that time. ``ended``: in milliseconds. ``is_final``: whether its phase is FINAL.
+    """
 
     process: str
     begin: int
@@ -50,7 +56,7 @@ class Poll(msgspec.Struct, frozen=True, gc=False):
 
 
 class Stream:
-    """All that happened to one stream. What is below ``trimmed`` may be missing; all may be if ``gone``."""
+    """All operations on one stream. Offsets below ``trimmed`` may be missing; all offsets may be, if it is ``gone``."""
 
     def __init__(self, key: int) -> None:
         self.key = key
@@ -59,7 +65,7 @@ class Stream:
         self.trimmed = 0
         self.gone = False
         self.open_moves = 0
-        """How many moves have no end."""
+        """The number of moves without an end."""
 
     @property
     def acked(self) -> list[Batch]:
@@ -68,7 +74,7 @@ class Stream:
 
 
 class Calls:
-    """The streams of a history by key. ``missing``: as in the history."""
+    """The streams of a history by key. ``missing``: copied from the history. Raises AssumptionError."""
 
     def __init__(self, history: History) -> None:
         self.missing = history.missing
@@ -93,7 +99,7 @@ class Calls:
 
 
 def _ends(ops: Iterable[Op]) -> dict[int, Op]:
-    """The end of each operation by its index; checks that each process does one thing at a time."""
+    """The end of each operation by its index. Raises AssumptionError unless a process does one operation at a time."""
     ends: dict[int, Op] = {}
     begun: dict[int, Op] = {}
     busy: dict[str, int] = {}
@@ -113,7 +119,7 @@ def _ends(ops: Iterable[Op]) -> dict[int, Op]:
             raise AssumptionError(f"operation {op.index} ends as another one than it began")
         ends[op.index] = op
         if op.kind == "info":
-            # It may go on, so its process begins nothing more.
+            # The operation may still take effect, so its process may begin no other one.
             busy[op.process] = op.index
         else:
             del busy[op.process]
@@ -140,10 +146,11 @@ def _add(stream: Stream, op: Op, end: Op | None) -> None:
                 is_final = op.phase == FINAL
                 stream.polls.append(Poll(op.process, op.offset, end.offset, read, end.at, is_final))
         case "trim":
+            # A trim of unknown outcome may have taken effect, so the offsets below it need not be there.
             if not failed:
                 stream.trimmed = max(stream.trimmed, op.value)
         case "destroy":
-            # Nobody opens the stream again, even if this attempt has failed.
+            # No client opens the stream again, even if this attempt has failed.
             stream.gone = True
         case "move":
             stream.open_moves += end is None

@@ -32,7 +32,7 @@ NAMES = (*ORACLES, "heal", "storage")
 class Verdict(msgspec.Struct, frozen=True):
     """``violations``: the first one of each oracle. ``error``: why the history cannot be judged; None if it can.
 
-    ``looked``: how many streams, acknowledged sends and polls there were.
+    ``looked``: the numbers of streams, acknowledged sends and polls in the history.
     """
 
     violations: tuple[Violation, ...]
@@ -41,7 +41,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def judge(history: History, stored: BucketContents | None = None) -> Verdict:
-    """Ask every oracle. ``stored``: the bucket after a run that has healed; without it ``storage`` is not asked."""
+    """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None leaves ``storage`` out."""
     try:
         calls = Calls(history)
     except AssumptionError as error:
@@ -65,7 +65,7 @@ def judge(history: History, stored: BucketContents | None = None) -> Verdict:
 
 
 def _heal(calls: Calls) -> Iterator[Violation]:
-    """Without further faults everything works again: the run has come to its end, and every move was answered."""
+    """The cluster works again once the faults stop: the run came to its end, and every move was answered."""
     if calls.missing:
         yield Violation("heal", -1, f"at the end, without further faults, {calls.missing}")
         return

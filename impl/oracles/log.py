@@ -9,7 +9,7 @@ from impl.oracles.verdict import Violation
 
 
 def log(stream: Stream) -> Iterator[Violation]:
-    """Compare every batch that was acknowledged or read with the others."""
+    """Find offsets with two values: compare all batches that were acknowledged or read."""
     seen: dict[int, Batch] = {}
     for batch in (*stream.acked, *(batch for poll in stream.polls for batch in poll.read)):
         known = seen.setdefault(batch.base, batch)
@@ -21,6 +21,7 @@ def log(stream: Stream) -> Iterator[Violation]:
                 f"{batch.value} up to {batch.end}",
             )
     before: Batch | None = None
+    # In the order of base offsets: if any two batches overlap, two neighbours do.
     for batch in sorted(seen.values()):
         if before is not None and batch.base < before.end:
             yield Violation(
@@ -33,7 +34,7 @@ def log(stream: Stream) -> Iterator[Violation]:
 
 
 def exactly_once(stream: Stream) -> Iterator[Violation]:
-    """Each value stands at one offset: a send is carried out at most once."""
+    """Find values at two offsets: a send may take effect at most once."""
     places: dict[int, int] = {}
     for batch in (*stream.acked, *(batch for poll in stream.polls for batch in poll.read)):
         known = places.setdefault(batch.value, batch.base)

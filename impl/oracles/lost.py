@@ -1,4 +1,4 @@
-"""Nothing acknowledged is lost: whoever reads beyond an acknowledged batch reads it, and at last everybody does."""
+"""Nothing acknowledged is lost: a poll reads the acknowledged batches of its range, and the final polls read all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from impl.oracles.verdict import Violation
 
 
 def lost(stream: Stream) -> Iterator[Violation]:
-    """Look for each acknowledged batch in each poll whose range has it, trimmed and destroyed ones excepted."""
+    """Find acknowledged batches that a poll of their range did not read, except trimmed and destroyed ones."""
     if stream.gone:
         return
     acked = sorted(batch for batch in stream.acked if batch.end > stream.trimmed)
     for poll in stream.polls:
         read = {batch.base for batch in poll.read}
+        # Batches do not overlap (``log`` checks that), so their ends ascend with their bases.
         first = bisect_left(acked, poll.begin, key=_end)
         # A batch that ends where the poll begins is not in its range.
         while first < len(acked) and acked[first].end <= poll.begin:

@@ -1,4 +1,4 @@
-"""One owner at a time: what one broker acknowledges lies wholly before what the next one acknowledges."""
+"""One owner at a time: all offsets that one broker acknowledges lie below the offsets of the next owner."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from impl.oracles.verdict import Violation
 
 
 def owner(stream: Stream) -> Iterator[Violation]:
-    """No send begins after a send at a higher offset was acknowledged, so two brokers never take turns.
+    """Find sends that began after a send at a higher offset was acknowledged, as when two brokers take turns.
 
-    That also orders the sends of one broker as their clients saw them.
+    This also checks the sends of one broker: their offsets follow the order in which the clients saw them.
     """
     acked = [(send.batch.base, send) for send in stream.sends if send.batch is not None]
     acked.sort(key=lambda each: each[0])
     later: Send | None = None
-    """Of the sends at higher offsets, the one that was acknowledged first."""
+    """Among the sends at higher offsets, the one that was acknowledged first."""
+    # From the highest offset down, so that ``later`` is about all sends at higher offsets.
     for base, send in reversed(acked):
         if later is not None and later.ended is not None and later.ended < send.begun:
             yield Violation(

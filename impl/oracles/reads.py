@@ -1,4 +1,4 @@
-"""What may be read: what was sent, in the order of offsets, without a gap, and not beyond the confirm offset."""
+"""Polls read only sent values, in the order of offsets, without a gap, and not beyond the confirm offset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from impl.oracles.verdict import Violation
 
 
 def aborted(stream: Stream) -> Iterator[Violation]:
-    """No value is read that nobody has sent, or whose send has failed, or that has another number of records."""
+    """Find read values that were never sent, or sent later, or with another number of records, or whose send failed."""
     sends = {send.value: send for send in stream.sends}
     for poll in stream.polls:
         for batch in poll.read:
@@ -29,10 +29,11 @@ def aborted(stream: Stream) -> Iterator[Violation]:
 
 
 def order(stream: Stream) -> Iterator[Violation]:
-    """A poll reads its range without a gap; and acknowledged sends of a process have ascending offsets."""
+    """Find polls with a gap in their range, and processes whose acknowledged sends do not have ascending offsets."""
     for poll in stream.polls:
         place = poll.begin
         for batch in poll.read:
+            # The first batch may begin before the range. Each later batch begins where the one before it ends.
             if not batch.base <= place < batch.end or (place > poll.begin and batch.base != place):
                 break
             place = batch.end
@@ -58,7 +59,8 @@ def order(stream: Stream) -> Iterator[Violation]:
 
 
 def bound(stream: Stream) -> Iterator[Violation]:
-    """Nothing is read beyond the confirm offset, nor more records than were sent by then."""
+    """Find polls that read beyond the confirm offset, or whose confirm offset exceeds the records sent by then."""
+    # A send of unknown outcome counts, because its records may be in the log.
     sent = sorted((send.begun, send.count) for send in stream.sends if not send.failed)
     place, total = 0, 0
     for poll in sorted(stream.polls, key=lambda each: each.ended):

@@ -1,4 +1,4 @@
-"""What is stored at the end: every acknowledged batch is in a live object or in a WAL, and no object is left over."""
+"""At the end of a run every acknowledged batch is in a live object or in a WAL, and no object is left over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from impl.oracles.verdict import Violation
 
 
 class BucketContents(msgspec.Struct, frozen=True):
-    """The bucket at the end. ``batches``: by key, those in live objects and WALs: base, end, value.
+    """The bucket at the end. ``batches``: by stream key, the batches in live objects and WALs: base, end, value.
 
     ``orphans``: the keys of objects in the bucket that the metadata do not know. ``missing``: the ids of committed
     objects that the bucket lacks.
@@ -23,7 +23,7 @@ class BucketContents(msgspec.Struct, frozen=True):
 
 
 def storage(calls: Calls, stored: BucketContents) -> Iterator[Violation]:
-    """Look for every acknowledged batch in the bucket."""
+    """Find acknowledged batches and committed objects that the bucket lacks, and objects that belong to nobody."""
     for stream in calls.streams.values():
         there = stored.batches.get(stream.key, frozenset())
         for batch in stream.acked:

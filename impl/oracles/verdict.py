@@ -1,4 +1,4 @@
-"""What an oracle says."""
+"""The violations that oracles report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """A property that does not hold: of which oracle, of which stream, and why, for people."""
+    """A violated property. ``oracle``: its oracle. ``key``: the stream, or -1. ``message``: the reason, for people."""
 
     oracle: str
     key: int

@@ -1,8 +1,8 @@
-"""Runs a scenario again and again, each time with a change of controller before another step.
+"""Runs a scenario once for each of its steps, each time with a change of controller before that step.
 
-A change of controller loses its memory by rule: the generations of destroyed objects begin anew (OB-05), the heartbeats
-of brokers are forgotten (ND-30), and election timers are armed anew (EL-12) or, as built, lost (EL-06). A result that
-differs is excused by such a rule only if the scenario passes with the same change where that memory is kept.
+By rule, a new controller lacks the memory of the old one: the generations of destroyed objects begin again (OB-05), the
+heartbeats of brokers are forgotten (ND-30), and election timers are armed again (EL-12) or, as built, lost (EL-06).
+Such a rule excuses a different result only if the scenario passes with the same change and with the memory kept.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from impl.scenario.runner import Verdict, run
 from impl.scenario.world import World
 
 TIMED = {"object_clock": ("OB-05",), "registration": ("ND-30",), "tick": ("EL-06", "EL-12")}
-"""The operations that look at the memory of the controller, with the rules about its loss."""
+"""By operation that reads the memory of the controller: the rules about the loss of that memory."""
 
 
 def run_with_failovers(
     scenario: Scenario, as_built: frozenset[str] = frozenset(), *, at: tuple[int, ...] | None = None
 ) -> Verdict:
-    """Run a scenario plainly, then with a change of controller before each step (``at``: before these steps only)."""
+    """Run a scenario without a change of controller, then again with a change before each step, one step a run.
+
+    ``at``: the steps before which the controller changes; None for all. Stops at the first failure without an excuse.
+    """
     verdict = run(scenario, as_built)
     excused: dict[str, None] = {}
     runs = 1
@@ -36,6 +39,7 @@ def run_with_failovers(
             continue
         rules = change.excuses(scenario, verdict.failure.number)
         if rules:
+            # If the failure remains without the loss of memory, the loss does not explain it.
             runs += 1
             if run(scenario, as_built, before=_Change(number, keeps=True)).failure is not None:
                 rules = []
@@ -47,9 +51,9 @@ def run_with_failovers(
 
 
 class _Change:
-    """A change of controller before one step; remembers the rules by which memory was lost or restored.
+    """A change of controller before one step. ``lost``: the rules about the memory that the change altered.
 
-    ``keeps``: the new controller has the memory of the old one.
+    ``keeps``: whether the new controller keeps the memory of the old one.
     """
 
     def __init__(self, number: int, *, keeps: bool = False) -> None:
@@ -70,6 +74,6 @@ class _Change:
         return None
 
     def excuses(self, scenario: Scenario, failed: int) -> list[str]:
-        """The rules that explain a failure: their memory was lost, and a step since then looked at it."""
+        """The rules that may explain a failure: their memory was lost, and a step since the change has read it."""
         since = {step.op for step in scenario.steps[self.number - 1 : failed]}
         return sorted(rule for op in since for rule in TIMED.get(op, ()) if rule in self.lost)

@@ -41,7 +41,7 @@ def _entry(_: Image, a: Arguments) -> list[Record]:
 
 
 def _partition(image: Image, a: Arguments) -> list[Record]:
-    """The whole registration. A partition that is not there is made, like one of a new topic."""
+    """The whole registration. A missing partition is created, and so is a missing topic."""
     replicas = tuple(a["replicas"] or ())
     new = Partition(a["topic"], a["partition"], replicas, replicas, replicas[0] if replicas else -1)
     row = image.partitions.get((a["topic"], a["partition"]), new)
@@ -50,6 +50,7 @@ def _partition(image: Image, a: Arguments) -> list[Record]:
     changed |= {name: a[name] for name in ("leader", "leader_epoch", "partition_epoch") if a[name] is not None}
     if a["recovery"] is not None:
         changed["leader_recovery_state"] = RECOVERY.index(a["recovery"])
+    # ``...`` stands for a missing argument, because null is a value here.
     if a["original"] is not ...:
         changed["original"] = None if a["original"] is None else tuple(a["original"])
     topic = [] if a["topic"] in image.topics else [Topic(a["topic"])]

@@ -1,4 +1,4 @@
-"""Scenario files: from YAML to scenarios. Whatever is outside the language is a MalformedError with file and line."""
+"""Reads scenario files from YAML. Raises MalformedError, with file and line, for anything outside the language."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ REPEAT = Int(low=1, high=1_000_000)
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One run of an operation: its arguments, and what its result is expected to be.
+    """One call of an operation. ``arguments``: with defaults. ``expected``: the expectation about its result.
 
-    ``said``: the arguments as the file gives them.
+    ``said``: the arguments that the file gives, without defaults.
     """
 
     line: int
@@ -36,7 +36,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A step: an operation with a call for each of its argument maps, all of them ``repeat`` times."""
+    """A step: an operation, with one call for each of its argument maps. All calls run ``repeat`` times."""
 
     file: str
     line: int
@@ -47,7 +47,10 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """A scenario. The steps of its setup stand before its own."""
+    """A scenario. ``steps``: the steps of its setup, then its own. ``clock``: its start time, in milliseconds.
+
+    ``absent``: the object ids that are never prepared silently.
+    """
 
     file: str
     line: int
@@ -59,12 +62,12 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 def read_file(path: Path, shown: str | None = None) -> list[Scenario]:
-    """The scenarios of a file. ``shown`` is the file's name in messages."""
+    """The scenarios of a file. ``shown``: the name of the file in messages. Raises MalformedError."""
     return _read(path, shown or str(path), ())
 
 
 def read_text(text: str, file: str = "scenario.yaml", folder: Path = Path()) -> list[Scenario]:
-    """The scenarios of a text; ``folder`` is where the files of ``setup`` are."""
+    """The scenarios of a text. ``folder``: the folder of its ``setup`` files. Raises MalformedError."""
     return _scenarios(text, file, folder, ())
 
 
@@ -115,6 +118,7 @@ def _scenario(node: yaml.Node, file: str, place: int, folder: Path, chain: tuple
 def _setup(node: yaml.Node, folder: Path, chain: tuple[Path, ...]) -> list[Scenario]:
     name = Text().value(node)
     path = folder / name
+    # The chain has the file that is being read, and all files whose setup led to it.
     if path.resolve() in chain:
         malformed(node, f"setup: {name} runs itself")
     if not path.is_file():
@@ -124,6 +128,7 @@ def _setup(node: yaml.Node, folder: Path, chain: tuple[Path, ...]) -> list[Scena
 
 def _step(node: yaml.Node) -> Step:
     given = pairs(node, "a step")
+    # ``op`` and the control keys are taken out of ``given``; the rest are arguments.
     if "op" not in given:
         malformed(node, "op is missing")
     operation = _operation(given.pop("op")[1])
@@ -166,6 +171,7 @@ def _expectation(entry: tuple[yaml.Node, yaml.Node] | None) -> Pairs:
 
 def _call(operation: Operation, given: Pairs, expected: Pairs, place: yaml.Node) -> Call:
     fields = dict(operation.arguments)
+    # A missing ``record`` is reported below, as any missing argument.
     if operation.variants and "record" in given:
         fields |= operation.variants[fields["record"].type.value(given["record"][1])]
     arguments: dict[str, Any] = {}

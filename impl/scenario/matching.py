@@ -1,7 +1,7 @@
-"""Expectations: what a step expects of its result, and the differences from the actual one.
+"""The expectations of steps, and the differences between an expectation and an actual result.
 
-A map is compared by the keys that are expected (``Fields``); a map marked whole must have no others. A list is compared
-whole and in order (``Items``), a set in any order (``Members``).
+A map is compared by the expected keys (``Fields``); a map marked whole must have no other keys. A list is compared
+whole and in order (``Items``), a set whole and in any order (``Members``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 TOLERANCE = 1e-6
-"""How far a number with a fraction may be from the expected one."""
+"""The maximum distance of a number with a fraction from the expected number."""
 
 
 class Same(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class Members(msgspec.Struct, frozen=True):
 
 
 class Fields(msgspec.Struct, frozen=True):
-    """A map with these entries; ``whole``: and no others."""
+    """A map with these entries. ``whole``: whether it must have no other entries."""
 
     entries: dict[Any, Pattern]
     whole: bool = False
@@ -56,7 +56,7 @@ class _Nothing:
 
 
 NOTHING = _Nothing()
-"""The place of a value that is not there."""
+"""Stands for a missing value."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ def _fields(pattern: Fields, actual: dict[Any, Any], tolerance: float, path: str
 
 def _items(pattern: Items, actual: Any, tolerance: float, path: str) -> Iterable[Difference]:
     if len(pattern.each) != len(actual):
-        # Where an element is missing, all later ones would differ as well.
+        # Not compared element by element: behind a missing element all later ones would differ as well.
         yield Difference(path, show(pattern), show(actual))
         return
     for place, (each, found) in enumerate(zip(pattern.each, actual, strict=True)):
@@ -116,6 +116,7 @@ def _fits(pattern: Pattern, actual: Any, tolerance: float) -> bool:
 
 
 def _equal(value: Any, actual: Any, tolerance: float) -> bool:
+    # In Python, True equals 1. In a scenario it does not.
     if isinstance(value, bool) or isinstance(actual, bool) or value is None or actual is None:
         return value is actual
     if isinstance(value, float) or isinstance(actual, float):
@@ -126,12 +127,18 @@ def _equal(value: Any, actual: Any, tolerance: float) -> bool:
 
 
 def _pair_up(wanted: tuple[Pattern, ...], found: list[Any], fits: Callable[[Pattern, Any], bool]) -> bool:
-    """Whether each expected member can be paired with an actual one of its own, so that none is left over."""
+    """Whether each expected member can be paired with an actual member of its own, so that none is left over.
+
+    A member such as ``any_of`` may fit several actual ones, so the pairs are a maximum bipartite matching, found by
+    augmenting paths.
+    """
     if len(wanted) != len(found):
         return False
+    # By place in ``found``: the expected member that is paired with it.
     partner: dict[int, int] = {}
 
     def seat(member: int, tried: set[int]) -> bool:
+        # Take a free place, or a place whose present member can move to another one.
         for place, value in enumerate(found):
             if place not in tried and fits(wanted[member], value):
                 tried.add(place)

@@ -1,4 +1,4 @@
-"""What an operation of the language is, and the types of arguments and results that many of them have."""
+"""The operations of the language, and the types of arguments and results that many operations share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from impl.scenario.types import Bool, Choice, Field, Int, ListOf, MapOf, SetOf, 
 class Operation(msgspec.Struct, frozen=True):
     """An operation of the language.
 
-    ``about``: one sentence for the reference. ``variants``: further arguments, by the value of the argument ``record``.
+    ``about``: a sentence for the reference page. ``variants``: by value of the argument ``record``, further arguments.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Operation(msgspec.Struct, frozen=True):
 
     @property
     def all_arguments(self) -> dict[str, Field]:
-        """The arguments, those of all variants included."""
+        """The arguments, including those of all variants."""
         extra = {name: field for each in self.variants.values() for name, field in each.items()}
         return extra | self.arguments
 
@@ -48,21 +48,21 @@ RECORDS = ListOf(Choice(RECORD_KINDS, "kind of record"))
 CHANGES = MapOf(SetOf(Choice(CHANGED, "field")), whole=True)
 
 MUTATES: dict[str, Type] = {"error": TEXT, "records": RECORDS}
-"""What every operation that writes stream metadata answers."""
+"""The results of every operation that writes stream metadata."""
 
 ASSIGNS: dict[str, Type] = {"error": TEXT, "records": RECORDS, "changes": CHANGES}
-"""What every operation that writes partitions answers."""
+"""The results of every operation that writes partitions."""
 
 NODE = {"node": need(INT), "node_epoch": need(EPOCH)}
 
 
 def struct(**fields: Type) -> Struct:
-    """A map of results, where every field may be left out."""
+    """A map of results. Every field may be left out."""
     return Struct({name: may(each) for name, each in fields.items()})
 
 
 def given(required: dict[str, Type], **optional: Type) -> Struct:
-    """A map of arguments."""
+    """A map of arguments. An optional argument is 0 by default."""
     return Struct(
         {name: need(each) for name, each in required.items()} | {name: may(each, 0) for name, each in optional.items()}
     )

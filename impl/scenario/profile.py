@@ -1,4 +1,4 @@
-"""The profile of a scenario: which behaviour its controller has."""
+"""The profile of a scenario, which selects the behaviour of its controller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROFILE = Struct(
 
 
 def read_profile(node: yaml.Node | None) -> Profile:
-    """The profile that a node describes; without a node, the default."""
+    """Read a profile from a YAML node; None stands for the default profile. Raises MalformedError."""
     if node is None:
         return Profile()
     given = PROFILE.value(node)

@@ -1,4 +1,4 @@
-"""The queries: what the image says of a stream, a node, an object, a partition."""
+"""The queries about streams, nodes and objects. They read the image of the controller."""
 
 from __future__ import annotations
 

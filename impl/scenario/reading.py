@@ -1,7 +1,7 @@
-"""YAML with line numbers. A scalar stays text here: the type that reads it decides its meaning.
+"""Reads YAML with line numbers. A scalar stays text here: the type that reads it decides its meaning.
 
-YAML 1.1 and 1.2 disagree about ``on``, ``010`` and others. A type that expects text gets text, so an error name or the
-name of a topic is never taken for something else.
+YAML 1.1 and 1.2 disagree about ``on``, ``010`` and others. A type that expects text gets text, so the name of an error
+or of a topic never becomes a number or a boolean.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def line_of(node: yaml.Node) -> int:
 
 
 def documents(text: str, file: str) -> list[yaml.Node]:
-    """The documents of a file, without empty ones. Raises MalformedError for text that is no YAML."""
+    """The documents of a file, without empty documents. Raises MalformedError for text that is no YAML."""
     try:
         return [node for node in _compose(text, file) if not is_null(node)]
     except yaml.MarkedYAMLError as error:
@@ -87,7 +87,7 @@ def is_decimal(node: yaml.Node) -> bool:
 
 
 def scalar(node: yaml.Node, wanted: str) -> str:
-    """The text of a scalar. ``wanted`` says for the error what should stand there."""
+    """The text of a scalar. ``wanted``: the expected content, for the error message."""
     if not isinstance(node, yaml.ScalarNode):
         malformed(node, f"expected {wanted}, found {kind(node)}")
     _check_tag(node)
@@ -103,7 +103,7 @@ def items(node: yaml.Node, wanted: str) -> list[yaml.Node]:
 
 
 def pairs(node: yaml.Node, wanted: str) -> Pairs:
-    """The entries of a map, those of merged maps (``<<``) included. A key that stands there twice is an error."""
+    """The entries of a map, including those of merged maps (``<<``). Raises MalformedError for a repeated key."""
     if not isinstance(node, yaml.MappingNode):
         malformed(node, f"expected {wanted}, found {kind(node)}")
     _check_tag(node)
@@ -111,6 +111,7 @@ def pairs(node: yaml.Node, wanted: str) -> Pairs:
     merged: Pairs = {}
     for key, value in node.value:
         if key.tag == MERGE:
+            # As YAML demands: earlier merged maps win over later ones, and the map's own keys win over all of them.
             for each in items(value, "maps") if isinstance(value, yaml.SequenceNode) else [value]:
                 merged = pairs(each, "a map to merge") | merged
             continue
@@ -122,7 +123,7 @@ def pairs(node: yaml.Node, wanted: str) -> Pairs:
 
 
 def kind(node: yaml.Node) -> str:
-    """The node in the words of an error message."""
+    """A node in words, for error messages."""
     if isinstance(node, yaml.MappingNode):
         return "a map"
     if isinstance(node, yaml.SequenceNode):
@@ -149,7 +150,7 @@ def plain(node: yaml.Node) -> Any:
 
 
 def integer(node: yaml.Node, wanted: str, *, quoted: bool = False) -> int:
-    """The integer that a scalar holds; ``quoted``: in quotes too, as keys of JSON are."""
+    """The integer that a scalar holds. ``quoted``: whether it may stand in quotes, as the keys of JSON do."""
     text = scalar(node, wanted)
     if not INTEGER.fullmatch(text) or (is_quoted(node) and not quoted):
         malformed(node, f"expected {wanted}, found {kind(node)}")

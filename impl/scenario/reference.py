@@ -1,4 +1,4 @@
-"""The tables of operations in ``docs/scenarios.md``; ``python -m impl.scenario.reference`` writes them there."""
+"""The tables of operations in ``docs/scenarios.md``. ``python -m impl.scenario.reference`` writes them there."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PLACE = re.compile(r"(<!-- operations: (\w+) -->\n).*?(<!-- end -->)", re.DOTAL
 
 
 def filled(page: str) -> str:
-    """The page with the tables of the present vocabulary in their places."""
+    """The page, with its tables replaced by those of the present vocabulary."""
     return _PLACE.sub(lambda found: f"{found[1]}{table(found[2])}{found[3]}", page)
 
 
 def table(layer: str) -> str:
-    """The table of a layer; of ``later``: the operations that nothing performs yet."""
+    """The table of a layer. The table of ``later`` lists the operations that no code performs yet."""
     if layer == "later":
         rows = [f"| {name} | {', '.join(f'`{op}`' for op in ops)} |" for name, ops in LATER.items()]
         return "\n".join(["| layer | operations |", "|---|---|", *rows, ""])

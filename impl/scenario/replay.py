@@ -39,7 +39,7 @@ def _compare(source: str, image: Image, rebuilt: Image, *, flags: bool = True) -
 
 
 def _rows(image: Image, name: str, *, flags: bool) -> dict[Any, Any]:
-    """The rows of a table. An empty table of a stream or node says nothing."""
+    """The rows of a table. An empty row is left out: it means the same as a missing one."""
     rows = {key: row for key, row in getattr(image, name).items() if row != {}}
     if name == "nodes" and not flags:
         return {key: row.epoch for key, row in rows.items()}

@@ -33,7 +33,7 @@ def text(verdict: Verdict) -> str:
 
 
 def failure_lines(failure: Failure) -> list[str]:
-    """The failed step, and what differs, the first difference first."""
+    """The failed step, its differences in the order in which they were found, and the results that agree."""
     head = f"{place(failure)}: {title(failure)}"
     if failure.reason:
         return [head, f"  {failure.reason}"]
@@ -49,7 +49,7 @@ def place(failure: Failure) -> str:
 
 
 def title(failure: Failure) -> str:
-    """The failed step in one line; ``when``: what was done to the controller before."""
+    """The failed step in one line, with the change that the runner made to the controller before it, if any."""
     when = f" ({failure.when})" if failure.when else ""
     return f"step {failure.number}{when}: {said(failure.step, failure.call)}"
 
@@ -94,7 +94,7 @@ def to_json(verdict: Verdict) -> str:
 
 
 def _table(rows: Sequence[Difference]) -> list[str]:
-    """Three columns; where a value is wide, its row becomes three lines."""
+    """The differences in three columns. A row with a wide value takes three lines instead."""
     narrow = [row for row in rows if max(len(row.expected), len(row.actual)) <= WIDE]
     first = max((len(row.path) for row in narrow), default=0)
     second = max((len(row.expected) for row in [*narrow, Difference("", "expected", "")]), default=0)

@@ -1,4 +1,4 @@
-"""Runs scenarios: step after step, each result compared with its expectation, until the first one that differs."""
+"""Runs scenarios step by step, and compares each result with its expectation, up to the first one that differs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PERFORM: dict[str, Perform] = {
 class Failure(msgspec.Struct, frozen=True):
     """The step that failed: its number from 1, the result, and the differences; or the reason in words.
 
-    ``when``: what the runner did to the controller before, such as a change of controller.
+    ``when``: the change that the runner made to the controller before, such as a change of controller, in words.
     """
 
     step: Step
@@ -37,9 +37,9 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The outcome of a scenario, after ``runs`` runs of it: no failure if every step was as expected.
+    """The outcome of a scenario after ``runs`` runs. ``failure``: None if every result was as expected.
 
-    ``excused``: the rules by which changes of controller altered results.
+    ``excused``: the rules by which changes of controller were allowed to alter results.
     """
 
     scenario: Scenario
@@ -49,7 +49,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 Hook = Callable[[World, int], str | None]
-"""Looks at the world at a step, by its number from 1; returns a problem in words, or None."""
+"""Called with the world and the number of a step, from 1. Returns a problem in words, or None."""
 
 
 def run(
@@ -81,7 +81,7 @@ def _run_step(world: World, step: Step, number: int, after: Hook | None) -> Fail
 def _run_call(world: World, step: Step, number: int, call: Call) -> Failure | None:
     try:
         result = PERFORM[step.op](world, call.arguments)
-    except Exception as error:  # noqa: BLE001 - a fault of the controller fails the step
+    except Exception as error:  # noqa: BLE001 - a bug of the controller fails the step
         return Failure(step, number, call, reason=f"the controller failed: {type(error).__name__}: {error}")
     found = differences(call.expected, result, step.tolerance)
     return Failure(step, number, call, result, tuple(found)) if found else None

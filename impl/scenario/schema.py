@@ -26,7 +26,7 @@ SHARED: dict[str, Type] = {
 
 
 def schema() -> Schema:
-    """The schema. What several operations share stands under ``$defs``, once."""
+    """The schema. Types that several operations share stand once, under ``$defs``."""
     definitions = {name: kind.pattern_schema() for name, kind in SHARED.items()}
     steps = {name: _step(operation) for name, operation in OPERATIONS.items()}
     results = {f"{name} result": _results(operation.results) for name, operation in OPERATIONS.items()}
@@ -65,7 +65,7 @@ def schema() -> Schema:
 
 
 def text() -> str:
-    """The schema as a file holds it."""
+    """The schema as the text of a file."""
     return json.dumps(schema(), indent=1) + "\n"
 
 
@@ -74,7 +74,7 @@ def _reference(name: str) -> Schema:
 
 
 def _shared(value: Any, definitions: dict[str, Schema], within: str = "") -> Any:
-    """The value with references in the places of shared definitions; ``within``: the one that it defines."""
+    """A schema in which references replace the shared definitions. ``within``: the definition that it is itself."""
     for name, definition in definitions.items():
         if value == definition and name != within:
             return _reference(name)
@@ -84,7 +84,7 @@ def _shared(value: Any, definitions: dict[str, Schema], within: str = "") -> Any
 
 
 def _step(operation: Operation) -> Schema:
-    """A step. Its required arguments stand in it, or in the maps of ``each``."""
+    """The schema of a step. The required arguments stand in the step itself, or in the maps of ``each``."""
     if not operation.variants:
         return _variant(operation, operation.arguments, {})
     kinds = [

@@ -1,4 +1,4 @@
-"""The error messages about an unknown word and an unknown id, with the known ones near it."""
+"""The error messages about an unknown word and an unknown id, with similar words and ids that are known."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ def unknown(what: str, word: str, known: Iterable[str]) -> str:
 
 
 def unknown_id(what: str, name: str, known: Iterable[str]) -> str:
-    """A message about an id that is not among the known ones: with its parts, or else the ids that begin with its
-    letters, or else all of these beginnings. Ids look so alike that the nearest one would be a guess.
+    """A message about an unknown id. It names the known ids that begin with it and a dot; if there are none, the ids
+    with the same letters; if there are none, the letters of all ids. Ids look so alike that the nearest one would be a
+    guess.
     """
     ids = sorted(known)
     near = [each for each in ids if each.startswith(f"{name}.")]

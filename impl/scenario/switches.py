@@ -1,4 +1,4 @@
-"""The named switches of the implementation: suspicious spots of AutoMQ that the default mends (streams.md 18)."""
+"""The named switches of the implementation: suspicious spots of AutoMQ, which the default repairs (streams.md 18)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALWAYS = {
     "AM-19": "an equal epoch overwrites the failover flag (ND-01)",
     "AM-20": "an equal epoch opens a CLOSED stream again (ST-24); a broker has to prevent the rest",
 }
-"""The spots that the controller's tables have as built, with the row. Their switches change nothing."""
+"""The spots that the controller's tables always have, each with its row. Their switches change nothing."""
 
 
 OF_BROKERS = ("AM-01", "AM-03", "AM-08", "AM-10", "AM-13", "AM-14", "AM-15", "AM-16")
@@ -35,8 +35,9 @@ RUN = ("controller", "metadata")
 
 @cache
 def switches(packages: tuple[str, ...] = RUN) -> tuple[str, ...]:
-    """The names that the source of some packages asks for (``"AM-07" in profile.as_built``), sorted."""
+    """The switches that the source of some packages reads (``"AM-07" in profile.as_built``), sorted."""
     found = set()
+    # Read from the source, so that the list cannot differ from the code.
     for path in sorted(path for package in packages for path in (ROOT / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:

@@ -23,7 +23,7 @@ class Type(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def pattern(self, node: yaml.Node) -> Pattern:
-        """What a node expects: a value, or one of several (``any_of``)."""
+        """The expectation that a node states: a value, or one of several (``any_of``)."""
         if isinstance(node, yaml.MappingNode) and len(node.value) == 1 and node.value[0][0].value == "any_of":
             choices = items(node.value[0][1], "a list of values")
             if not choices:
@@ -32,7 +32,7 @@ class Type(msgspec.Struct, frozen=True):
         return self.own_pattern(node)
 
     def own_pattern(self, node: yaml.Node) -> Pattern:
-        """What a node expects, without ``any_of``."""
+        """The expectation that a node states, without ``any_of``."""
         return Same(self.value(node))
 
     def schema(self) -> Schema:
@@ -114,7 +114,7 @@ class Bool(Type, frozen=True):
 
 
 class Text(Type, frozen=True):
-    """Text; quotes are needed nowhere but around null and the empty text."""
+    """Text. Only the word null and the empty text need quotes."""
 
     def value(self, node: yaml.Node) -> str:
         if is_null(node):
@@ -160,7 +160,7 @@ class Nullable(Type, frozen=True):
 
 
 class ListOf(Type, frozen=True):
-    """A list, whole and in order where it is expected."""
+    """A list. As an expectation it is whole and in order."""
 
     inner: Type
 
@@ -178,7 +178,7 @@ class ListOf(Type, frozen=True):
 
 
 class SetOf(ListOf, frozen=True):
-    """A list whose order does not matter; a member that stands there twice counts once."""
+    """A list whose order does not matter. A repeated member of an expectation counts once."""
 
     def own_pattern(self, node: yaml.Node) -> Pattern:
         each: list[Pattern] = []
@@ -190,7 +190,7 @@ class SetOf(ListOf, frozen=True):
 
 
 class MapOf(Type, frozen=True):
-    """A map from text to values; ``whole``: where it is expected, it lists all entries."""
+    """A map from text to values. ``whole``: whether an expectation must list all entries."""
 
     inner: Type
     whole: bool = False
@@ -246,7 +246,7 @@ def may(kind_of_value: Type, default: Any = None) -> Field:
 
 
 class Struct(Type, frozen=True):
-    """A map with named fields. Where it is expected, the fields that are absent are not compared."""
+    """A map with named fields. Fields that an expectation leaves out are not compared."""
 
     fields: dict[str, Field]
     what: str = "key"

@@ -1,4 +1,4 @@
-"""The world of a scenario: one controller, and what the language does around it in silence."""
+"""The world of a scenario: one controller, and the preparations that the language makes silently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Perform = Callable[["World", Arguments], Result]
 """Runs an operation with its arguments, and returns its result."""
 
 SILENT_TTL_MS = 3_600_000
-"""How long an object that is prepared in silence stays prepared."""
+"""The time for which a silently prepared object stays prepared."""
 
 CHANGED = {
     "leader": "leader",
@@ -41,7 +41,7 @@ class World:
         self._prepared: set[int] = set()
 
     def run(self, operation: Callable[[View], Outcome], **refused: Any) -> Result:
-        """Run an operation of the controller. ``refused``: results that a refusal leaves out, with their values."""
+        """Run an operation of the controller. ``refused``: the values of results that a refusal does not give."""
         return self.answer(self.controller.execute(operation), **refused)
 
     def answer(self, outcome: Outcome, **refused: Any) -> Result:
@@ -49,12 +49,13 @@ class World:
         return {"error": outcome.error.name, **refused, **outcome.values, **written(outcome.records)}
 
     def prepared(self, first: int, count: int) -> None:
-        """Note that object ids were given out by the scenario itself."""
+        """Note that the scenario itself has prepared ``count`` object ids from ``first`` on."""
         self._prepared.update(range(first, first + count))
 
     def prepare_silently(self, ids: list[int]) -> None:
-        """Prepare the ids that never were prepared, without those that the scenario wants absent."""
+        """Prepare the ids that were never prepared, except those that the scenario declares absent."""
         now = self.controller.now
+        # -1 stands for no object.
         for object_id in sorted(set(ids) - self._prepared - self._absent - {-1}):
             records: list[Record] = [S3Object(object_id, 0, ObjectState.PREPARED, now + SILENT_TTL_MS)]
             if object_id > self.controller.image.ids["object"]:
@@ -63,12 +64,12 @@ class World:
             self._prepared.add(object_id)
 
     def know_topic(self, topic: str) -> None:
-        """Make a topic known in silence, without partitions, unless it is known already."""
+        """Make a topic known silently, without partitions, unless it is known already."""
         if topic not in self.controller.image.topics:
             self.replay(Topic(topic))
 
     def memory(self) -> dict[str, str]:
-        """The controller's memory beside the image, as text, by the rule about its loss."""
+        """The controller's memory outside the image, as text, by the rule about its loss."""
         controller = self.controller
         timers = "EL-06" if controller.profile.timer == "automq" else "EL-12"
         return {

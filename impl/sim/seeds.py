@@ -64,7 +64,7 @@ def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[
                 try:
                     yield begun.popleft().result()
                 except BrokenProcessPool:
-                    raise WorkerError("a process that made runs has ended, perhaps for want of memory") from None
+                    raise WorkerError("a worker process ended early, perhaps out of memory") from None
     finally:
         # The shutdown awaits no run, so the processes that still make one are killed.
         processes = multiprocessing.active_children()

@@ -74,7 +74,7 @@ def _drawn(totals: Totals) -> list[str]:
 
 def _kinds(totals: Totals) -> list[str]:
     """A table of the kinds of faults."""
-    lines = ["", f"  {'fault':22}{'runs that drew it':>18}{'of these it happened in':>25}{'times':>10}"]
+    lines = ["", f"  {'fault':22}{'runs that drew it':>18}{'runs in which it happened':>25}{'times':>10}"]
     for kind in KINDS:
         drew, had = totals.drew[kind], totals.had[kind]
         share = f"{had:,} ({100 * had / drew:.0f} %)" if drew else "-"

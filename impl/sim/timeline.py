@@ -109,7 +109,7 @@ class _View:
                 for record in batch.records:
                     yield from self._record(record)
             case {"rule": label}:
-                yield f"rule {label} is missing: it would have decided here"
+                yield f"rule {label} is switched off; it would have decided here"
             case dict() if kind in _HAPPENS:
                 if kind in ("crash", "halt"):
                     self._ends(source)
@@ -123,7 +123,7 @@ class _View:
         if executed.lost or executed.answers is None:
             suffix = " (a failover loses it)" if executed.lost and not executed.stale else " (it does not lead)"
         elif executed.unknown:
-            suffix = " (it leads no more; the answer says nothing)"
+            suffix = " (it stopped leading; outcome unknown)"
         for text in self._requests(body, answers):
             yield f"{text} for {executed.sender}{_said(answers)}{suffix}"
         if not suffix:

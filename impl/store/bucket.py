@@ -1,7 +1,7 @@
-"""What a node does with an object store: operations that are tried again until their outcome is certain.
+"""A node's access to an object store, which repeats operations until their outcome is certain.
 
-A repeated put has the same bytes. If a conflict follows an attempt of unknown outcome, the bytes of the object tell
-whether that attempt took effect: they are the bytes of the put then.
+A repeated put has the same bytes. If a conflict follows an attempt of unknown outcome, the bytes of the object decide:
+if they are the bytes of the put, that attempt took effect.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from impl.store.interface import Answer, Delete, Entry, Get, List, Listed, Objec
 from impl.tasks import FailedError, Tasks
 
 ATTEMPTS = 5
-"""How often an operation is tried before its outcome stays unknown."""
+"""The number of attempts after which the outcome of an operation stays unknown."""
 FIRST_DELAY_MS = 100
 """The delay before the second attempt. Each further one is twice as long."""
 
 
 class StoreError(FailedError):
-    """The outcome of an operation is unknown after all attempts; it may take effect even now."""
+    """The outcome of an operation is unknown after all attempts. The operation may still take effect."""
 
 
 class TakenError(FailedError):
-    """A conditional put found another object in its place."""
+    """The condition of a put is not met: its key has another object, or has no object to replace."""
 
 
 class Bucket:
@@ -36,14 +36,14 @@ class Bucket:
     async def put(
         self, key: str, data: bytes, *, new: bool = False, replaces: str | None = None, attempts: int = ATTEMPTS
     ) -> str:
-        """Put an object and return its etag. ``new`` and ``replaces`` are conditions, as those of ``Put``.
+        """Put an object and return its etag. ``new`` and ``replaces``: the conditions of ``Put``.
 
         Raises TakenError if the condition is not met, and StoreError.
         """
         answer, tried = await self._certain(Put(key, data, new, replaces), attempts)
         if isinstance(answer, Stored):
             return answer.etag
-        # An earlier attempt may have put the object that is in the way now.
+        # An earlier attempt of this put may have put the object that causes the conflict.
         found = await self.find(key) if tried > 1 else None
         if found is None or found.data != data:
             raise TakenError(f"{key} is another object")
@@ -57,7 +57,7 @@ class Bucket:
     async def list(self, folder: str) -> list[Entry]:
         """All objects of a folder, in the order of their keys. Raises StoreError.
 
-        What is put or deleted while the pages are read may be in the list or not.
+        An object that is put or deleted while the pages are read may be in the list or not.
         """
         found: list[Entry] = []
         while True:
@@ -68,12 +68,12 @@ class Bucket:
                 return found
 
     async def delete(self, *keys: str) -> None:
-        """Delete objects, whether they are there or not. Raises StoreError."""
+        """Delete objects, whether they exist or not. Raises StoreError."""
         if keys:
             await self._certain(Delete(keys))
 
     async def _certain(self, operation: Operation, attempts: int = ATTEMPTS) -> tuple[Answer, int]:
-        """The first certain answer to an operation, and how often it was tried; raises StoreError if there is none."""
+        """The first certain answer to an operation, and the number of attempts. Raises StoreError if all are unsure."""
         for attempt in range(attempts):
             if attempt:
                 await self._tasks.sleep(FIRST_DELAY_MS << (attempt - 1))

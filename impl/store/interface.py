@@ -1,7 +1,7 @@
-"""The object store as a node sees it: an operation goes out, and one answer comes back, or none that says enough.
+"""The object store as a node sees it: a node sends an operation, and gets one answer, which may be ``Unsure``.
 
-Four operations of S3 are enough. An adapter executes each exactly once: no client retries by itself, since a hidden
-retry of a conditional put finds the object of its own first attempt, and says that somebody else has put it.
+Four operations of S3 are enough. An adapter executes each operation exactly once, so its S3 library must not retry. A
+hidden retry of a conditional put finds the object of its own first attempt, and reports it as another writer's object.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Protocol
 import msgspec
 
 PAGE = 1_000
-"""The most objects of one page of a list."""
+"""The maximum number of objects in one page of a list."""
 
 
 class Part(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """Anything that goes to an object store or comes from it. The name of the class stands in the event log."""
+    """A message to an object store or from it. The event log has the name of its class."""
 
 
 # Operations -------------------------------------------------------------------------------------------------------
 
 
 class Put(Part, frozen=True, gc=False):
-    """Put an object. ``new``: only if there is none. ``replaces``: only if the object has this etag."""
+    """Put an object. ``new``: only if the key has no object. ``replaces``: only if its object has this etag."""
 
     key: str
     data: bytes
@@ -31,9 +31,9 @@ class Put(Part, frozen=True, gc=False):
 
 
 class Get(Part, frozen=True, gc=False):
-    """Get the bytes of an object from ``begin`` up to, and without, ``end``; None stands for the end of the object.
+    """Get the bytes [``begin``, ``end``) of an object. An ``end`` of None is the end of the object.
 
-    The object has to have a byte at ``begin``, unless that is 0.
+    The object must have a byte at ``begin``, unless ``begin`` is 0. Raises ValueError for an empty range.
     """
 
     key: str
@@ -46,9 +46,10 @@ class Get(Part, frozen=True, gc=False):
 
 
 class List(Part, frozen=True, gc=False):
-    """List a page of the objects in a folder whose keys come after ``after``, in the order of keys.
+    """List one page of the objects in a folder, in the order of keys: the first ones whose keys come after ``after``.
 
-    ``folder`` is the begin of their keys. It is empty, or ends with a slash; folders in it are listed, too.
+    ``folder``: the prefix of their keys, which is empty or ends with a slash. Objects in its subfolders are listed too.
+    Raises ValueError for any other folder.
     """
 
     folder: str
@@ -60,7 +61,7 @@ class List(Part, frozen=True, gc=False):
 
 
 class Delete(Part, frozen=True, gc=False):
-    """Delete objects. One that is not there counts as deleted."""
+    """Delete objects. A missing object counts as deleted."""
 
     keys: tuple[str, ...]
 
@@ -72,13 +73,13 @@ Operation = Put | Get | List | Delete
 
 
 class Stored(Part, frozen=True, gc=False):
-    """The object is there, under this etag."""
+    """The object was put, and has this etag."""
 
     etag: str
 
 
 class ObjectData(Part, frozen=True, gc=False):
-    """The bytes that were asked for; those of them that the object has. ``etag`` is that of the object."""
+    """The bytes of the range, up to the end of the object if that comes first. ``etag``: the etag of the object."""
 
     data: bytes
     etag: str
@@ -92,14 +93,14 @@ class Entry(Part, frozen=True, gc=False):
 
 
 class Listed(Part, frozen=True, gc=False):
-    """A page of objects. ``more``: there are others after the last of them."""
+    """A page of objects. ``more``: whether other objects follow the last one."""
 
     entries: tuple[Entry, ...]
     more: bool
 
 
 class Deleted(Part, frozen=True, gc=False):
-    """None of the objects is there any more."""
+    """None of the objects exists any more."""
 
 
 class Missing(Part, frozen=True, gc=False):
@@ -111,7 +112,7 @@ class Conflict(Part, frozen=True, gc=False):
 
 
 class Unsure(Part, frozen=True, gc=False):
-    """Nobody knows whether the operation took effect, takes effect later, or never does. ``reason`` is for people.
+    """It is unknown whether the operation took effect, takes effect later, or never does. ``reason``: text for people.
 
     A store that cannot be reached, or denies access, answers this as well.
     """
@@ -123,8 +124,8 @@ Answer = Stored | ObjectData | Listed | Deleted | Missing | Conflict | Unsure
 
 
 class ObjectStore(Protocol):
-    """Executes operations. The next one sees all that an answered one has done."""
+    """Executes operations. Each operation sees the effects of all operations that were answered before it."""
 
     def execute(self, operation: Operation) -> Answer:
-        """Execute an operation once. Whatever goes wrong on the way is ``Unsure``, and not an exception."""
+        """Execute an operation once. An error on the way is answered with ``Unsure``, and raises no exception."""
         ...

@@ -25,11 +25,12 @@ from impl.store.interface import (
 
 
 class MemoryStore:
-    """Objects by key. An etag is the digest of the bytes, as in S3: two puts of equal bytes have the same one."""
+    """Objects by key. An etag is the digest of the bytes, as in S3: two puts of equal bytes have the same etag."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self._keys: list[str] = []
+        """The keys in ascending order, for lists."""
 
     def execute(self, operation: Operation) -> Answer:
         """Execute an operation; it always takes effect at once."""
@@ -65,6 +66,7 @@ class MemoryStore:
     def _list(self, folder: str, after: str) -> Listed:
         begin = max(bisect_left(self._keys, folder), bisect_right(self._keys, after))
         found: list[Entry] = []
+        # One object more than a page shows whether another page follows.
         for key in self._keys[begin : begin + PAGE + 1]:
             if not key.startswith(folder):
                 break

@@ -1,4 +1,4 @@
-"""An S3 bucket, by boto3: credentials and region come from where they usually come from."""
+"""An S3 bucket, accessed with boto3. Credentials and region come from boto3's usual chain."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ TIMEOUT_S = 10
 
 
 class BotoStore:
-    """The objects of a bucket. ``endpoint``: the URL of a store other than Amazon's. Safe to use from one thread."""
+    """The objects of a bucket. ``endpoint``: the URL of a store other than Amazon's. Use it from one thread only."""
 
     def __init__(self, bucket: str, endpoint: str | None = None) -> None:
+        # One attempt, as ``interface`` demands of all adapters.
         once = Config(connect_timeout=TIMEOUT_S, read_timeout=TIMEOUT_S, retries={"total_max_attempts": 1})
         self._bucket = bucket
         self._client = boto3.client("s3", endpoint_url=endpoint, config=once)
 
     def execute(self, operation: Operation) -> Answer:
-        """Execute an operation by one request; a delete takes one for each thousand keys."""
+        """Execute an operation with one request. A delete takes one request for each thousand keys."""
         try:
             match operation:
                 case Put():
@@ -64,6 +65,7 @@ class BotoStore:
     def _get(self, get: Get) -> Answer:
         part = {}
         if (get.begin, get.end) != (0, None):
+            # The last byte of an HTTP range belongs to the range.
             part["Range"] = f"bytes={get.begin}-{'' if get.end is None else get.end - 1}"
         found = self._client.get_object(Bucket=self._bucket, Key=get.key, **part)  # type: ignore[arg-type]
         return ObjectData(found["Body"].read(), found["ETag"])
@@ -78,8 +80,9 @@ class BotoStore:
 
 
 def _answer(error: ClientError, operation: Operation) -> Answer:
-    """The answer that an error of S3 is."""
+    """The answer for an error of S3."""
     status, code = error.response["ResponseMetadata"]["HTTPStatusCode"], error.response["Error"]["Code"]
+    # If the object to replace is missing, S3 answers the put with 404.
     if isinstance(operation, Put) and (code == "PreconditionFailed" or (status == 404 and code == "NoSuchKey")):
         return Conflict()
     if isinstance(operation, Get) and code == "NoSuchKey":

@@ -1,1 +1,1 @@
-"""The pieces of a partition that keeps its log in streams. None of them waits, reads a clock or draws a number."""
+"""The parts of a partition that keeps its log in streams. None of them reads a clock or draws a random number."""

@@ -1,4 +1,4 @@
-"""What clients ask of the partitions of a process: appends, reads, and who leads."""
+"""The commands of clients for the partitions of a process: appends, reads, and look-ups of leaders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Api:
         self._tasks, self._host, self._image = tasks, host, image
 
     async def run(self, command: Command, body: OfPartition) -> None:
-        """Do what a client asks of a partition, and answer."""
+        """Execute a command of a client, and emit the answer."""
         try:
             values = await self._do(body)
         except RefusedError as refused:
@@ -50,6 +50,6 @@ class Api:
                 return {"leaders": {row.partition: (row.leader, row.leader_epoch) for row in rows}}
 
     def _leader(self, body: OfPartition) -> dict[str, object]:
-        """Who leads a partition, as far as this process knows."""
+        """The leader of a partition and its leader epoch, as far as this process knows them."""
         row = None if isinstance(body, FindLeaders) else self._image().partitions.get((body.topic, body.partition))
         return {} if row is None else {"leader": row.leader, "leader_epoch": row.leader_epoch}

@@ -1,7 +1,7 @@
-"""Step 2 of a move: what a change of the metadata asks of a broker.
+"""Step 2 of a move: the opens and closes of a broker that follow from a change of the metadata.
 
-The broker compares two images, however many records lie between them. A partition that went away and came back in
-between has no close in the answer (RA-13).
+The broker compares two images, however many records lie between them. If a partition went away and came back between
+the two images, the broker does not close it (RA-13).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Key = tuple[str, int]
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """``closes``: the partitions that the broker loses. ``opens``: those that it is to open, as they are now."""
+    """``closes``: the partitions that the broker loses. ``opens``: the new rows of partitions that it has to open."""
 
     closes: tuple[Key, ...] = ()
     opens: tuple[Partition, ...] = ()
 
 
 def changes(before: Mapping[Key, Partition], after: Mapping[Key, Partition], node: int, *, follows: bool) -> Changes:
-    """What a broker has to do between two states of the partitions, in the order of their keys.
+    """The opens and closes of a broker between two states of the partitions, in the order of their keys.
 
-    ``follows``: whether a replica opens the partition while nobody leads it. It does in G1, where it asks to be elected
-    when it can serve; in G0 it waits until it is elected (RA-14). A partition whose leader epoch is as before is left
+    ``follows``: whether a replica opens the partition while it has no leader. In G1 it does, and asks to be elected
+    when it can serve. In G0 it waits until it is elected (RA-14). A partition with an unchanged leader epoch is left
     out: the broker has it open under that epoch, or is about to open it.
     """
     closes: list[Key] = []
@@ -46,5 +46,5 @@ def changes(before: Mapping[Key, Partition], after: Mapping[Key, Partition], nod
 
 
 def _is_news(old: Partition, new: Partition, node: int) -> bool:
-    """Whether a broker did not have to open the partition under this leader epoch before."""
+    """Whether the broker has not been asked before to open the partition under this leader epoch."""
     return node not in old.replicas or old.leader_epoch != new.leader_epoch

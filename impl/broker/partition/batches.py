@@ -32,9 +32,9 @@ _LENGTH = struct.Struct(">I")
 class Batch(msgspec.Struct, frozen=True, gc=False):
     """Records with consecutive offsets of a partition, the first of them at ``base``.
 
-    ``leader_epoch``: under which it was appended. ``timestamp``: the largest of its records, in milliseconds.
-    ``producer``, ``producer_epoch``, ``sequence``: of an idempotent producer, its id, its epoch, and the number that it
-    gave to the first record; all ABSENT otherwise. Raises ValueError for fields that do not fit together.
+    ``leader_epoch``: the epoch under which it was appended. ``timestamp``: the largest timestamp of its records, in
+    milliseconds. ``producer``, ``producer_epoch``, ``sequence``: of an idempotent producer, its id, its epoch, and the
+    sequence number of the first record; all ABSENT otherwise. Raises ValueError for fields that do not fit together.
     """
 
     base: int
@@ -70,7 +70,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
         return self.producer != ABSENT
 
     def placed(self, base: int, leader_epoch: int) -> Batch:
-        """The batch as the leader appends it: it decides about the offset and knows its epoch."""
+        """The batch with the base offset and the leader epoch that the leader gives to it."""
         return msgspec.structs.replace(self, base=base, leader_epoch=leader_epoch)
 
 

@@ -1,8 +1,8 @@
-"""The leader epochs of a log: from which offset on records were written under which epoch.
+"""The leader epochs of a log: for each epoch, the offset from which on records were written under it.
 
-A client that followed an older leader asks where the log of its epoch ends, to find out what it has that the log has
-not. The cache is the value of LEADER_EPOCH_CHECKPOINT (reassignment.md 3). Recovery assigns the new epoch at the log
-end before the partition serves (step 6, row 7).
+A client that followed an older leader asks where the log of its epoch ends, to find the records that it has and the
+log lacks. The cache is the value of LEADER_EPOCH_CHECKPOINT (reassignment.md 3). Recovery assigns the new epoch at the
+log end before the partition serves (step 6, row 7).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class OldEpochError(FailedError):
 
 
 class Epochs:
-    """``entries``: by epoch, which is also by start offset; no two have the same epoch or the same start."""
+    """``entries``: sorted. Both the epochs and the start offsets strictly ascend."""
 
     def __init__(self) -> None:
         self.entries: list[EpochEntry] = []
@@ -30,10 +30,10 @@ class Epochs:
         return self.entries[-1].epoch if self.entries else None
 
     def assign(self, epoch: int, start: int) -> bool:
-        """Records from ``start`` on belong to an epoch. Returns whether that is news, which has to be stored.
+        """Note that records from ``start`` on belong to an epoch. Returns whether an entry is new, and must be stored.
 
-        An epoch without a record is forgotten when the next one begins at the same offset. Raises OldEpochError if a
-        newer leader has written already, and ValueError if the start goes back: a log is truncated first.
+        An epoch without a record is forgotten when the next epoch begins at the same offset. Raises OldEpochError if a
+        newer leader has written already, and ValueError if the start goes back: the caller has to truncate first.
         """
         if epoch < 0 or start < 0:
             raise ValueError(f"leader epoch {epoch} from offset {start}: neither may be below 0")
@@ -53,26 +53,28 @@ class Epochs:
         return True
 
     def end_of(self, epoch: int, log_end: int) -> tuple[int, int] | None:
-        """Where an epoch ends: the largest known epoch up to it, and the offset at which the next larger one begins.
+        """The end of an epoch: the largest known epoch up to it, and the offset at which the next larger one begins.
 
         The end of the newest epoch is ``log_end``. None if the epoch is above all known ones. An epoch below all known
         ones is answered with itself and the first start, as in Kafka: nothing of it is left.
         """
         if not self.entries or epoch > self.entries[-1].epoch:
             return None
+        # ``place``: the first entry with a larger epoch.
         place = bisect_right(self.entries, epoch, key=_epoch)
         if place == len(self.entries):
             return epoch, log_end
         return (self.entries[place - 1].epoch if place else epoch), self.entries[place].start
 
     def truncate_end(self, end: int) -> bool:
-        """The log ends at ``end`` now: forget epochs that began there or later. Returns whether there are any."""
+        """Forget the epochs that began at ``end``, the new end of the log, or later. Returns whether there were any."""
         count = len(self.entries)
         self.entries = [each for each in self.entries if each.start < end]
         return len(self.entries) < count
 
     def truncate_start(self, start: int) -> bool:
-        """The log starts at ``start`` now; the epoch of that offset begins there. Returns whether anything changes."""
+        """Let the epoch at ``start``, the new start of the log, begin there. Returns whether anything changed."""
+        # ``place - 1``: the entry of the epoch that the record at ``start`` has. Older entries are dropped.
         place = bisect_right(self.entries, start, key=_start)
         if not place or self.entries[place - 1].start == start == self.entries[0].start:
             return False

@@ -20,6 +20,7 @@ class Executor:
 
     async def enter(self) -> None:
         """Wait for a thread."""
+        # A task never overtakes the tasks that wait.
         if self._free and not self._waiting:
             self._free -= 1
             return
@@ -28,7 +29,7 @@ class Executor:
         await gate.wait()
 
     def leave(self) -> None:
-        """Give the thread to the task that waits longest."""
+        """Give the thread to the task that has waited longest, or set it free."""
         if self._waiting:
             self._waiting.popleft().open(None)
         else:

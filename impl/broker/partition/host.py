@@ -1,7 +1,7 @@
-"""The partitions of a process: opened and closed as the metadata say, one operation of a partition after the other.
+"""The partitions of a process, which it opens and closes as the metadata say. Operations of a partition take turns.
 
-The metadata say which broker a partition belongs to. Its streams have the epoch of the assignment, which is the leader
-epoch at the time: a broker that is elected later leads under a newer one (RA-24).
+The metadata assign a partition to a broker. The epoch of its streams is the leader epoch at the assignment. A broker
+that is elected later leads under a newer leader epoch (RA-24).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from impl.rules import RefusedError, require, rule
 from impl.tasks import FailedError, Gate, Tasks
 
 RETRY_MS = 1_000
-"""How long after a failure a partition is opened again (RA-23)."""
+"""The time from a failed open of a partition to the next attempt (RA-23)."""
 LEAVE_MS, LEAVE_PERIOD_MS = 30_000, 1_000
 """How long a process that ends waits for the next close of a partition, and how often it looks (PT-06)."""
 STAND_MS = 30_000
-"""How long after a request to be elected the broker looks whether somebody leads (PT-03)."""
+"""The time from a request to be elected to the check whether the partition has a leader (PT-03)."""
 FINAL = frozenset(E) - {E.NOT_CONTROLLER, E.REQUEST_TIMED_OUT}
-"""The refusals of an election, which nobody repeats (step 5)."""
+"""The refusals after which a request for an election is not repeated (step 5)."""
 
 
 class OutdatedError(FailedError):
-    """The partition is another broker's by now, or was assigned anew (RA-22)."""
+    """The partition now belongs to another broker, or was assigned again (RA-22)."""
 
 
 class Hosted:
@@ -46,19 +46,19 @@ class Hosted:
 
     def __init__(self) -> None:
         self.row: Partition | None = None
-        """The newest assignment; None if the partition is another broker's."""
+        """The newest assignment; None if the partition belongs to another broker."""
         self.log: PartitionLog | None = None
         self.streams: PartitionStreams | None = None
         self.last: Gate[None] | None = None
-        """The end of the last operation that was asked for."""
+        """Opens when the last operation that was requested has ended."""
 
 
 class Host:
-    """``image``: the metadata of this process. ``newer``: waits for the next change of it. ``ready`` opens when
-    the process has recovered its WAL. ``halt`` ends it.
+    """``image``: the metadata of this process. ``newer``: waits for the next image. ``ready``: opens when the process
+    has recovered its WAL. ``halt``: ends the process.
 
-    In G1 a replica opens the partition and then asks to lead it; in G0 the broker before asks for the election when it
-    has closed.
+    In G1 a replica opens the partition and then asks to lead it. In G0 the last leader asks for the election after its
+    close.
     """
 
     def __init__(
@@ -95,14 +95,14 @@ class Host:
     # Changes of the metadata (step 2) ---------------------------------------------------------------------------
 
     def learn(self, batches: Sequence[metadata_log.Batch]) -> None:
-        """The metadata have changed by these batches, which are in the image."""
+        """Start the opens and closes that follow from new batches of metadata, which the image already includes."""
         records = (record for batch in batches for record in batch.records)
         keys = {(each.topic, each.partition) for each in records if isinstance(each, Partition | PartitionChange)}
         after = {key: self._image().partitions[key] for key in keys}
         before = {key: self._known[key] for key in keys if key in self._known}
         self._known |= after
         asked = changes(before, after, self._identity.node, follows=self._elects)
-        # The order of opens and closes does not matter, as they have threads of their own.
+        # The order of opens and closes does not matter, because they have separate threads.
         for row in asked.opens:
             hosted = self.hosted.setdefault((row.topic, row.partition), Hosted())
             hosted.row = row
@@ -131,7 +131,7 @@ class Host:
     # Open (step 6) ----------------------------------------------------------------------------------------------
 
     async def _open(self, row: Partition, hosted: Hosted) -> None:
-        """Open a partition, however often that fails, until it is another broker's (RA-23)."""
+        """Open a partition. After a failure try again, until the partition belongs to another broker (RA-23)."""
         while not self._is_outdated(row):
             try:
                 await self._try_open(row, hosted)
@@ -151,7 +151,7 @@ class Host:
 
     async def _try_open(self, row: Partition, hosted: Hosted) -> None:
         if hosted.log is not None:
-            # It has come back before this process saw it go, and its streams stay as they are (RA-13, RA-24).
+            # The partition came back before this process saw it leave, so its streams are open (RA-13, RA-24).
             await hosted.log.lead(row.leader_epoch)
         else:
             if hosted.streams is None:
@@ -166,7 +166,7 @@ class Host:
             self._tasks.start(self._stand((row.topic, row.partition)))
 
     async def _renew(self, row: Partition) -> None:
-        """Ask for a new leader epoch, under which the streams can be opened. The metadata bring it (PT-04)."""
+        """Ask for a new leader epoch, under which the streams can be opened. It comes with the metadata (PT-04)."""
         identity = self._identity
         renewal = wire.RenewEpoch(identity.node, identity.epoch, row.topic, row.partition, row.leader_epoch)
         self._check(await _failure(self._tasks.start(self._calls.call(renewal))))
@@ -177,6 +177,7 @@ class Host:
         known = self._image().kv.get(key)
         if known is None:
             made = await streams.create()
+            # If another broker has made one at the same time, the answer has that one.
             answer = await self._calls.call(wire.PutIfAbsent(key, made.to_bytes(8)))
             known = answer.values["value"]
         return int.from_bytes(known)
@@ -195,7 +196,7 @@ class Host:
             await self._newer()
 
     def _is_outdated(self, row: Partition) -> bool:
-        """PT-04. Whether the partition was given to another broker, or given anew, since that assignment."""
+        """PT-04. Whether the partition was assigned to another broker, or again to this one, since ``row``."""
         now = self._image().partitions.get((row.topic, row.partition))
         if now is None or self._owned.stopping:
             return True
@@ -203,7 +204,7 @@ class Host:
         return rule("PT-04", is_newer and "LP-05" not in self._as_built)
 
     def _is_elected(self, row: Partition, now: Partition) -> bool:
-        """Whether nothing has changed but that this broker was elected (RA-24)."""
+        """Whether the only change is that this broker was elected (RA-24)."""
         return now.replicas == row.replicas and now.leader == self._identity.node
 
     # Close (step 3) ---------------------------------------------------------------------------------------------
@@ -227,18 +228,18 @@ class Host:
         self._note("end_close", key)
 
     def _note(self, action: str, key: Key, **values: int) -> None:
-        """Tell the event log of a step of a partition."""
+        """Emit a step of a partition for the event log."""
         self._tasks.outputs.append(Step(action, {"topic": key[0], "partition": key[1], **values}))
 
     def _check(self, error: FailedError | None) -> None:
-        """Halt if the controller listens to another process of the node, or to a failover worker."""
+        """Halt if the controller accepts only another process of the node, or a failover worker."""
         if isinstance(error, ControllerError) and error.error in NODE_ERRORS:
             self._halt(f"the controller answers {error.error.name}")
 
     # Election (step 5) ------------------------------------------------------------------------------------------
 
     async def _stand(self, key: Key) -> None:
-        """Ask to lead a partition that is open, until somebody leads it or it is another broker's (PT-03)."""
+        """Ask to lead an open partition, until it has a leader or belongs to another broker (PT-03)."""
         while True:
             await self._ask_for_election(key)
             await self._tasks.sleep(STAND_MS)
@@ -247,15 +248,15 @@ class Host:
                 return
 
     async def _ask_for_election(self, key: Key) -> None:
-        """Ask once; the controller may see no need, or no broker that is active."""
+        """Ask for an election once. A refusal is ignored: it may not be needed, or no broker may be active."""
         await _failure(self._tasks.start(self._calls.call(wire.ElectLeader(*key), thrown=FINAL)))
 
     # Shutdown (PT-06) -------------------------------------------------------------------------------------------
 
     async def leave(self, go_on: Callable[[], Awaitable[None]]) -> None:
-        """Close all partitions, and go on with the shutdown; also if nothing more is closed for a while.
+        """Close all partitions, then go on with the shutdown, also if no close ends for LEAVE_MS.
 
-        The controller gives them to other brokers first, which begin to wait for the closes.
+        Before the closes, the controller moves the partitions to other brokers, which begin to wait for the closes.
         """
         if any(each.row is not None for each in self.hosted.values()):
             self._check(await _failure(self._tasks.start(self._drain())))
@@ -277,7 +278,7 @@ class Host:
             moved = answer.values["moved"]
 
     async def _one_ends(self, ends: list[Gate[None]]) -> bool:
-        """Wait until one of these has happened; False if none has in time."""
+        """Wait until one of the gates opens; False if none opens in time."""
         for _ in range(LEAVE_MS // LEAVE_PERIOD_MS):
             if any(each.happened for each in ends):
                 return True
@@ -286,7 +287,7 @@ class Host:
 
 
 async def _failure(gate: Gate[Any]) -> FailedError | None:
-    """Wait for the end of something; the error if it has failed."""
+    """Wait for a gate. Returns its error if it fails, else None."""
     try:
         await gate.wait()
     except FailedError as error:

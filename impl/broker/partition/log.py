@@ -1,7 +1,7 @@
 """The log of a partition, on the streams that its leader has open: appends, reads, and the close of step 3.
 
 A batch takes as many offsets of the data stream as of the partition, so the log knows the offset of a batch before it
-is durable. Batches are confirmed in their order. ``opening`` makes a log from what another leader has left.
+is durable. Batches are confirmed in their order. ``opening`` makes a log from the streams of the leader before it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _TIME_ENTRY = struct.Struct(">qq")
 
 
 class PartitionLog:
-    """``leader_epoch``: under which the broker leads. ``ids``: the data streams by name, ABSENT for one that is not
-    created yet. ``opened``: those that are open, which are all others.
+    """``leader_epoch``: the epoch under which the broker leads. ``ids``: by name, the id of a data stream; ABSENT if it
+    is not created yet. ``opened``: by name, the data streams that are created; all of them are open.
 
-    ``segments``, ``producers`` and ``epochs`` count every batch from the time at which it has its offset.
+    ``segments``, ``producers`` and ``epochs`` count a batch as soon as it has its offset, before it is durable.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class PartitionLog:
         """Whether step 3 has begun: nothing is appended from then on."""
         self._tasks, self._streams = tasks, streams
         self._pending: dict[int, Gate[int]] = {}
-        """The appends by base offset that are not confirmed."""
+        """By base offset: the appends that are not confirmed."""
         self._making: Gate[None] | None = None
         """Opens when the data streams are made."""
         self._newest = NO_ENTRY
@@ -56,17 +56,19 @@ class PartitionLog:
 
     @property
     def is_clean(self) -> bool:
-        """The flag: whether the meta stream says that the log was closed in order, and nobody has appended since."""
+        """The clean flag of the meta stream: whether the log was closed in order, and not appended to since."""
         found = self.meta.get(PartitionMeta)
         return found is not None and found.clean
 
     @property
     def confirmed(self) -> int:
         """The high watermark: all offsets below are durable."""
+        # A durable batch behind a pending one is not confirmed yet.
         return min(self._pending, default=self.segments.end)
 
     async def lead(self, leader_epoch: int) -> None:
-        """Go on under a newer leader epoch (RA-24). Raises what the meta stream raises."""
+        """Go on under a newer leader epoch (RA-24). Raises the errors of the meta stream."""
+        # An older epoch than the present one changes nothing.
         self.leader_epoch = max(leader_epoch, self.leader_epoch)
         if leader_epoch == self.leader_epoch and self.epochs.assign(leader_epoch, self.segments.end):
             await self.meta.put(self.epochs.checkpoint()).wait()
@@ -82,6 +84,7 @@ class PartitionLog:
         self._check_leads()
         if LOG not in self.opened:
             await self._make()
+            # Step 3 may have begun during the wait.
             self._check_leads()
         first = self.producers.check(batch)
         if first is not None:
@@ -89,7 +92,7 @@ class PartitionLog:
                 await self._pending[first].wait()
             return first
         placed = batch.placed(self.segments.end, self.leader_epoch)
-        # If this fails, nobody knows what is durable: it stays pending, and nothing behind it is confirmed.
+        # If this fails, it is unknown what is durable. The batch stays pending, so nothing behind it is confirmed.
         await self._put(placed).wait()
         del self._pending[placed.base]
         return placed.base
@@ -99,6 +102,7 @@ class PartitionLog:
 
     def _put(self, batch: Batch) -> Gate[int]:
         data, stream = encode(batch), self.opened[LOG]
+        # Before the roll, because the entry belongs to the segment that ends.
         if self.segments.rolls(len(data)):
             self._index_time()
         position = stream.next
@@ -113,7 +117,7 @@ class PartitionLog:
         return gate
 
     async def _make(self) -> None:
-        """Make the data streams, before the first append. LOG names them before anything in them is confirmed."""
+        """Make the data streams, before the first append. LOG names them before a record in them is confirmed."""
         if self._making is None:
             self._making = self._tasks.start(self._made())
         await self._making.wait()
@@ -122,13 +126,14 @@ class PartitionLog:
         for name in (LOG, TIME):
             self.ids[name] = await self._streams.create()
         await self.put_segments().wait()
+        # LOG is the last one, because appends begin as soon as it is open, and they need both.
         for name in (TIME, LOG):
             self.opened[name] = await self._streams.open(self.ids[name])
 
     # Read -------------------------------------------------------------------------------------------------------
 
     async def read(self, begin: int, end: int) -> list[Batch]:
-        """The confirmed batches that overlap [begin, end). Raises RefusedError, DamagedError, what a stream raises."""
+        """The confirmed batches in [begin, end). Raises RefusedError, DamagedError, and the errors of a stream."""
         require(not self.is_frozen, "RA-16.read", E.NOT_LEADER_OR_FOLLOWER)
         require(self.segments.start <= begin <= self.confirmed, "CL-05.start", E.OFFSET_OUT_OF_RANGE_BOUNDS)
         found: list[Batch] = []
@@ -139,9 +144,9 @@ class PartitionLog:
     # Close ------------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Rows 2 to 6 of step 3: freeze the log, and leave all that a clean start needs in the meta stream.
+        """Rows 2 to 6 of step 3: freeze the log, and write all values for a clean start to the meta stream.
 
-        The caller closes the streams then. Raises a FailedError if something cannot be stored: the flag stays false.
+        Then the caller closes the streams. Raises a FailedError if a value cannot be stored: the flag stays false.
         """
         self.is_frozen = True
         if self._making is not None:
@@ -151,16 +156,16 @@ class PartitionLog:
         indexed = self._index_time()
         snapshot = self.put_snapshot()
         self.segments.flush(self.segments.end)
-        # All go to one WAL, which loses nothing in the middle: whoever finds the flag finds what was written before.
+        # All writes go to one WAL, which loses nothing in the middle: a leader that finds the flag finds all of them.
         writes = [*indexed, snapshot, self.put_segments(), self.put_partition(clean=True)]
         await self.meta.compact()
         for write in writes:
             await write.wait()
 
     def _index_time(self) -> tuple[Gate[int], ...]:
-        """Index the newest timestamp of the active segment, unless it is the last one of its index.
+        """Index the newest timestamp of the active segment, unless its index ends with that timestamp.
 
-        Returns the writes, which are one or none.
+        Returns the writes: one or none.
         """
         entry = self._newest
         if entry.offset < self.segments.active.base or entry == self.segments.active.last_time_entry:
@@ -185,10 +190,10 @@ class PartitionLog:
         return self.meta.put(self._snapshots)
 
     def put_partition(self, *, clean: bool) -> Gate[int]:
-        """Write PARTITION. ``clean``: the flag, which is true while nobody appends (SP-09)."""
+        """Write PARTITION. ``clean``: the flag, which is true while no broker appends (SP-09)."""
         return self.meta.put(PartitionMeta(self.segments.start, 0, self.segments.recovery, clean))
 
 
 async def read_span(stream: Stream, span: Span) -> list[Batch]:
-    """The batches of a part of the data stream. Raises DamagedError, and what the stream raises."""
+    """The batches of a span of the data stream. Raises DamagedError, and the errors of the stream."""
     return [decode(record.payload) for record in await stream.fetch(span.start, span.end).wait()]

@@ -1,4 +1,4 @@
-"""What a partition keeps in its meta stream, while the stream is open: the last value of each key."""
+"""The open meta stream of a partition: it holds the last value of each key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class StreamClosedError(FailedError):
 
 
 class Value(Protocol):
-    """A value of the meta stream, as ``meta_values`` has them."""
+    """A value of the meta stream, such as those in ``meta_values``."""
 
     KEY: ClassVar[str]
 
@@ -26,7 +26,7 @@ class Value(Protocol):
 
 
 class Stream(Protocol):
-    """An open stream, as ``StreamHandle`` has it. A call raises RefusedError at once if nothing is done."""
+    """An open stream, such as a ``StreamHandle``. A call that does nothing raises RefusedError at once."""
 
     start: int
     next: int
@@ -68,7 +68,7 @@ class MetaStream:
         self._latest: dict[str, LatestValue] = {}
 
     async def load(self) -> None:
-        """Read the whole stream (step 6, row 2). Raises DamagedError and what the stream raises."""
+        """Read the whole stream (step 6, row 2). Raises DamagedError, and the errors of the stream."""
         records = await self.stream.fetch(self.stream.start, self.stream.next).wait()
         self._latest = replay((each.base, each.payload) for each in records)
 
@@ -78,14 +78,15 @@ class MetaStream:
         return None if found is None else kind.decode(found.value)
 
     def put(self, value: Value) -> Gate[int]:
-        """Write a value. The gate opens when it is durable; what is put later stands behind it."""
+        """Write a value. The gate opens when it is durable. Values that are put later stand behind it."""
+        # The offset is read before the append, which moves ``next``.
         data, offset = value.encode(), self.stream.next
         gate = append(self.stream, 1, encode(value.KEY, data))
         self._latest[value.KEY] = LatestValue(data, offset)
         return gate
 
     async def compact(self) -> None:
-        """Rewrite the last value of each key, and drop what was there before (RA-18). Nothing is put meanwhile."""
+        """Rewrite the last value of each key, and trim the older records (RA-18). The caller puts nothing meanwhile."""
         found = compaction(self._latest, self.stream.start)
         if found is None:
             return

@@ -26,7 +26,7 @@ class LatestValue(msgspec.Struct, frozen=True, gc=False):
 
 
 class Compaction(msgspec.Struct, frozen=True, gc=False):
-    """``records``: what to append. ``trim``: the new start of the stream, once all of these appends are confirmed."""
+    """``records``: the records to append. ``trim``: the new start of the stream, once all appends are confirmed."""
 
     records: tuple[bytes, ...]
     trim: int
@@ -69,13 +69,14 @@ def replay(records: Iterable[tuple[int, bytes]]) -> dict[str, LatestValue]:
 
 
 def compaction(latest: Mapping[str, LatestValue], start: int) -> Compaction | None:
-    """What the meta stream rewrites before it is closed (RA-18). None if each of its records is the last of its key.
+    """The rewrite of a meta stream before its close (RA-18). None if each of its records is the last one of its key.
 
-    ``latest``: what the whole stream says, from ``start``, its first offset. All last values are appended again, in
-    the order of their offsets, and then the records that were there before are trimmed. A crash before the trim leaves
-    equal values at two offsets, so nothing is lost. No other record may be appended from the replay to the last of
-    these appends: an older value would come after it.
+    ``latest``: the last values of the whole stream. ``start``: its first offset. The caller appends all last values
+    again, in the order of their offsets, and then trims the records before them. A crash before the trim leaves equal
+    values at two offsets, so nothing is lost. From the replay to the last of these appends, the caller may append no
+    other record: an older value would come after it.
     """
+    # Each record takes one offset. With as many records as keys, no key has two records.
     end = 1 + max((each.offset for each in latest.values()), default=start - 1)
     if end - start == len(latest):
         return None

@@ -5,11 +5,11 @@
     PRODUCER_SNAPSHOTS        byte 0x18, then for each snapshot int64 offset, int32 length, its bytes
     LEADER_EPOCH_CHECKPOINT   int32 version, int32 count, then for each entry int32 epoch, int64 start offset
 
-``decode`` raises DamagedError for anything else: unknown or missing keys, bytes that are missing or too much. AutoMQ
-ignores unknown keys; we refuse them, because no other version writes our streams.
+``decode`` raises DamagedError for anything else: unknown or missing keys, missing or surplus bytes. AutoMQ ignores
+unknown keys; we refuse them, because no other version writes our streams.
 
-The facts give the keys of a segment as abbreviations only. Their meaning here is that of the fields of AutoMQ's source.
-Readings of ours, where both are silent: an offset is never below 0, -1 stands for what is not there, and 0 is the only
+The facts give the keys of a segment as abbreviations only. We give them the meaning of the fields in AutoMQ's source.
+Readings of ours, where both are silent: an offset is never below 0, -1 stands for an absent value, and 0 is the only
 version of the checkpoint.
 """
 
@@ -23,7 +23,7 @@ import msgspec
 from impl.broker.wal_format import DamagedError
 
 ABSENT = -1
-"""The end of a slice that still grows, both ends of one that was not begun, and the id of a stream not yet created."""
+"""The end of a slice that still grows, both ends of a slice without entries, the id of a stream not yet created."""
 
 _LAST = 2**63 - 1
 Offset = Annotated[int, msgspec.Meta(ge=0, le=_LAST)]
@@ -39,8 +39,8 @@ _ENTRY = struct.Struct(">iq")
 class PartitionMeta(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """The value of PARTITION.
 
-    ``start``: the first offset of the log. ``cleaner``: up to where the cleaner has come. ``recover``: a log that was
-    not closed cleanly is scanned from this offset. ``clean``: the clean-shutdown flag (SP-09).
+    ``start``: the first offset of the log. ``cleaner``: the offset that the cleaner has reached. ``recover``: a scan of
+    a log that was not closed cleanly begins at this offset. ``clean``: the clean-shutdown flag (SP-09).
     """
 
     KEY: ClassVar[str] = "PARTITION"
@@ -62,7 +62,7 @@ NEW_PARTITION = PartitionMeta(0, 0, 0, clean=False)
 
 
 class Slice(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """The offsets of a stream from ``start`` up to, and without, ``end``, which belong to one segment."""
+    """The offsets [``start``, ``end``) of a stream, which belong to one segment."""
 
     start: OffsetOrAbsent = msgspec.field(name="s")
     end: OffsetOrAbsent = msgspec.field(name="e")
@@ -81,10 +81,13 @@ class TimeEntry(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=Tru
 class SegmentMeta(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """A segment in the value of LOG.
 
-    ``base``: its first offset in the partition. ``created``, ``modified``: when it was made, and last appended to.
-    ``suffix``: what is added to the names of its streams; always empty here. ``size``: the bytes of its batches.
-    ``log``, ``time``, ``txn``: its slices of the data, time index and transaction streams. ``first_timestamp``: that of
-    its first batch. ``last_time_entry``: the last entry of its time index.
+    - ``base``: its first offset in the partition.
+    - ``created``, ``modified``: the times at which it was made, and last appended to, in milliseconds.
+    - ``suffix``: the suffix of its streams' names; always empty here.
+    - ``size``: the bytes of its batches.
+    - ``log``, ``time``, ``txn``: its slices of the data, time index and transaction streams.
+    - ``first_timestamp``: the timestamp of its first batch.
+    - ``last_time_entry``: the last entry of its time index.
     """
 
     base: Offset = msgspec.field(name="bo")

@@ -1,8 +1,8 @@
-"""Step 6: a new leader makes the log of a partition from what the streams hold.
+"""Step 6: a new leader makes the log of a partition from the contents of its streams.
 
-If the last leader has closed the log, the flag in PARTITION is true, and nothing is read but the meta stream. After a
-crash the log is scanned from the recovery point: batches bring the producers up to date, and the first corrupt one is
-the end of the log.
+If the last leader closed the log, the flag in PARTITION is true, and only the meta stream is read. After a crash the
+log is scanned from the recovery point on: the scanned batches bring the producers up to date, and the first corrupt
+batch is the end of the log.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ async def open_log(
 ) -> PartitionLog:
     """Rows 2 to 7. ``meta``: the open meta stream. The log serves when this returns.
 
-    Raises DamagedError, and what the streams raise. Streams that were opened stay open then: whoever tries again under
-    the same epoch may not have closed them (PT-04.fresh_epoch).
+    Raises DamagedError, and the errors of the streams. After an error the opened streams stay open, because a retry
+    under the same epoch is allowed only if they were not closed (PT-04.fresh_epoch).
     """
     values = MetaStream(meta)
     await values.load()
@@ -59,6 +59,7 @@ def _segments(values: MetaStream, stored: LogMeta, opened: dict[str, Stream], ro
     partition = values.get(PartitionMeta) or NEW_PARTITION
     ends = StreamEnds(*(opened[name].next if name in opened else 0 for name in NAMES))
     segments = load(stored.segments, partition.start, partition.recover, ends, roll_bytes)
+    # After a clean close the recovery point is the end of the log, so nothing is scanned.
     if rule("SP-09.scan", partition.clean):
         segments.flush(segments.end)
     return segments
@@ -83,11 +84,12 @@ async def _recover(
     )
     writes: list[Gate[int]] = []
     if is_cut:
-        # Otherwise what was cut off comes back after a crash, and new batches do not stand at their offsets.
+        # Without this, the records that were cut off come back after a crash, and new batches lose their offsets.
         writes.append(log.put_segments())
+    # Durable before the log serves: a crash after the first append must not find the flag true.
     if log.is_clean:
         writes.append(log.put_partition(clean=False))
-    # An epoch may begin in what was cut off, by this leader or by one before it.
+    # An epoch of this leader, or of an earlier one, may begin in the part that was cut off.
     is_gone = epochs.truncate_end(segments.end)
     if epochs.assign(leader_epoch, segments.end) or is_gone:
         writes.append(values.put(epochs.checkpoint()))
@@ -97,9 +99,9 @@ async def _recover(
 
 
 async def _scan(tasks: Tasks, segments: Segments, producers: Producers, stream: Stream | None) -> bool:
-    """Row 5. Count the batches that the producers lack, which are all after a crash, and none after a clean close.
+    """Row 5. Count the batches from ``producers.end`` on, which the producers lack. After a clean close there are none.
 
-    The log ends at the first corrupt batch. Returns whether there is one.
+    The log ends at the first corrupt batch. Returns whether the log was cut there.
     """
     begin = producers.end
     payloads: list[bytes] = []

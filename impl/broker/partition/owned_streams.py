@@ -1,4 +1,4 @@
-"""The streams of one partition, as the process owns them."""
+"""The streams of one partition that the process owns."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class PartitionStreams:
         return stream
 
     async def open(self, stream: int) -> Stream:
+        # Before the open: if it fails, the stream may be open, and has to be closed too.
         if stream not in self.opened:
             self.opened.append(stream)
         try:
@@ -42,7 +43,7 @@ class PartitionStreams:
             raise SpentEpochError(str(error)) from error
 
     async def close(self) -> None:
-        """Close all of them, the meta stream last (PT-02). Raises what the controller raises."""
+        """Close all streams, the meta stream last (PT-02). Raises the errors of the controller."""
         meta, data = self.opened[:1], self.opened[1:]
         closes = [self._tasks.start(self._owned.order(Close(stream))) for stream in (*data, *meta)]
         for close in closes:

@@ -1,4 +1,4 @@
-"""The state of idempotent producers: which batch of each may come next, and which ones have been appended already.
+"""The state of idempotent producers: the next sequence number of each, and its batches that were appended already.
 
 A producer numbers its records within a producer epoch, from 0 on, and sends a batch again if it gets no answer. The
 log recognises the repetition by producer id, epoch and sequence number, and refuses a batch that would leave a gap: an
@@ -26,7 +26,7 @@ from impl.errors import E
 from impl.rules import RefusedError
 
 REMEMBERED = 5
-"""The batches of a producer that the log recognises if they come again."""
+"""The number of batches of a producer that the log recognises if they come again."""
 
 _VERSION = 1
 _HEAD = struct.Struct(">BI")
@@ -82,13 +82,15 @@ class Producers:
     __hash__ = None  # type: ignore[assignment]
 
     def check(self, batch: Batch) -> int | None:
-        """Decide about a batch that a client sends: None to append it, or the base offset of its first copy.
+        """Check a batch that a client sends. Returns None if it is new, or the base offset of its first copy.
 
-        A copy is answered when its first copy is confirmed, which may still be under way. Raises ProducerRefusedError.
+        The first copy may not be confirmed yet; the caller then waits for it before it answers. Raises
+        ProducerRefusedError.
         """
         if not batch.is_idempotent:
             return None
         known = self._producers.get(batch.producer)
+        # A producer without state, or with a new epoch, begins at 0.
         if known is None or batch.producer_epoch > known.epoch:
             _require_next(batch, 0)
             return None
@@ -102,7 +104,7 @@ class Producers:
         return None
 
     def append(self, batch: Batch) -> None:
-        """Count a batch of the log, which follows the ones before; it is not checked again.
+        """Count a batch of the log, which follows all batches counted so far. It is not checked again.
 
         The leader calls this as soon as the batch has its offset, so that the next batch of the producer can be
         checked. Recovery calls it for each batch of the scan. Raises ValueError unless the batch holds ``end``.
@@ -113,6 +115,7 @@ class Producers:
         if not batch.is_idempotent:
             return
         known = self._producers.get(batch.producer)
+        # Batches of an older epoch are forgotten.
         before = known.batches if known is not None and known.epoch == batch.producer_epoch else ()
         new = BatchEntry(batch.sequence, batch.count, batch.base)
         self._producers[batch.producer] = Producer(batch.producer_epoch, (*before, new)[-REMEMBERED:])
@@ -131,8 +134,8 @@ def reload(snapshots: Mapping[int, bytes], start: int, end: int) -> Producers:
     """The producers of a log that is truncated to [start, end): step 6, row 4. Raises DamagedError.
 
     The state is that of the newest usable snapshot, or of no producer at ``start``. The caller then appends the batches
-    of the log from ``Producers.end`` on. It is not enough to remove the truncated batches from the present state: a
-    producer may have older ones in the log that the state has dropped from its last five.
+    of the log from ``Producers.end`` on. It is not enough to remove the truncated batches from the present state: the
+    last five batches of a producer would then lack older ones, which are in the log but were dropped from the state.
     """
     offset = max(usable_snapshots(snapshots, start, end), default=None)
     return Producers(start) if offset is None else decode(snapshots[offset], offset)

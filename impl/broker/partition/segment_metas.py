@@ -1,9 +1,9 @@
-"""The segments of a log as LOG stores them in ``segmentMetas`` (reassignment.md 3), and as a broker rebuilds them.
+"""The segments of a log as LOG stores them in ``segmentMetas`` (reassignment.md 3), and how a broker rebuilds them.
 
-The slices of the last segment are stored without their ends, which are those of the streams. So a crash may come
-between a roll and the next store of LOG: the last segment that is stored then holds all that came later. Its size may
-be too small by that; the size only decides when the segment rolls. The facts name the fields and are silent about their
-use: this is a reading of ours.
+The slices of the last segment are stored without their ends, because they end where the streams end. So a crash may
+come between a roll and the next write of LOG: the last stored segment then takes in all later records. Its stored size
+is then too small, but the size only decides when the segment rolls. The facts name the fields and are silent about
+their use: this use is a reading of ours.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class StreamEnds(msgspec.Struct, frozen=True, gc=False):
 
 
 def store(segments: Segments) -> tuple[SegmentMeta, ...]:
-    """The segments as LOG has them."""
+    """The segments in the form in which LOG stores them."""
     *closed, active = segments.segments
     opened = (Slice(each.start, ABSENT) for each in (active.log, active.time, active.txn))
     return (*(_meta(each, each.log, each.time, each.txn) for each in closed), _meta(active, *opened))
@@ -35,13 +35,14 @@ def store(segments: Segments) -> tuple[SegmentMeta, ...]:
 def load(
     metas: Iterable[SegmentMeta], start: int, recover: int, ends: StreamEnds, roll_bytes: int = ROLL_BYTES
 ) -> Segments:
-    """The segments of a log that is opened (step 6, row 4). ``start`` and ``recover``: those of PARTITION.
+    """The segments of a log that is opened (step 6, row 4). ``start`` and ``recover``: the values in PARTITION.
 
     The recovery point is at most the end of the log (row 5). A partition without segments gets an empty one. Raises
     DamagedError unless the segments make one log that holds ``start``, and their slices lie in the streams one after
     the other.
     """
     segments: list[Segment] = []
+    # ``place``: the offset in each stream at which the slices so far end.
     place = StreamEnds(0)
     stored = list(metas)
     for number, each in enumerate(stored, 1):
@@ -68,7 +69,10 @@ def load(
 
 
 def _closed(stored: Slice, begin: int, bound: int) -> Slice:
-    """A slice with its end, which is ``bound`` if it is stored without. Slices of older segments end at ``begin``."""
+    """A slice with its end. A slice that is stored without an end ends at ``bound``.
+
+    ``begin``: the end of the slices of older segments. Raises DamagedError if the slice begins below it.
+    """
     end = bound if stored.end == ABSENT and stored.start != ABSENT else stored.end
     if stored != NO_SLICE and not begin <= stored.start <= end:
         raise DamagedError(f"a segment has offsets {stored.start} to {end} of a stream, after others up to {begin}")

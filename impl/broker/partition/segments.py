@@ -1,14 +1,14 @@
-"""The segments of a partition's log, and where each record stands in the streams.
+"""The segments of a partition's log, and the place of each record in the streams.
 
 All segments share one data stream, one time index stream and one transaction stream; a segment has a slice of each. A
-record takes one offset in the partition and one in the data stream, so a segment needs one difference to get from one
-to the other. Differences grow when recovery truncates the log: a stream cannot lose its end, so the truncated records
-stay there, between two slices, and nobody reads them.
+record takes one offset in the partition and one in the data stream, so within a segment the two offsets differ by a
+constant. The constant grows when recovery truncates the log: a stream cannot lose its end, so the truncated records
+stay in the stream, between two slices, and are never read.
 
-A change of the list has to be stored in LOG before something else may happen:
+A change of the list has to be stored in LOG before the next action that depends on it:
 
 - After ``truncate``, before an append is acknowledged. Otherwise the truncated records come back after a crash, and
-  new ones do not stand at their offsets.
+  new records do not stand at their offsets.
 - After ``delete``, with the new start in PARTITION, before the streams are trimmed.
 
 A roll may be stored at any time (``segment_metas``).
@@ -27,11 +27,11 @@ LOG, TIME, TXN = "log", "tim", "txn"
 NO_SLICE = Slice(ABSENT, ABSENT)
 NO_ENTRY = TimeEntry(ABSENT, ABSENT)
 ROLL_BYTES = 1 << 30
-"""The most bytes of a segment with more than one batch: Kafka's default for log.segment.bytes."""
+"""The maximum bytes of a segment with more than one batch: Kafka's default for log.segment.bytes."""
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A segment as SegmentMeta has it, with the ends of its slices. ``log`` may be empty, the others NO_SLICE."""
+    """A segment: the fields of SegmentMeta, and the ends of its slices. ``log`` may be empty, the others NO_SLICE."""
 
     base: int
     log: Slice
@@ -62,7 +62,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 class Segments:
-    """``segments``: by base, without a gap; there is at least one, and appends go to the last, the active one.
+    """``segments``: sorted by base, without a gap, at least one. Appends go to the last one, the active segment.
 
     ``start``: the first offset of the log; records of the first segment before it are deleted. ``recovery``: records
     below this offset need no scan after a crash, since they and their index entries are flushed.
@@ -93,7 +93,7 @@ class Segments:
         return self.segments[bisect_right(self.segments, offset, key=_base) - 1]
 
     def spans(self, begin: int, end: int) -> list[Span]:
-        """What to read of the data stream for the offsets of [begin, end) that the log has: a span for each segment."""
+        """The spans of the data stream with the offsets of [begin, end) that the log has: one span for each segment."""
         begin, end = max(begin, self.start), min(end, self.end)
         found = []
         while begin < end:
@@ -109,8 +109,8 @@ class Segments:
     def append(self, position: int, count: int, size: int, timestamp: int, now: int) -> bool:
         """Add a batch of ``count`` records and ``size`` bytes, which has offset ``position`` in the data stream.
 
-        It begins a new segment if the active one would become too large with it. Returns whether it does. Raises
-        ValueError if the data stream has something between the active segment and the batch.
+        The batch begins a new segment if the active one would become too large with it. Returns whether it does.
+        Raises ValueError if the batch does not follow the active segment in the data stream.
         """
         active = self.active
         if position != active.log.end or count < 1:
@@ -143,7 +143,7 @@ class Segments:
         self.segments[-1] = msgspec.structs.replace(self.active, txn=_grown(self.active.txn, position))
 
     def flush(self, offset: int) -> None:
-        """Records below an offset, and their index entries, are flushed. Raises ValueError above the end."""
+        """Note that records below an offset, and their index entries, are flushed. Raises ValueError above the end."""
         if offset > self.end:
             raise ValueError(f"records up to {offset} are flushed, and the log ends at {self.end}")
         self.recovery = max(self.recovery, offset)
@@ -151,15 +151,16 @@ class Segments:
     # Shrink ---------------------------------------------------------------------------------------------------
 
     def truncate(self, offset: int, log_end: int, now: int) -> bool:
-        """The log ends at ``offset`` now, where recovery found a corrupt batch. Returns whether anything changes.
+        """End the log at ``offset``, where recovery found a corrupt batch. Returns whether anything changes.
 
         ``log_end``: the end of the data stream, where a new active segment begins. Later segments are dropped. The
-        size of the segment that is cut becomes an estimate. Entries of its time index may be those of records that
-        are gone; a reader skips an entry whose offset is not below the end of the segment. Raises ValueError for an
-        offset outside the log, or a stream that ends before the log.
+        size of the segment that is cut becomes an estimate. Its time index may keep entries of records that are gone;
+        a reader skips an entry whose offset is not below the end of the segment. Raises ValueError for an offset
+        outside the log, or a stream that ends before the log.
         """
         if not self.start <= offset <= self.end or log_end < self.active.log.end:
             raise ValueError(f"cut at {offset} of [{self.start}, {self.end}), with a stream that ends at {log_end}")
+        # Nothing lies beyond the cut, neither in the log nor in the data stream.
         if offset == self.end and log_end == self.active.log.end:
             return False
         kept = [segment for segment in self.segments if segment.base < offset]
@@ -170,8 +171,8 @@ class Segments:
         return True
 
     def delete(self, start: int) -> list[Segment]:
-        """The log starts at ``start`` now. Returns the segments that are gone: all that end there or before, but for
-        the active one. Nothing happens if the log starts later. Raises ValueError above the end.
+        """Let the log begin at ``start``. Returns the removed segments: those that end at ``start`` or before it. The
+        active segment stays. Nothing happens if the log starts later already. Raises ValueError above the end.
         """
         if start > self.end:
             raise ValueError(f"the log is to start at {start}, and ends at {self.end}")
@@ -182,14 +183,14 @@ class Segments:
         return gone
 
     def trims(self) -> dict[str, int]:
-        """The offsets, by the name of the stream, below which no segment has anything. A stream of which no segment
-        has a slice is left out.
+        """By name of a stream: the offset below which no segment has a record. A stream without a slice is left out.
 
-        They lie between batches, as recovery of a WAL drops a batch into which a stream was trimmed (AM-08).
+        The offsets lie between batches, because recovery of a WAL drops a batch that a trim has cut (AM-08).
         """
         found = {LOG: self.segments[0].log.start}
         slices = [(TIME, each.time) for each in self.segments] + [(TXN, each.txn) for each in self.segments]
         for name, known in slices:
+            # Segments are sorted, so the first slice is the lowest one.
             if known != NO_SLICE:
                 found.setdefault(name, known.start)
         return found

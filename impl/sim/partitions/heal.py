@@ -58,10 +58,10 @@ class Heal:
             ("partitions have no leader that serves", self._is_settled),
             ("partitions were not moved", self._has_moved),
             ("no move was cancelled", self._has_cancelled),
-            ("partitions that were swapped have no leader that serves", self._has_swapped),
+            ("swapped partitions have no serving leader", self._has_swapped),
             ("partitions take no append", lambda: self._probed(self._appends, "heal")),
             ("sealed entries are not committed", lambda: is_drained(self._metadata.image)),
-            ("somebody repeats a request that is refused", self._is_quiet),
+            ("a node keeps repeating a refused request", self._is_quiet),
             ("partitions cannot be read", lambda: self._probed(self._reads, "final")),
         ]
         return missing_of(stages, self._parts.queue, self._parts.advance, BOUND_MS)
