@@ -1,1 +1,1 @@
-"""How fast Holdfast is, as ratios measured within one run; see README.md."""
+"""Benchmarks of Holdfast. Figures are compared as ratios within one run; see README.md."""

@@ -21,7 +21,7 @@ from holdfast.ir.system import System
 
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 INTERPRETED = 400_000
-"""How many states the interpreter explores at most; its rate is that of these."""
+"""The most states that the interpreter explores; its rate is measured on them."""
 DEPTH = 50
 """The length of random runs."""
 
@@ -79,7 +79,7 @@ def campaign(
     cores: Annotated[int, Parameter(help="how many cores Spark may use")] = 2,
 ) -> None:
     """Measure a campaign on Spark against the bare kernel. It wants a machine that does nothing else."""
-    # Spark's modules are no matter of the other benchmarks.
+    # Imported here: the other benchmarks do not need Spark.
     from benchmarks.campaigns import campaigned, lines  # noqa: PLC0415
 
     for line in (f"load before: {machine().load}", *lines(campaigned(traces, cores, DEPTH))):
@@ -107,7 +107,7 @@ def controller(
     quick: Annotated[bool, Parameter(help="few streams and moves: does everything run?", negative=())] = False,
 ) -> None:
     """Measure the controller of the reference implementation on one core: operations, snapshots, memory."""
-    # The implementation is no matter of the other benchmarks.
+    # Imported here: the other benchmarks do not need the implementation.
     from benchmarks.controller import lines, measured  # noqa: PLC0415
 
     found = measured(1_000, 400, 1) if quick else measured()
@@ -121,7 +121,7 @@ def simulate(
     quick: Annotated[bool, Parameter(help="few short runs: does everything run?", negative=())] = False,
 ) -> None:
     """Measure simulated clusters on one core: node steps per second, the time of a run, the share of the oracles."""
-    # The implementation is no matter of the other benchmarks.
+    # Imported here: the other benchmarks do not need the implementation.
     from benchmarks.simulate import lines, measured  # noqa: PLC0415
 
     found = measured(2, 50, 1) if quick else measured()
@@ -137,7 +137,7 @@ def conform(
     quick: Annotated[bool, Parameter(help="few events: does everything run?", negative=())] = False,
 ) -> None:
     """Measure the judge of logs on one core: events per second, and memory."""
-    # Conformance is no matter of the other benchmarks.
+    # Imported here: the other benchmarks do not need conformance.
     from benchmarks.conform import lines, measured  # noqa: PLC0415
 
     found = measured(2_000, 1) if quick else measured(events, most=most)
@@ -150,9 +150,9 @@ def _simulate(model: System, quick: bool) -> tlc.Simulated:
 
 
 def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -> Scoped:
-    """Measure one scope. The engines take turns, so that what else the machine does meets them all alike."""
+    """Measure one scope. The engines take turns, so that other load on the machine affects them equally."""
     scope = model.scopes[name]
-    engines.explore(model, name, engine="kernel")  # Compiled now, and not while it is measured.
+    engines.explore(model, name, engine="kernel")  # Compiles the kernel, so that compiling is not measured.
     found: list[tuple[Explored, ...]] = []
     for turn in range(repeat):
         say(f"{name}: turn {turn + 1} of {repeat}")
@@ -174,14 +174,14 @@ def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -
 
 
 def _require_equal(name: str, *found: Explored) -> None:
-    """The benchmark compares the same work or nothing."""
+    """Raise RuntimeError if the checkers have not done the same work: then their times are not comparable."""
     answers = {(explored.distinct, explored.depth) for explored in found}
     if len(answers) > 1:
         raise RuntimeError(f"scope {name}: the checkers disagree on (states, depth): {sorted(answers)}")
 
 
 def main() -> None:
-    """Run the command; an error is one line."""
+    """Run the command. An error is printed as one line; it ends with 2 for wrong use, and with 1 otherwise."""
     try:
         app()
     except (UsageError, RuntimeError) as error:

@@ -1,8 +1,8 @@
-"""A campaign on Spark against the bare kernel: how much more of the processors it takes, and how long it takes in all.
+"""Compares a campaign on Spark with the bare kernel: the additional processor time, and the whole duration.
 
 Both make the same runs of the same units on this machine. The bare kernel is one process that calls the machine code
-and keeps nothing. The campaign is everything else, too: the driver, the Java and its workers, which write tables. What
-starts Spark and compiles is left out of the first figure and is in the second.
+and stores nothing. The campaign includes the driver, Java, and the workers, which write tables. Starting Spark and
+compiling are not in the first figure; starting Spark is in the second.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from spark.cluster.storage import Folder
 
 MODEL = "reassignment"
 WARM = 100_000
-"""Runs that are made before it counts: the workers have imported and compiled, and Java has warmed up."""
+"""The number of runs before the measurement: after them the workers have imported and compiled, and Java is warm."""
 
 
 @attrs.frozen
 class Campaigned:
-    """What a campaign of so many runs took, and the bare kernel for the same ones; all in seconds.
+    """The costs of a campaign of ``traces`` runs, and of the same runs on the bare kernel; all times in seconds.
 
-    ``cpu`` are of driver, Java and workers together, ``kernel_cpu`` of the bare kernel; ``whole`` is what somebody
-    waits who starts with nothing but compiled kernels.
+    ``cpu``: processor time of driver, Java and workers together. ``kernel_cpu``: processor time of the bare kernel.
+    ``start``: the start of Spark. ``whole``: the time that a user waits who has only compiled kernels.
     """
 
     traces: int
@@ -47,12 +47,12 @@ class Campaigned:
 
     @property
     def more(self) -> float:
-        """By which part a campaign takes more of the processors than the bare kernel."""
+        """The additional processor time of a campaign, as a fraction of the bare kernel's."""
         return self.cpu / self.kernel_cpu - 1
 
 
 def campaigned(traces: int, cores: int, depth: int) -> Campaigned:
-    """Make a campaign, and then its runs on the bare kernel."""
+    """Measure a campaign, and then its runs on the bare kernel."""
     config = _config(traces, depth)
     target = ModelTarget(load_variant(MODEL), config)
     kernel = target.ready()
@@ -85,12 +85,12 @@ def _run(cluster: Cluster, folder: Path, config: Config, target: ModelTarget) ->
 
 @contextmanager
 def _computing() -> Iterator[list[float]]:
-    """The seconds of processors that this process and all below it have used by the end of the context."""
+    """Measure the processor time in seconds of this process and all processes below it, within the context."""
     used = [0.0]
     before = _used()
     yield used
     after = _used()
-    # A worker that ended in between is missed; they live as long as the session.
+    # A process that ended within the context is missed. Workers live as long as the session, so none is.
     used[0] = sum(later - before.get(pid, 0.0) for pid, later in after.items())
 
 
@@ -105,7 +105,7 @@ def _used() -> dict[int, float]:
 
 
 def lines(found: Campaigned) -> Iterator[str]:
-    """The figures in words, with what was promised."""
+    """The figures in words, with the goals."""
     start = f"{found.start:,.1f} s for Spark to start"
     kernel = f"the bare kernel {found.kernel_cpu:,.1f} s"
     yield f"campaign of {found.traces:,} runs of {MODEL}, on {found.cores} cores"

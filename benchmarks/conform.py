@@ -1,6 +1,6 @@
-"""Measures ``holdfast conform``: the judge on logs of random runs of ownership and on a dump, and its memory.
+"""Measures ``holdfast conform``: the judge's speed on logs of random runs of ownership and on a dump, and its memory.
 
-Seconds are those of one thread with a processor. They include both readings of the log.
+Seconds are the processor time of one thread. They include both passes over the log.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from impl.metadata.dump import write_dump
 MODEL = "ownership"
 HIDDEN = ("reserve", "send_close")
 WHOLE_SECONDS = 5.0
-"""The goal for 100,000 events that tell everything."""
+"""The goal for 100,000 events without unknown outcomes and hidden actions, in seconds."""
 
 UNKNOWN_RATE, HIDDEN_RATE = 20_000, 5_000
 """The goals, in events per second, with 1 % of unknown outcomes and with two hidden actions."""
@@ -38,19 +38,21 @@ DUMP_RATE = 50_000
 """The goal for a dump, in records per second."""
 
 MEGABYTES = 200
-"""The goal for a million events."""
+"""The goal for the memory of a million events."""
 
 RECORDS = 12
-"""Records of a round of the controller's operations."""
+"""The number of records that one round of the controller's operations writes."""
 
 COUNTED = ("append", "open")
-"""Actions that count on: what they count to has to be told, so their outcomes are not made unknown."""
+"""Actions that advance a number. The log must give the new number, so their outcomes are never made unknown."""
 
 
 @attrs.frozen
 class Figures:
-    """``whole``, ``unknown``, ``hidden``: events per second. ``dump``: records per second, of ``records`` records.
-    ``memory``: bytes of the process by number of events.
+    """The measured figures.
+
+    ``whole``, ``unknown``, ``hidden``: events per second. ``dump``: records per second, for ``records`` records.
+    ``memory``: peak bytes of the process, by number of events.
     """
 
     events: int
@@ -63,9 +65,9 @@ class Figures:
 
 
 def measured(events: int = 100_000, repeat: int = 3, most: int | None = None) -> Figures:
-    """Measure everything; of ``repeat`` measurements the fastest counts.
+    """Measure everything. Of ``repeat`` measurements, the fastest counts.
 
-    ``most``: the number of events of the largest log whose memory is measured; otherwise twice ``events``.
+    ``most``: the number of events of the larger log for the memory; by default twice ``events``.
     """
     with TemporaryDirectory() as folder:
         largest = most or 2 * events
@@ -123,13 +125,14 @@ def _written(path: Path, texts: list[str]) -> Path:
 
 
 def _with_unknown(texts: list[str]) -> list[str]:
-    """The log with the outcome of one in a hundred requests unknown."""
+    """The log with unknown outcomes for one in a hundred requests."""
     chance = random.Random(1)  # noqa: S311 - it hides nothing
     found = texts[:1]
     for text in texts[1:]:
         line = json.loads(text)
         if not chance.randrange(100) and line["action"] not in COUNTED:
             line["error"] = "?"
+            # An unknown answer cannot tell the state after the request.
             line.pop("post", None)
         found.append(json.dumps(line))
     return found
@@ -175,7 +178,7 @@ def _dump(path: Path, records: int) -> int:
 
 
 def _once_dump(path: Path, records: int) -> float:
-    """Records of a dump per second."""
+    """Judge a dump once: records per second."""
     system = load_variant("controller_tables")
     with DumpLog([str(path)], read_mapping(Path("automq-metadata"))) as log:
         begun = own()
@@ -188,7 +191,7 @@ def _once_dump(path: Path, records: int) -> float:
 
 
 def _memory(log: Path, events: int, path: Path) -> int:
-    """The most bytes that a process occupies that judges the first events of a log."""
+    """The peak memory, in bytes, of a new process that judges the first ``events`` events of a log."""
     with log.open(encoding="utf-8") as source, path.open("w", encoding="utf-8") as file:
         for number, line in enumerate(source):
             if number > events:
@@ -201,9 +204,9 @@ def _memory(log: Path, events: int, path: Path) -> int:
 
 
 def _peak() -> int:
-    """The most bytes that this process has occupied.
+    """The peak memory of this process in bytes.
 
-    Linux counts it from the start of the program; ``ru_maxrss`` would count the memory of the parent process, too.
+    Linux counts ``VmHWM`` from the start of the program; ``ru_maxrss`` would include the memory of the parent process.
     """
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))

@@ -1,7 +1,7 @@
-"""Measures the controller of the reference implementation: operations, the load of a snapshot, memory.
+"""Measures the controller of the reference implementation: operations, loading a snapshot, memory.
 
-Seconds are those of one thread with a processor. Beside each figure stands its ratio to a turn of an empty loop, the
-measure of this machine.
+Seconds are the processor time of one thread. Each figure is also given as a ratio to one turn of an empty loop, so that
+figures of different machines can be compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from impl.controller.node import Controller
 from impl.controller.objects import prepare
 from impl.controller.requests import Operation
 from impl.controller.streams import close_stream, create_stream, get_opening_streams, open_stream, trim_stream
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata import snapshot
 from impl.metadata.image import Image
@@ -37,8 +37,10 @@ STREAM_BYTES = 1_000
 
 @attrs.frozen
 class Figures:
-    """``turn``: seconds for a turn of an empty loop; ``rate``: operations per second; ``load``: seconds for a snapshot
-    of ``streams`` streams in ``size`` bytes; ``memory``: bytes of a loaded stream.
+    """The measured figures.
+
+    ``turn``: seconds for a turn of an empty loop. ``rate``: operations per second, for ``operations`` operations.
+    ``load``: seconds to load a snapshot of ``streams`` streams in ``size`` bytes. ``memory``: bytes of a loaded stream.
     """
 
     turn: float
@@ -51,7 +53,7 @@ class Figures:
 
 
 def measured(streams: int = 100_000, moves: int = 20_000, repeat: int = 3) -> Figures:
-    """Measure everything; of ``repeat`` measurements the fastest counts."""
+    """Measure everything. Of ``repeat`` measurements, the fastest counts."""
     turn = min(_seconds(_loop) for _ in range(repeat)) / TURNS
     times, count = [], 0
     for _ in range(repeat):
@@ -85,8 +87,10 @@ def _loads(found: Figures) -> bool:
 
 
 def prepared(moves: int, streams: int = 200) -> tuple[Controller, list[Operation]]:
-    """A controller with streams, and ``moves`` rounds of seven operations each on them: a node opens a stream, uploads
-    an object of it, trims it, and closes it; then the other node has its turn.
+    """A controller, and the operations to measure: ``streams`` creations, then ``moves`` rounds of seven operations.
+
+    In a round, a node opens a stream, uploads an object of it, trims it, and closes it. The next round of the stream is
+    the other node's.
     """
     controller = Controller()
     for node in NODES:
@@ -100,12 +104,12 @@ def prepared(moves: int, streams: int = 200) -> tuple[Controller, list[Operation
     return controller, operations
 
 
-def _create(view: View) -> Outcome:
+def _create(view: View) -> OperationResult:
     return create_stream(view, NODES[0], 1)
 
 
 def _round(node: int, stream: int, epoch: int, start: int, number: int) -> list[Operation]:
-    """Seven operations, among them an open that is repeated and a close that is repeated (EX-07)."""
+    """Seven operations; the open and the close are each sent twice (EX-07)."""
     commit = SetCommit(node, 1, number, number, 100, ranges=(CommittedRange(stream, start, start + 10),))
     return [
         lambda view: open_stream(view, node, 1, stream, epoch),
@@ -126,7 +130,7 @@ def _run(controller: Controller, operations: list[Operation]) -> None:
 
 
 def stored(streams: int) -> bytes:
-    """The bytes of a snapshot with streams of partitions: each has its tags and two ranges, and no object."""
+    """The bytes of a snapshot with N streams of partitions. Each stream has its tags, two ranges, and no object."""
     return snapshot.encode(snapshot.snapshot(snapshot.load(_records(streams))))
 
 
@@ -139,7 +143,7 @@ def _records(streams: int) -> Iterator[Record]:
 
 
 def _memory(data: bytes, streams: int) -> float:
-    """Bytes of the image of a snapshot, for each stream."""
+    """The memory of a loaded snapshot, in bytes for each stream."""
     tracemalloc.start()
     try:
         image: Image = snapshot.load(snapshot.decode(data))
@@ -168,7 +172,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 @contextmanager
 def _collected_before() -> Iterator[None]:
-    """The collector does not run within a measurement, as in a simulation."""
+    """Collect garbage before a measurement, and not within it, as in a simulation."""
     gc.collect()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What is measured of Holdfast: its searches, its walks, its start, and where the kernel's time goes."""
+"""Measures Holdfast's engines: searches, random runs, liveness, the start, and the profile of the kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 
 @attrs.frozen
 class Profile:
-    """Where one core's time goes, in nanoseconds for each stored state; see ``PARTS``."""
+    """The profile of a search on one core: nanoseconds for each stored state, by part; see ``PARTS``."""
 
     parts: dict[str, float]
     bytes_per_state: float
@@ -45,7 +45,7 @@ PARTS = {
     "check": "invariants, of each state once",
     "rest": "Python",
 }
-"""The parts of a search, which are the driver's functions, and what each does."""
+"""The parts of a search, each with its task. All parts but ``rest`` are functions of the kernel's driver."""
 
 
 def system() -> System:
@@ -54,7 +54,7 @@ def system() -> System:
 
 
 def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states: int | None = None) -> Explored:
-    """Search a scope without symmetry, up to a number of states if one is given."""
+    """Search a scope without symmetry, up to ``states`` states if given. Raises RuntimeError for another verdict."""
     result = search(
         model, model.scopes[scope], symmetry=False, engine=engine, cores=cores, budget=Budget(states=states)
     )
@@ -65,7 +65,7 @@ def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states
 
 
 def walked(model: System, scope: str, *, traces: int, depth: int, properties: Sequence[str] | None = None) -> float:
-    """Steps per second of random runs on one core, with all properties checked at each, or these."""
+    """Steps per second of random runs on one core. Each step checks the named properties, or all."""
     campaign = WalkOptions(seed=1, traces=traces, depth=depth)
     result = walk(model, model.scopes[scope], campaign, cores=1, engine="kernel", properties=properties)
     if result.verdict != "not_found":
@@ -75,7 +75,7 @@ def walked(model: System, scope: str, *, traces: int, depth: int, properties: Se
 
 @attrs.frozen
 class Lived:
-    """Liveness against the search of the same states: how many there are, and the seconds of both on one core."""
+    """Liveness compared with the search of the same states: the number of states, and the seconds of each on a core."""
 
     states: int
     search: float
@@ -83,16 +83,19 @@ class Lived:
 
     @property
     def times(self) -> float:
-        """How many times the search's time liveness takes."""
+        """The ratio of liveness to search."""
         return self.live / self.search
 
 
 def lived(scope: str) -> Lived:
-    """Decide all that `stream_log` owes in a scope, and search the same graph: without symmetry, and for nothing more
-    than liveness asks for. Kernels are compiled before.
+    """Measure liveness of `stream_log` in a scope, and a search of the same graph.
+
+    The search runs without symmetry, and with no property beyond those that liveness needs. Kernels are compiled before
+    the measurement.
     """
     model = load_variant("stream_log")
     chosen, asked = model.scopes[scope], ["opened_has_range"]
+    # The first calls compile the kernels; only the second ones are measured.
     live(model, chosen, engine="kernel")
     search(model, chosen, symmetry=False, properties=asked, engine="kernel", cores=1)
     owed = live(model, chosen, engine="kernel")
@@ -103,9 +106,9 @@ def lived(scope: str) -> Lived:
 
 
 def second_start() -> tuple[float, float]:
-    """How long a fresh process takes, as a whole, to expand the first states of `ownership` on the kernel.
+    """Seconds of a new process that expands the first states of `ownership` on the kernel, from start to end.
 
-    Once with an empty cache of kernels, and again with what that left.
+    First with an empty cache of kernels, then with the cache that the first process has left.
     """
     with tempfile.TemporaryDirectory(prefix="holdfast-kernels-") as cache:
         return _start(cache), _start(cache)
@@ -125,13 +128,14 @@ def _start(cache: str) -> float:
 
 
 def profile(model: System, scope: str) -> Profile:
-    """Search a scope on one core, with a clock around each call of machine code.
+    """Search a scope on one core, and measure each call of machine code.
 
-    The clock is the thread's own, so that what others do on the machine is not in it.
+    The clock is the processor time of the thread, so other load on the machine does not count.
     """
     machine = Interpreter(model, model.scopes[scope])
     store = Store(Kernel(machine, None), 1)
     spent = dict.fromkeys(PARTS, 0.0)
+    # The store calls machine code only through its module, so the wrapper sees every call.
     store.module = _Timed(store.module, spent)
     begun = own()
     store.begin(machine.initial())
@@ -144,7 +148,7 @@ def profile(model: System, scope: str) -> Profile:
 
 
 class _Timed:
-    """A kernel's module whose functions note how long they take."""
+    """A wrapper of a kernel's module that adds up the time of each call in ``spent``, by function."""
 
     def __init__(self, module: Any, spent: dict[str, float]) -> None:
         self._module = module

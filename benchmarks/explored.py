@@ -1,4 +1,4 @@
-"""What any checker answers when it has explored a scope."""
+"""The result of exploring a scope, the same for every checker."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import attrs
 
 @attrs.frozen
 class Explored:
-    """A search: all of a scope, unless a limit on states ended it.
+    """A search of a whole scope, unless a limit on states ended it.
 
-    ``depth`` is the number of steps of the longest shortest run. ``seconds`` begin when the checker is ready to
-    explore: the start of Java, parsing and compiling are not in them.
+    ``depth``: the largest number of steps on a shortest run to a state. ``seconds``: the time of exploring, without the
+    start of Java, parsing and compiling.
     """
 
     distinct: int

@@ -1,4 +1,4 @@
-"""A search of `ownership` on the kernel that ends after its first states: what a second start is measured with."""
+"""A search of `ownership` on the kernel that ends after the first states: used to measure the start of Holdfast."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How much faster two threads can be than one on this machine, whatever runs on them.
+"""Measures the largest speed-up of two threads over one on this machine.
 
-Two cores may share a memory bus, a cache, a power budget, or a hypervisor's attention. So the same work is timed on one
-thread and on two at once: once in the processor alone, once with every access going to memory.
+Two cores may share a memory bus, a cache, a power budget, or the time of a hypervisor. So the same work is timed on one
+thread and on two at once: first work that only computes, then work whose every access goes to memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ READS = 1 << 22
 
 @attrs.frozen
 class Limits:
-    """What two threads do in the time in which one does 1, and nanoseconds for a random read on one thread."""
+    """The speed-up of two threads for computing and for reading memory, and nanoseconds of a random read on one thread.
+
+    A speed-up of 2 means that two threads do twice the work of one in the same time.
+    """
 
     processor: float
     memory: float
@@ -29,7 +32,7 @@ class Limits:
 
 
 def limits(repeat: int = 3) -> Limits:
-    """Measure both, each as often as asked; the fastest counts."""
+    """Measure all figures. Of ``repeat`` measurements, the fastest counts."""
     table = np.arange(TABLE_BYTES // 8, dtype=np.int64)
     places = np.random.default_rng(1).integers(0, len(table), READS, dtype=np.int64)
     found = [np.empty(READS, np.int64) for _ in range(2)]
@@ -40,9 +43,10 @@ def limits(repeat: int = 3) -> Limits:
             hashlib.blake2b(block).digest()
 
     def read(thread: int) -> None:
-        # Without a mode, NumPy checks all indices first and holds on to the interpreter meanwhile.
+        # In its default mode, NumPy first checks all indices, and holds the interpreter lock meanwhile.
         np.take(table, places, out=found[thread], mode="wrap")
 
+    # Two threads do twice the work, so their speed-up is 2 * (time of one thread) / (time of both).
     processor, memory = _times(compute, repeat), _times(read, repeat)
     return Limits(2 * processor[0] / processor[1], 2 * memory[0] / memory[1], memory[0] / READS * 1e9)
 

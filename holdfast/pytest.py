@@ -5,9 +5,10 @@
 
     test_ownership = properties(Ownership, scope="tiny")
 
-gives an item for each property: ``test_ownership[one_owner]``, and so on. The model is searched once, for the first
-item that asks, and its leads-to properties are decided with ``live``. An item fails with the run that shows why; that
-of a witness fails if the witness is not reached, and that of any other property also if it is never triggered.
+gives an item for each property: ``test_ownership[one_owner]``, and so on. One search of the model, started by the first
+item that needs it, serves all items except leads-to properties, which ``live`` checks. An item fails with the run that
+violates its property. The item of a witness fails if the witness is not reached; any other item also fails if its
+property is vacuous.
 """
 
 from __future__ import annotations
@@ -40,14 +41,15 @@ def properties(
 ) -> Item:
     """A test function with an item for each property of the model in that scope.
 
-    ``variants``, ``removed`` and ``target`` are as on the command line. Raises UsageError and ModelError, when tests
-    are collected, as a check does.
+    ``variants``: the chosen variants. ``removed``: the labels of removed rules. ``target``: the name of the model on
+    the command line. Raises UsageError and ModelError as ``holdfast check`` does, while pytest collects the tests.
     """
     system = compile_variant(model, variants, removed)
     chosen = system.scope(scope)
 
     @cache
     def searched() -> Result:
+        # The search serves all items, so it does not stop at the first violation.
         return search(system, chosen, keep_going=True, target=target)
 
     @cache
@@ -67,7 +69,7 @@ def properties(
 
 
 def _names(system: System) -> Iterator[str]:
-    """All that can be decided, in the order of the model."""
+    """The names of the items: properties in the order of the model, then idempotence, then deadlock."""
     kinds = ("invariant", "lemma", "step", "witness", "leads_to")
     yield from (prop.name for prop in system.properties if prop.kind in kinds)
     yield from (idempotence(system, action).name for action in system.actions if action.idempotent is not None)
@@ -76,11 +78,11 @@ def _names(system: System) -> Iterator[str]:
 
 
 def _wrong(result: Result, name: str) -> str | None:
-    """What a search has against a property."""
+    """The failure message of an item after the search, or None if its property holds."""
     found = next((trace for trace in result.findings if trace.shown.name == name), None)
     if found is not None:
         return render(found)
-    if result.verdict == "out_of_budget":
+    if result.verdict == "out_of_budget":  # an unfinished search proves nothing about the other properties
         return render_summary(result)
     if name in [claim.name for claim in result.missing]:
         return f"no reachable state is a witness of {name}"
@@ -90,5 +92,5 @@ def _wrong(result: Result, name: str) -> str | None:
 
 
 def _starved(result: LiveResult) -> str | None:
-    """What ``live`` has against a property."""
+    """The failure message of a leads-to property, or None if it holds."""
     return render_live(result) if result.exit_code else None

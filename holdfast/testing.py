@@ -1,12 +1,13 @@
-"""Hypothesis drives a model: one rule for each action, and all properties checked after every step.
+"""Hypothesis drives a model: each action is a rule, and all properties are checked after every step.
 
     from holdfast.testing import state_machine
     from models.ownership import Ownership
 
     TestOwnership = state_machine(Ownership, scope="tiny").TestCase
 
-A run that violates something is shrunk by Hypothesis, and then further as ``holdfast shrink`` does it. It is printed as
-a program, a line for each step; the message has the line that takes it again with ``holdfast replay``.
+Hypothesis shrinks a run that violates a property, and then the algorithm of ``holdfast shrink`` shrinks it further. The
+run is printed as a program with one line for each step. The message contains the ``holdfast replay`` command that
+repeats the run.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ Call = tuple[str, Args]
 
 
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
-"""All but the explanation, which would name lines of the engine, and takes far longer than all else together."""
+"""All phases except ``explain``: it would name lines of the engine, and it takes far longer than all other phases."""
 
 
 def register_profiles() -> None:
-    """The profiles ``dev``, ``ci`` (no seed of the day, no saved examples) and ``nightly`` (many more examples).
+    """Register the profiles ``dev``, ``ci`` (a fixed seed, no saved examples) and ``nightly`` (many more examples).
 
-    Under ``ci`` the examples are the same wherever the same modules are loaded: Hypothesis also draws numbers and
-    strings that it reads in them.
+    Under ``ci`` two processes that have loaded the same modules get the same examples. Other modules change the
+    examples, because Hypothesis also draws numbers and strings that it finds in the source of modules.
     """
     settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
     settings.register_profile("nightly", deadline=None, max_examples=2_000, print_blob=True)
@@ -50,7 +51,7 @@ def register_profiles() -> None:
 
 
 def run(machine: Machine) -> None:
-    """Drive a machine under the settings of the profile in force; raises what a violation raises."""
+    """Drive a machine with the settings of its test case. Raises ViolatedError, its run shortened if possible."""
     try:
         run_state_machine_as_test(machine, settings=machine.TestCase.settings)
     except ViolatedError as error:
@@ -59,9 +60,10 @@ def run(machine: Machine) -> None:
 
 
 class ViolatedError(AssertionError):
-    """A run violates a property. Each property has a class of its own, so that none is shrunk into another.
+    """A run violates a property.
 
-    ``script``: the run. ``claim``: the name of the property.
+    ``script``: the run. ``claim``: the name of the property. Each property has a subclass of its own. Hypothesis tells
+    failures apart by their class, so it does not shrink the violation of one property into that of another.
     """
 
     def __init__(self, message: str, script: Script, claim: str) -> None:
@@ -80,13 +82,13 @@ def state_machine(
 ) -> Machine:
     """A RuleBasedStateMachine that takes the steps of a model in a scope.
 
-    ``variants`` are chosen and ``removed`` rules taken away, as on the command line; ``properties`` are names or rule
-    ids, by default all that one state or step can violate. ``target`` is what the command line calls the model, for
-    the line that repeats a run. Raises UsageError and ModelError as a check does.
+    ``variants``: the chosen variants. ``removed``: the labels of removed rules. ``properties``: names or rule ids of
+    the properties to check; by default all properties that a state or step can violate. ``target``: the name of the
+    model on the command line, for the replay command. Raises UsageError and ModelError as ``holdfast check`` does.
     """
     system = compile_variant(model, variants, removed)
     replayer = Replayer(system, system.scope(scope), target=target, options=None)
-    initial_states(replayer.machine, replayer.selection)
+    initial_states(replayer.machine, replayer.selection)  # raises ModelError if the scope contradicts the model
     body: dict[str, Any] = {
         "__doc__": f"Steps of {system.name} in scope {scope}.",
         "_replayer": replayer,
@@ -114,7 +116,10 @@ def _test_of(machine: Machine) -> Any:
 
 
 def _claims(replayer: Replayer, properties: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the claims to check: those that a violation shows, in the order in which engines report them."""
+    """The names of the claims to check, in the order in which engines report them.
+
+    A witness is no claim that a state or step can violate, so it is left out.
+    """
     wanted = select(replayer.system, properties)
     asked = {prop.name for prop in wanted.properties} | {action.idempotent for action in wanted.idempotent}
     claims = (replayer.claim(name) for name in replayer.claim_names)
@@ -128,7 +133,7 @@ def _is_asked(claim: Claim, asked: set[str | None], deadlock: bool) -> bool:
 
 
 def _own(name: str) -> str:
-    """A name that Hypothesis does not use itself."""
+    """The name of an action's rule. It differs from the names that Hypothesis uses, and from ``init``."""
     return f"{name}_" if hasattr(RuleBasedStateMachine, name) or name == "init" else name
 
 
@@ -136,7 +141,7 @@ def _own(name: str) -> str:
 
 
 def _rule(index: int, action: Action) -> Any:
-    """The rule of an action: possible where one of its steps is."""
+    """The Hypothesis rule of an action. Its precondition is that ``_choices`` has a step of the action."""
 
     def take(self: ModelMachine, **values: Value) -> None:
         self._take(index, values)
@@ -148,7 +153,7 @@ def _rule(index: int, action: Action) -> Any:
 
 
 def _start(init: Action) -> Any:
-    """The rule of an initial condition with parameters."""
+    """The Hypothesis rule of an initial condition with parameters."""
 
     def begin(self: ModelMachine, **values: Value) -> None:
         self._begin(values)
@@ -158,16 +163,19 @@ def _start(init: Action) -> Any:
 
 
 def _given(decorator: Any, action: Action, index: int | None) -> Any:
-    """Hypothesis's decorator with values for each parameter: those by which, with others drawn before, the step stays
-    possible.
+    """Hypothesis's decorator with a strategy for each parameter of an action.
+
+    A strategy draws a value with which the step stays possible, given the parameters already drawn. ``index`` is the
+    position of the action, or None for the initial condition.
     """
 
     def values(place: int) -> st.SearchStrategy[Value]:
         def offered(machine: ModelMachine) -> st.SearchStrategy[Value]:
-            # A filter keeps what was drawn the same value while other steps are shrunk away.
+            # Draw from the whole domain and filter: so a drawn index means the same value after Hypothesis has shrunk
+            # other steps away, which changes ``possible``.
             possible = machine._offer(index, place)
             domain = st.sampled_from(machine._domain(action, place)).filter(lambda value: value in possible)
-            # To map would not do: what a filter tries, and drops, is mapped too.
+            # ``flatmap``, because ``map`` would also call ``_draw`` for values that the filter rejects.
             return domain.flatmap(lambda drawn: st.just(machine._draw(action, place, drawn)))
 
         return st.runner().flatmap(offered)
@@ -176,7 +184,7 @@ def _given(decorator: Any, action: Action, index: int | None) -> Any:
 
 
 def _keyword(name: str) -> str:
-    """A parameter's name as Hypothesis takes it: these two mean something to it."""
+    """A parameter's name as a keyword of Hypothesis. ``target`` and ``targets`` have a meaning there."""
     return f"{name}_" if name in ("target", "targets") else name
 
 
@@ -184,7 +192,7 @@ def _keyword(name: str) -> str:
 
 
 class ModelMachine(RuleBasedStateMachine):
-    """One run of a model. Rules are the model's actions, by their names and parameters; see ``state_machine``."""
+    """One run of a model. Its rules are the actions of the model, with their parameters; see ``state_machine``."""
 
     _replayer: ClassVar[Replayer]
     _claims: ClassVar[tuple[str, ...]]
@@ -195,8 +203,9 @@ class ModelMachine(RuleBasedStateMachine):
         self._start: Args = ()
         self._steps: list[Call] = []
         self._state: bytes | None = None
-        self._known: list[list[Args]] | None = None
+        self._known: list[list[Args]] | None = None  # the result of _choices, until the next step
         self._starts = [args for _, args in self._replayer.machine.starts()]
+        # The codes drawn for the step in ``_drawing``, by the position of the parameter.
         self._drawn: dict[int, int] = {}
         self._drawing: tuple[int | None, int] = (None, 0)
         if not self._replayer.system.init.params:
@@ -213,9 +222,11 @@ class ModelMachine(RuleBasedStateMachine):
         action, before = self._replayer.system.actions[index], self._state
         assert before is not None, "a run has started"
         args = self._coded(action, values)
+        # The arguments determine the successor: parameters are an action's only nondeterminism.
         new = next(state for state, found in self._replayer.machine.successors[index](before) if found == args)
         self._state, self._known = new, None
         self._steps.append((action.name, args))
+        # The claims need only the two states and the last step, so the whole run is not replayed.
         self._judge((before, new), Script(self._start, ((action.name, args),)))
 
     def _coded(self, action: Action, values: dict[str, Value]) -> Args:
@@ -225,12 +236,15 @@ class ModelMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._state is not None and not any(self._choices()))
     @rule()
     def nothing_is_possible(self) -> None:
-        """A run may end; Hypothesis wants a rule for it."""
+        """A run may end. Hypothesis needs a rule that is possible in every state."""
 
     # Choices --------------------------------------------------------------------------------------------------------
 
     def _choices(self) -> list[list[Args]]:
-        """For each action the arguments of its steps that change something, or violate something all the same."""
+        """For each action, the arguments of its enabled steps.
+
+        A step that changes nothing is left out, unless it violates a property.
+        """
         if self._known is None:
             state, machine = self._state, self._replayer.machine
             assert state is not None, "a run has started"
@@ -241,8 +255,9 @@ class ModelMachine(RuleBasedStateMachine):
         return self._known
 
     def _offer(self, index: int | None, place: int) -> list[Value]:
-        """The values of a parameter that go with those drawn before it, of this step."""
+        """The values of a parameter that are possible together with the values already drawn for this step."""
         step = (index, len(self._steps))
+        # A parameter that has a value already means that Hypothesis draws the arguments of this step again.
         if self._drawing != step or place in self._drawn:
             self._drawing, self._drawn = step, {}
         choices = self._starts if index is None else self._choices()[index]
@@ -257,7 +272,7 @@ class ModelMachine(RuleBasedStateMachine):
         return [layout.decode_value(kind, code) for code in range(layout.codes(kind))]
 
     def _draw(self, action: Action, place: int, value: Value) -> Value:
-        """Note what was drawn."""
+        """Remember the value that was drawn for a parameter, and return it."""
         self._drawn[place] = self._replayer.machine.layout.encode_value(action.params[place].type, value)
         return value
 
@@ -274,12 +289,13 @@ class ModelMachine(RuleBasedStateMachine):
 
     @classmethod
     def _shorten(cls, error: ViolatedError) -> None:
-        """Put a shorter run in the place of the error's, if there is one.
+        """Replace the run of the error by a shorter one, if ``shrink`` finds one.
 
-        Hypothesis drops and lessens steps. It does not see that one process can do what two do.
+        Hypothesis drops steps and lowers values. It does not try to let one process do the work of two.
         """
         found = shrink(cls._replayer, error.script, error.claim)
         notes, program = list(getattr(error, "__notes__", ())), cls._program(error.script)
+        # The notes are a heading, the program as Hypothesis prints it, and the rest. If they differ, leave them alone.
         if not found.removed or notes[1 : 1 + len(program)] != program:
             return
         error.__notes__ = [notes[0], *cls._program(found.script), *notes[1 + len(program) :]]
@@ -288,7 +304,7 @@ class ModelMachine(RuleBasedStateMachine):
 
     @classmethod
     def _program(cls, script: Script) -> list[str]:
-        """A run as Hypothesis prints it."""
+        """The lines of a run, exactly as Hypothesis prints them: with sorted keywords."""
         system, layout = cls._replayer.system, cls._replayer.machine.layout
         actions = {action.name: action for action in system.actions}
         calls = [(_own(name), actions[name], args) for name, args in script.steps]

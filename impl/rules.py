@@ -95,6 +95,6 @@ def guards() -> dict[str, tuple[tuple[str, int], ...]]:
             name = path.relative_to(ROOT).as_posix()
             label = node.args[place] if len(node.args) > place else None
             if not (isinstance(label, ast.Constant) and isinstance(label.value, str)):
-                raise ValueError(f"{name}:{node.lineno}: the label of a guard is to be a literal")
+                raise ValueError(f"{name}:{node.lineno}: the label of a guard must be a literal")
             found.setdefault(label.value, []).append((name, node.lineno))
     return {label: tuple(found[label]) for label in sorted(found)}

@@ -73,7 +73,7 @@ def mutants(
 
 
 def main() -> None:
-    """Run the command; SIGTERM is taken as Ctrl-C, and so is the SIGINT that a shell lets background jobs ignore."""
+    """Run the command. SIGTERM acts as Ctrl-C; SIGINT does too, although a shell makes background jobs ignore it."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The clock: limits and progress look at it, and nothing else."""
+"""The clock, used only for limits and progress."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import time
 from collections.abc import Callable
 
 now: Callable[[], float] = time.monotonic  # noqa: TID251 - the clock of the engine may be what is faulty
-"""Seconds since some moment."""
+"""Seconds since an arbitrary moment."""

@@ -1,4 +1,4 @@
-"""The faults that change no result: a short list, each with its reason (``declared.toml``)."""
+"""The declared faults: a short list of faults that change no result, each with its reason (``declared.toml``)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ LIST = Path(__file__).with_name("declared.toml")
 
 
 def declared(path: Path = LIST) -> dict[Identity, str]:
-    """For each declared fault the reason why no test can notice it."""
+    """For each declared fault: the reason why no test can notice it."""
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("fault", [])
     return {(entry["file"], entry["function"], entry["before"], entry["after"]): entry["reason"] for entry in entries}

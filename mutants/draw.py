@@ -15,7 +15,7 @@ FOLDERS: tuple[Folder, ...] = ("lower", "ir", "check", "runs")
 
 
 def draw(root: Path, seed: int, count: int, folders: Sequence[str] = FOLDERS) -> list[Fault]:
-    """N faults, at most one on a line, by turns from each of the folders."""
+    """``count`` faults, at most one on a line, an equal share from each folder. The folders take turns in the list."""
     share, rest = divmod(count, len(folders))
     drawn = [
         draw_from(faults_of(root, f"holdfast/{folder}"), f"{seed} {folder}", share + (index < rest))
@@ -26,7 +26,7 @@ def draw(root: Path, seed: int, count: int, folders: Sequence[str] = FOLDERS) ->
 
 
 def draw_from(faults: Sequence[Fault], seed: str, count: int) -> list[Fault]:
-    """N of these faults, or one a line if there are fewer lines."""
+    """``count`` of these faults, at most one on a line; fewer if there are fewer lines."""
     order = list(faults)
     random.Random(seed).shuffle(order)  # noqa: S311 - a sample that everybody can draw again
     found: dict[tuple[str, int], Fault] = {}

@@ -1,4 +1,4 @@
-"""The faults that a source file can have planted, each as an edit of its text."""
+"""The faults that can be planted in a source file, each as an edit of the text."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ import attrs
 from mutants.operators import replacements
 
 UNTOUCHED = (ast.Assert, ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr)
-"""Internal consistency, and the text of messages. In an f-string Python 3.11 does not know where a node stands."""
+"""Nodes without faults: internal checks, imports, and the texts of messages. For the parts of an f-string, Python 3.11
+also gives wrong positions.
+"""
 COMPOSED = (ast.BoolOp, ast.BinOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.UnaryOp)
 SILENT_FUNCTIONS = {"__repr__", "__str__"}
 SILENT_CALLS = {"cast", "TypeVar", "prefetch", "lru_cache", "Refused"}
 """Calls whose arguments are types, speed or the text of a message."""
 SILENT_KEYWORDS = {"strict", "repr", "parents", "exist_ok", "slots", "encoding"}
-"""Arguments that guard against mistakes of the caller, or concern no result."""
+"""Arguments that guard against mistakes of the caller, or do not affect results."""
 
 
 @attrs.frozen
 class Fault:
-    """One edit of one file: ``after`` in place of ``before``, which begins at the byte ``start``.
+    """One edit of one file: the text ``after`` replaces the text ``before``, which begins at the byte ``start``.
 
-    ``function`` is the dotted name of the innermost function or class around it. ``lines`` are the first and the last
-    line of what is changed, ``statement`` those of the statement around it (of its head, if it has a body).
+    ``function``: the dotted name of the innermost function or class around the edit. ``lines``: the first and the last
+    line of the replaced text. ``statement``: the first and the last line of the statement around it, without the
+    blocks in it.
     """
 
     file: str
@@ -41,12 +44,12 @@ class Fault:
 
     @property
     def folder(self) -> str:
-        """``lower``, ``ir`` or ``check``."""
+        """The folder in ``holdfast/`` that contains the file: ``lower``, ``ir``, ``check`` or ``runs``."""
         return self.file.split("/")[1]
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What names the fault as long as the text around it is edited elsewhere only."""
+        """Identifies the fault in later versions of the file, as long as neither its function nor its text changes."""
         return (self.file, self.function, _one_line(self.before), _one_line(self.after))
 
     @property
@@ -55,12 +58,13 @@ class Fault:
         return f"{_one_line(self.before)} -> {_one_line(self.after)}"
 
     def planted(self, source: bytes) -> bytes:
-        """The source with the fault."""
+        """The source with the fault. Raises RuntimeError if the file has changed since the fault was found."""
         before = self.before.encode()
         end = self.start + len(before)
         if source[self.start : end] != before:
             raise RuntimeError(f"{self.file}: byte {self.start}: expected {self.before!r}; the file was changed")
         changed = source[: self.start] + self.after.encode() + source[end:]
+        # Fail here, and not in every test, if the edit is no valid Python.
         ast.parse(changed)
         return changed
 
@@ -69,6 +73,7 @@ def faults(file: str, source: str) -> list[Fault]:
     """All faults of a file, in the order of its text."""
     finder = _Finder(file, source)
     finder.body(ast.parse(source).body)
+    # Two operators may make the same edit, such as a dropped statement; one fault is enough.
     unique = {(fault.start, fault.before, fault.after): fault for fault in finder.found}
     return sorted(unique.values(), key=lambda fault: (fault.start, len(fault.before), fault.operator, fault.after))
 
@@ -86,18 +91,19 @@ def _one_line(text: str) -> str:
 
 
 class _Finder:
-    """Walks over the statements of one file and collects their faults."""
+    """Visits the statements of one file and collects their faults."""
 
     def __init__(self, file: str, source: str) -> None:
         self.found: list[Fault] = []
         self._file, self._source = file, source.encode()
+        # The byte offset of each line: `ast` counts columns in bytes of UTF-8, so all positions here are in bytes.
         self._starts = [0]
         for line in self._source.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
         self._scopes: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = []
 
     def body(self, statements: list[ast.stmt]) -> None:
-        """Collect from a block."""
+        """Collect the faults of a block."""
         for statement in statements:
             self._statement(statement)
 
@@ -119,7 +125,7 @@ class _Finder:
         self._parts(statement)
 
     def _parts(self, statement: ast.stmt) -> None:
-        """Collect from what a statement holds: expressions and blocks."""
+        """Collect the faults of a statement's expressions and blocks."""
         for name, field in ast.iter_fields(statement):
             if name == "annotation":
                 continue
@@ -142,7 +148,7 @@ class _Finder:
         pattern = self._source[start : self._byte(head.end_lineno or 0, head.end_col_offset or 0)].decode()
         before = self._source[start : self._byte(last.end_lineno or 0, last.end_col_offset or 0)].decode()
         lines = (head.lineno, last.end_lineno or head.lineno)
-        # `case _: pass` says only that nothing is forgotten.
+        # A case that does nothing (`case _: pass`) only documents that no value is forgotten: no fault.
         if not all(isinstance(part, ast.Pass) for part in case.body):
             self._add("case never matches", before, f"{pattern} if False", start, lines, lines)
         if case.guard is not None:
@@ -167,8 +173,10 @@ class _Finder:
     def _collect(
         self, node: ast.stmt | ast.expr, statement: ast.stmt, *, is_condition: bool = False, within: bool = False
     ) -> None:
-        """Collect the faults of one node; ``within``: it is part of another expression, so what replaces it may need
-        parentheses.
+        """Collect the faults of one node.
+
+        ``is_condition``: the node is the condition of an ``if``. ``within``: it is part of another expression, so its
+        replacement may need parentheses.
         """
         start = self._byte(node.lineno, node.col_offset)
         end = self._byte(node.end_lineno or 0, node.end_col_offset or 0)
@@ -189,7 +197,7 @@ class _Finder:
         self.found.append(Fault(self._file, function, operator, before, after, start, lines, statement, names))
 
     def _defined(self, statement: tuple[int, int]) -> Iterator[str]:
-        """The names that a statement outside of functions defines: its targets, and the classes around it."""
+        """The names that a statement outside of functions defines: the classes around it, then its target."""
         yield from (scope.name for scope in self._scopes)
         lines = b"\n".join(self._source.splitlines()[statement[0] - 1 : statement[1]]).decode()
         target = lines.strip().split("=")[0].split(":")[0].split(" ")[0].strip()
@@ -201,7 +209,7 @@ class _Finder:
 
 
 def _head(statement: ast.stmt) -> tuple[int, int]:
-    """The lines of a statement, without those of the blocks in it."""
+    """The first and the last line of a statement, without the blocks in it."""
     body = getattr(statement, "body", None) or getattr(statement, "cases", None)
     last = statement.end_lineno or statement.lineno
     if isinstance(body, list):
@@ -216,7 +224,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _is_for_types(statement: ast.stmt, within: bool) -> bool:
-    """Whether a statement is for type checkers, or a bare text."""
+    """Whether a statement is only for type checkers, or is a bare constant such as a docstring."""
     if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):
         return statement.test.id == "TYPE_CHECKING"
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):

@@ -24,24 +24,25 @@ from mutants.trial import PLAN, Plan
 TOOL = Path(__file__).parents[1]
 
 FIRST, SECONDS = 5.0, 120.0
-"""Seconds that the tests take together which run first, and that all tests of a fault take at most."""
+"""Seconds, as recorded without a fault: of the tests in the first process, and of all tests of a fault."""
 WALL = 240.0
-"""Seconds after the first test of a fault; from then on no other test begins, however slow the engine has become."""
+"""Seconds after the first test of a fault. After that no further test begins: a fault may slow the engine down."""
 SLOWER, LEAST = 10.0, 30.0
 """A test may take SLOWER times as long as without the fault, and LEAST seconds in any case."""
 CONFTEST = "ImportError while loading conftest"
-"""What pytest says before any plugin is asked, if the fault breaks the import of a conftest."""
+"""Pytest's message if the fault breaks the import of a conftest; no plugin is called then."""
 STARTING = 120.0
-"""Seconds for the start of pytest, beyond what the tests may take."""
+"""Seconds for the start of pytest, in addition to the limits of the tests."""
 
 
 @attrs.frozen
 class Outcome:
-    """What became of a fault.
+    """The outcome of a fault.
 
-    ``noticed_by``: the test that failed, or the file of tests that could not be imported, or None. ``how``: "failed",
-    "timed out", "crashed", "crashed after" or "not importable"; with None, what broke down, or nothing. ``ran`` of
-    ``reaching`` tests ran; ``left_out`` did not, although none of the others failed, for lack of time.
+    ``noticed_by``: the test that failed, or the test file that could not be imported, or None. ``how``: "failed",
+    "timed out", "crashed", "crashed after" or "not importable"; if no test noticed the fault, the reason why it could
+    not be judged, or empty. ``ran`` of ``reaching`` tests ran. ``left_out`` tests did not run for lack of time,
+    although no other test failed.
     """
 
     fault: Fault
@@ -54,8 +55,9 @@ class Outcome:
 
 @attrs.frozen
 class _Ending:
-    """How a run of pytest ended: the tests that passed, the test or file that failed and how, if any, and what broke
-    down, if pytest ended otherwise than it should.
+    """The end of a pytest process: the tests that passed, and the test or file that failed, if any, and how.
+
+    ``broken``: the problem, if pytest itself did not end as it should.
     """
 
     passed: list[str]
@@ -67,8 +69,8 @@ class _Ending:
 class Judge:
     """Judges faults, each in a copy of the tree at ``tree``; ``scratch`` is a folder for the copies.
 
-    Several threads may use one judge. ``stop`` ends every process that it has started. ``least``: how many seconds
-    any test may take.
+    Several threads may use one judge. ``stop`` ends all its processes. ``least``: the seconds that every test may take,
+    however fast it is without a fault.
     """
 
     def __init__(self, record: Record, tree: Path, kernels: Path, scratch: Path, least: float = LEAST) -> None:
@@ -77,26 +79,27 @@ class Judge:
         self._stopped = threading.Event()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
-        # The tool is edited now and then while it runs.
+        # A copy of this tool: somebody may edit the checkout while the tool runs.
         self._tool = scratch / "tool"
         shutil.copytree(TOOL / "mutants", self._tool / "mutants", ignore=shutil.ignore_patterns("__pycache__"))
-        # The other end is never written to; it is closed when this process ends, however it ends.
+        # The lifeline: the write end is never used. It closes when this process ends, however it ends, and then the
+        # started processes end too.
         self._alive, self._open = os.pipe()
 
     @property
     def stopped(self) -> bool:
-        """Whether the judge was told to stop: outcomes since then say nothing."""
+        """Whether ``stop`` was called. Outcomes after that are meaningless."""
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """End the processes."""
+        """End all processes of the judge, and start no more."""
         with self._lock:
             self._stopped.set()
             for process in self._running:
                 _kill(process)
 
     def judge(self, fault: Fault) -> Outcome:
-        """Plant a fault, and run the tests that reach it."""
+        """Plant a fault in a copy of the tree, and run the tests that reach it, until one fails."""
         order = self._record.chosen(self._record.reaching(fault))
         with self._sandbox() as folder:
             plant(folder / "tree", fault)
@@ -113,7 +116,7 @@ class Judge:
         return Outcome(fault, None, "", ran, len(order), len(order) - ran)
 
     def failing_without(self, tests: Sequence[str]) -> set[str]:
-        """Which of the tests fail on the sound tree, too: they notice nothing."""
+        """The tests that also fail on the tree without a fault; their failure is no evidence for a fault."""
         if not tests:
             return set()
         with self._sandbox() as folder:
@@ -121,7 +124,10 @@ class Judge:
         return set(tests) - set(ending.passed)
 
     def _batches(self, order: Sequence[int]) -> Iterator[list[int]]:
-        """The tests to run, in two processes: most faults are noticed by the first."""
+        """The tests to run, at most SECONDS of them, in one or two batches.
+
+        The first batch has about FIRST seconds: it notices most faults, and the start of the second is then saved.
+        """
         taken: list[int] = []
         total = 0.0
         for test in order:
@@ -141,7 +147,7 @@ class Judge:
 
     @contextmanager
     def _sandbox(self) -> Iterator[Path]:
-        """A folder with a copy of the tree, for as long as it is needed."""
+        """A temporary folder with a copy of the tree."""
         with tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True) as name:
             shutil.copytree(self._tree, Path(name) / "tree")
             yield Path(name)
@@ -186,20 +192,23 @@ class Judge:
 
 
 def environment(tree: Path, tool: Path = TOOL) -> dict[str, str]:
-    """The environment of tests that run in a tree: its own packages come first, then the plugins of this tool."""
+    """The environment of tests that run in a tree: imports find the tree's packages first, then this tool's plugins."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "PYTEST", "MUTANTS"))}
     return kept | {"PYTHONPATH": f"{tree}{os.pathsep}{tool}"}
 
 
 def profile(tree: Path) -> list[str]:
-    """The Hypothesis profile of ``make test``, where the tree has it."""
+    """The pytest option for the Hypothesis profile of ``make test``, if the tree has this profile."""
     conftest = tree / "tests" / "conftest.py"
     is_there = conftest.is_file() and '"ci"' in conftest.read_text(encoding="utf-8")
     return ["--hypothesis-profile=ci"] if is_there else []
 
 
 def _ending(code: int | None, log: str, output: str) -> _Ending:
-    """What the log says of a process that ended with this code; None: it had to be ended."""
+    """The end of a process, from its exit code, its log and its output. ``code``: None if it was killed at the limit.
+
+    Raises RuntimeError if the tests would not run on the copy of the tree.
+    """
     of: dict[str, list[str]] = {}
     for line in log.splitlines():
         event, _, about = line.partition(" ")
@@ -217,14 +226,14 @@ def _ending(code: int | None, log: str, output: str) -> _Ending:
     if under_way := [about for about in (*of.get("begun", []), *of.get("collecting", [])) if about not in ended]:
         return _Ending(passed, under_way[0], "timed out" if code in (None, 1) else "crashed")
     if code is not None and code < 0 and passed:
-        # The fault had damaged the memory of the process, which shows when it ends.
+        # A crash after a passed test: the fault has damaged the memory of the process, and the damage shows at its end.
         return _Ending(passed[:-1], passed[-1], "crashed after")
-    # 2: no time was left for the rest; 5: the fault made tests vanish.
+    # Exit code 2: no time was left for the other tests. Exit code 5: the fault made all tests of the plan vanish.
     broken = "" if code in (0, 5) or (code == 2 and passed) else f"pytest ended with {code}: {output.strip()[-200:]}"
     return _Ending(passed, broken=broken)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and everything that it has started."""
+    """Kill a process and all processes in its group, which are those that it has started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

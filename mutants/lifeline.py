@@ -1,4 +1,4 @@
-"""A process ends when the one that started it is gone, however that ended: both hold an end of a pipe."""
+"""Lets a process end when its parent has ended, in whatever way: each holds one end of a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LIFELINE = "MUTANTS_LIFELINE"
 
 
 def hold_on() -> None:
-    """End this process, and all in its process group, as soon as the other end of the pipe is closed."""
+    """Start a thread that kills this process and its process group as soon as the other end of the pipe closes."""
     if LIFELINE in os.environ:
         threading.Thread(target=_wait, args=(int(os.environ[LIFELINE]),), daemon=True).start()
 

@@ -1,7 +1,7 @@
-"""The kinds of fault: what may stand in place of a node of a syntax tree.
+"""The kinds of faults: replacements for the nodes of a syntax tree.
 
-Each function takes a node and yields the name of the fault and the node that replaces it. The changes are small ones
-that a person could make and that a type checker would mostly let through.
+Each function takes a node, and yields the name of a fault and the node that replaces it. The changes are small mistakes
+that a person could make, and that a type checker would mostly accept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 
 Replacement = tuple[str, ast.AST]
-"""The name of a fault, and what stands in place of the node."""
+"""The name of a fault, and the node that replaces the original one."""
 
 NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -31,7 +31,7 @@ SHIFTED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Gt: ast.GtE,
     ast.GtE: ast.Gt,
 }
-"""Comparisons that differ where both sides are equal."""
+"""Pairs of comparisons that differ only if both sides are equal."""
 OPPOSITE: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -44,15 +44,15 @@ OPPOSITE: dict[type[ast.operator], type[ast.operator]] = {
     ast.RShift: ast.LShift,
 }
 LARGE = 100
-"""Numbers beyond are limits of effort, sizes of buffers and codes: nobody writes 19,999 for 20,000."""
+"""Larger numbers are limits of effort, sizes of buffers and codes; nobody writes 19,999 for 20,000 by mistake."""
 FUNCTIONS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 WORDS = {"and": "or", "or": "and", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-"}
 WORDS |= {"-": "+", "min": "max", "max": "min", "/\\": "\\/", "\\/": "/\\", r"\A": r"\E", r"\E": r"\A", "&": "|"}
-"""Operators as text: the engine writes programs and formulas."""
+"""Operators as text: the engine generates programs and formulas."""
 
 
 def compare(node: ast.Compare) -> Iterator[Replacement]:
-    """Another comparison: the opposite, or one that differs where both sides are equal."""
+    """Replace a comparison by its negation, or by one that differs if both sides are equal."""
     for index, operator in enumerate(node.ops):
         for name, table in (("comparison negated", NEGATED), ("comparison off by one", SHIFTED)):
             if (other := table.get(type(operator))) is not None:
@@ -62,7 +62,7 @@ def compare(node: ast.Compare) -> Iterator[Replacement]:
 
 
 def boolean(node: ast.BoolOp) -> Iterator[Replacement]:
-    """``or`` for ``and``, and each operand left out."""
+    """Swap ``and`` and ``or``, and leave out each operand."""
     swapped = copy(node)
     swapped.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
     yield "and/or swapped", swapped
@@ -74,13 +74,13 @@ def boolean(node: ast.BoolOp) -> Iterator[Replacement]:
 
 
 def unary(node: ast.UnaryOp) -> Iterator[Replacement]:
-    """``not`` or a sign left out."""
+    """Leave out ``not`` or a sign."""
     if isinstance(node.op, ast.Not | ast.USub):
         yield ("not dropped" if isinstance(node.op, ast.Not) else "sign dropped"), node.operand
 
 
 def binary(node: ast.BinOp) -> Iterator[Replacement]:
-    """Another operator, or the right operand left out. Text is left alone."""
+    """Replace the operator, or leave out the right operand. Operations on texts are not changed."""
     if any(isinstance(side, ast.JoinedStr) or _is_text(side) for side in (node.left, node.right)):
         return
     if (other := OPPOSITE.get(type(node.op))) is not None:
@@ -91,7 +91,7 @@ def binary(node: ast.BinOp) -> Iterator[Replacement]:
 
 
 def constant(node: ast.Constant) -> Iterator[Replacement]:
-    """A number off by one, the other truth value, another operator in generated text."""
+    """Change a number by one, a truth value to the other, or an operator in generated text to another."""
     value = node.value
     if isinstance(value, bool):
         yield "True/False swapped", ast.Constant(not value)
@@ -104,13 +104,13 @@ def constant(node: ast.Constant) -> Iterator[Replacement]:
 
 
 def name(node: ast.Name) -> Iterator[Replacement]:
-    """``any`` for ``all``, ``min`` for ``max``."""
+    """Swap ``any`` and ``all``, ``min`` and ``max``."""
     if isinstance(node.ctx, ast.Load) and node.id in FUNCTIONS:
         yield "function swapped", ast.Name(FUNCTIONS[node.id], ast.Load())
 
 
 def elements(node: ast.List | ast.Set | ast.Tuple) -> Iterator[Replacement]:
-    """Each element of several left out."""
+    """Leave out each element, if there are several."""
     if len(node.elts) > 1 and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
         for index in range(len(node.elts)):
             changed = copy(node)
@@ -119,7 +119,7 @@ def elements(node: ast.List | ast.Set | ast.Tuple) -> Iterator[Replacement]:
 
 
 def dictionary(node: ast.Dict) -> Iterator[Replacement]:
-    """Each entry of several left out."""
+    """Leave out each entry, if there are several."""
     if len(node.keys) > 1:
         for index in range(len(node.keys)):
             changed = copy(node)
@@ -129,7 +129,7 @@ def dictionary(node: ast.Dict) -> Iterator[Replacement]:
 
 
 def comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[Replacement]:
-    """Each of its conditions left out."""
+    """Leave out each condition of the comprehension."""
     for index, generator in enumerate(node.generators):
         for place in range(len(generator.ifs)):
             fewer, changed = copy(generator), copy(node)
@@ -139,14 +139,14 @@ def comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.Dict
 
 
 def condition(node: ast.expr) -> Iterator[Replacement]:
-    """What an ``if`` asks: negated (a comparison and a ``not`` have that fault already), or never true."""
+    """Negate the condition of an ``if``, or make it false. A comparison and a ``not`` have the negation already."""
     if not isinstance(node, ast.Compare | ast.UnaryOp):
         yield "condition negated", ast.UnaryOp(ast.Not(), node)
     yield "condition never true", ast.Constant(False)
 
 
 def statement(node: ast.stmt) -> Iterator[Replacement]:
-    """A statement left out, a result that is not returned, an update that forgets what was there."""
+    """Leave out a statement, return None instead of a result, or let an update forget the former value."""
     if isinstance(node, ast.Return) and node.value is not None and not _is(node.value, None):
         yield "result dropped", ast.Return(ast.Constant(None))
     elif isinstance(node, ast.Continue):
@@ -164,14 +164,14 @@ def statement(node: ast.stmt) -> Iterator[Replacement]:
 
 
 def case(node: ast.match_case) -> Iterator[Replacement]:
-    """A case that never matches."""
+    """Let a case never match."""
     changed = copy(node)
     changed.guard = ast.Constant(False)
     yield "case never matches", changed
 
 
 def _is_effect(node: ast.stmt) -> bool:
-    """Whether a statement does more than to name a value."""
+    """Whether a statement has an effect besides giving a name to a value."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Call | ast.Yield | ast.YieldFrom)
     return isinstance(node, ast.Assign) and not any(isinstance(target, ast.Name | ast.Tuple) for target in node.targets)
@@ -201,7 +201,7 @@ OPERATORS: list[tuple[type[ast.AST] | tuple[type[ast.AST], ...], Callable[..., I
 
 
 def replacements(node: ast.AST, *, is_condition: bool) -> Iterator[Replacement]:
-    """All faults of one node; ``is_condition``: it is what an ``if`` asks."""
+    """All faults of one node. ``is_condition``: the node is the condition of an ``if``."""
     for types, operator in OPERATORS:
         if isinstance(node, types):
             yield from operator(node)

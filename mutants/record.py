@@ -1,4 +1,4 @@
-"""What was recorded of the tests: which lines each one reaches, and how long it takes."""
+"""The record of the tests: the lines that each test reaches, and its duration."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ WORDS = re.compile(rb"[A-Za-z_]\w*")
 
 @attrs.frozen
 class Record:
-    """The tests, and who reaches what.
+    """The tests, and which of them reach which lines. In a bit mask of tests, bit N stands for ``tests[N]``.
 
-    ``seconds`` of a test include those of the shared fixtures that it uses. ``lines[file][line]`` is a bit mask of the
-    tests that run this line, ``reads[file]`` of those that read the file as text, ``uses[word]`` of those that run a
-    line with this word in it. ``failed`` names tests that failed without any fault; they are not among the tests.
+    ``seconds``: the duration of each test, with the shared fixtures that it uses. ``lines[file][line]``: a bit mask of
+    the tests that run this line. ``reads[file]``: of the tests that read the file as text. ``uses[word]``: of the tests
+    that run a line that contains this word. ``failed``: tests that failed without any fault; ``tests`` does not include
+    them.
     """
 
     tests: list[str]
@@ -37,12 +38,14 @@ class Record:
     def reaching(self, fault: Fault) -> int:
         """The bit mask of the tests that reach a fault.
 
-        In a function: those that run one of its lines, or else its statement. Outside of functions (what runs at an
-        import): those that run a line which mentions a name that the statement defines, or else anything in the file.
+        For a fault in a function: the tests that run one of the fault's lines, or else a line of its statement. For a
+        fault outside of functions, which runs at an import: the tests that run a line that mentions the name that the
+        statement defines, or else any line of the file.
         """
         lines = self.lines.get(fault.file, {})
         if fault.at_import:
             anywhere = _any(lines.values())
+            # The innermost name comes last. Prefer tests that use the name and run the file, then any that use it.
             found = self.uses.get(fault.at_import[-1], 0)
             found = (found & anywhere) or found or anywhere
         else:
@@ -55,7 +58,7 @@ class Record:
         return sorted(tests, key=lambda index: (self.seconds[index], index))
 
     def without(self, files: Collection[str]) -> Record:
-        """The record of all tests but those in these files of tests."""
+        """The record without the tests in these files."""
         kept = [index for index, test in enumerate(self.tests) if test.partition("::")[0] not in files]
         return Record(
             [self.tests[index] for index in kept],
@@ -67,7 +70,7 @@ class Record:
         )
 
     def with_more(self, other: Record) -> Record:
-        """The record of these tests and those of another record of the same engine; none is in both."""
+        """The record of the tests of both records. Both must be of the same engine, and have no test in common."""
         assert not {*self.tests, *self.failed} & {*other.tests, *other.failed}
         shift = len(self.tests)
         files = dict.fromkeys([*self.lines, *other.lines])
@@ -92,7 +95,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """The record that was written there."""
+        """The record that ``write`` has written."""
         fields = json.loads(path.read_text(encoding="utf-8"))
         for name in ("reads", "uses"):
             fields[name] = {key: int(mask, 16) for key, mask in fields[name].items()}
@@ -103,7 +106,8 @@ class Record:
 
 
 def _moved(masks: Mapping[Key, int], kept: Sequence[int]) -> dict[Key, int]:
-    """The bit masks of the kept tests alone, each at its new place."""
+    """The bit masks restricted to the kept tests, whose bits move to their new places."""
+    # Visit only the bits that are set: `rest & -rest` is the lowest of them.
     places = {1 << old: 1 << new for new, old in enumerate(kept)}
     found: dict[Key, int] = {}
     for key, mask in masks.items():
@@ -116,7 +120,7 @@ def _moved(masks: Mapping[Key, int], kept: Sequence[int]) -> dict[Key, int]:
 
 
 def _joined(masks: Mapping[Key, int], more: Mapping[Key, int], shift: int) -> dict[Key, int]:
-    """The bit masks of both. The tests of ``more`` come after ``shift`` others."""
+    """The bit masks of both. The bits of ``more`` move up by ``shift``, the number of tests of the first."""
     found = dict(masks)
     for key, mask in more.items():
         found[key] = found.get(key, 0) | mask << shift
@@ -124,7 +128,7 @@ def _joined(masks: Mapping[Key, int], more: Mapping[Key, int], shift: int) -> di
 
 
 def gather(folder: Path, root: Path) -> Record:
-    """The record of what ``mutants.recorder`` has left in a folder, for a tree at ``root``."""
+    """The record from the files that ``mutants.recorder`` has written to a folder, for a tree at ``root``."""
     tests: dict[str, dict[str, object]] = {}
     fixtures: dict[str, float] = {}
     reads: dict[str, set[str]] = {}
@@ -132,6 +136,7 @@ def gather(folder: Path, root: Path) -> Record:
         part = json.loads(path.read_text(encoding="utf-8"))
         tests |= part["tests"]
         for name, seconds in part["fixtures"].items():
+            # Each process sets up the fixtures that it needs, so several may have measured the same one.
             fixtures[name] = max(seconds, fixtures.get(name, 0.0))
         for context, files in part["reads"].items():
             reads.setdefault(context, set()).update(files)
@@ -165,7 +170,7 @@ def _shared(name: str, tests: Mapping[str, Mapping[str, object]], fixtures: Mapp
 def _contexts(
     names: list[str], tests: Mapping[str, Mapping[str, object]], fixtures: Mapping[str, float]
 ) -> dict[str, int]:
-    """For each context of the recorder the tests that it counts for, as a bit mask."""
+    """For each context of the recorder: a bit mask of the tests that it counts for."""
     found: dict[str, int] = {}
     for index, name in enumerate(names):
         file = name.partition("::")[0]
@@ -176,7 +181,7 @@ def _contexts(
 
 
 def _lines(folder: Path, root: Path, contexts: Mapping[str, int]) -> dict[str, dict[int, int]]:
-    """For each file of the engine and each of its lines the tests that run it."""
+    """For each file of the engine and each of its lines: a bit mask of the tests that run it."""
     found: dict[str, dict[int, int]] = {}
     for path in sorted(folder.glob("lines-*")):
         data = CoverageData(str(path))
@@ -192,7 +197,7 @@ def _lines(folder: Path, root: Path, contexts: Mapping[str, int]) -> dict[str, d
 
 
 def _uses(root: Path, lines: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
-    """For each word the tests that run a line in which it stands."""
+    """For each word: a bit mask of the tests that run a line that contains it, outside of comments."""
     found: dict[str, int] = {}
     for file, masks in lines.items():
         for number, line in enumerate((root / file).read_bytes().splitlines(), 1):

@@ -1,11 +1,15 @@
-"""A plugin of pytest that records which tests reach which lines of ``holdfast/``, and how long each test takes.
+"""A pytest plugin that records which tests reach which lines of ``holdfast/``, and how long each test takes.
 
-Coverage.py keeps a *context* beside each line: who ran it. Here a context is a test, a fixture that many tests share
-(its lines count for each test that uses it), or a test file while pytest collects it (its lines count for each test in
-the file). A file of the engine that is read as text, such as a driver of the kernel, is reached by whoever reads it.
+Coverage.py stores with each line the *contexts* that ran it. Here a context is one of three:
 
-Processes that a test starts are recorded too: ``sitecustomize.py`` in the copy of the tree has coverage.py begin in
-each of them, with the test as the context. What a process has run is lost if it is killed.
+- a test;
+- a fixture that many tests share; its lines count for each test that uses it;
+- a test file while pytest collects it; its lines count for each test in the file.
+
+If a file of the engine is read as text, such as a driver of the kernel, the test that reads it reaches all its lines.
+
+Processes that a test starts are recorded too: ``sitecustomize.py`` in the copy of the tree starts coverage.py in each
+of them, with the test as the context. If a process is killed, its lines are lost.
 """
 
 from __future__ import annotations
@@ -24,12 +28,12 @@ import pytest
 from mutants.lifeline import hold_on
 
 FOLDER = "MUTANTS_RECORD"
-"""The environment variable that names the folder for what is recorded."""
+"""The environment variable with the folder for the records."""
 CONTEXT = "MUTANTS_CONTEXT"
-"""The environment variable with the context of a process that a test starts."""
+"""The environment variable with the context for a process that a test starts."""
 
 STARTS_SPARK = "cluster"
-"""The fixture of tests that take a session on Spark. They are not recorded."""
+"""The fixture of tests that use a session on Spark. They are not recorded."""
 
 SITE = "import coverage\n\ncoverage.process_startup()\n"
 SETTINGS = """[run]
@@ -68,14 +72,15 @@ class Recorder:
         self._switch("")
 
     def _opened(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note which file of the engine is read as text, but for imports."""
+        """Note each file of the engine that is read as text; imports do not count."""
+        # Python opens a file for an import from its frozen import code, and source files for that as bytes.
         if event == "open" and isinstance(arguments[0], str) and arguments[0].startswith(self._engine):
             path, mode, reader = arguments[0], str(arguments[1]), sys._getframe(1).f_code.co_filename
             if path.endswith(".py") and "b" not in mode and not reader.startswith("<frozen importlib"):
                 self._reads.setdefault(self._context, set()).add(path.removeprefix(self._engine))
 
     def _switch(self, context: str) -> str:
-        """Let what runs now count for this context; returns the former one."""
+        """Count the lines that run from now on for this context. Returns the former context."""
         former, self._context = self._context, context
         os.environ[CONTEXT] = context
         self._coverage.switch_context(context)
@@ -87,7 +92,7 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
-        """What runs while a file is collected counts for each test in it."""
+        """Count the lines that run while a file is collected for each test in it."""
         if not isinstance(collector, pytest.Module):
             return (yield)
         former = self._switch(f"file {collector.nodeid}")
@@ -98,7 +103,11 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """What runs now counts for this test. Tests share cached results with those of the same file only."""
+        """Count the lines that run now for this test.
+
+        The caches of helper functions are cleared at each new file, so a test shares cached results only with tests of
+        its file.
+        """
         file = item.nodeid.partition("::")[0]
         if file != self._file:
             self._file = file
@@ -114,7 +123,7 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-        """What a shared fixture runs counts for each test that uses it."""
+        """Count the lines of a shared fixture for each test that uses it."""
         if fixturedef.scope == "function":
             return (yield)
         name = f"{fixturedef.baseid}::{fixturedef.argname}"
@@ -126,19 +135,22 @@ class Recorder:
             self._switch(former)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up how long the test takes, without the shared fixtures that it happened to be the first to need."""
+        """Add up the duration of the test. The set-up of a shared fixture counts for the fixture, not for the test that
+        happened to be the first to use it.
+        """
         test = self._tests.get(report.nodeid)
         if test is None:
             return
         test["passed"] = test["passed"] and report.passed
         if report.when == "setup" and self._set_up:
+            # One duration for the whole set-up: with several shared fixtures, it is attributed to the last one.
             name = self._set_up[-1]
             self._fixtures[name] = max(self._fixtures.get(name, 0.0), report.duration)
         else:
             test["seconds"] += report.duration
 
     def pytest_sessionfinish(self) -> None:
-        """Write it all down."""
+        """Write the records to the folder."""
         self._coverage.stop()
         self._coverage.save()
         del os.environ["COVERAGE_PROCESS_START"]
@@ -148,7 +160,7 @@ class Recorder:
 
 
 def _forget_results() -> None:
-    """Clear the caches of the tests' helper functions, so that each file of tests shows what it needs."""
+    """Clear the caches of the tests' helper functions: a file that uses a cached result would reach no lines."""
     for name, module in list(sys.modules.items()):
         if name.startswith("tests.") and module is not None:
             for value in list(vars(module).values()):
@@ -157,19 +169,19 @@ def _forget_results() -> None:
 
 
 class _Kernels:
-    """Keeps the compiled kernels of the session, which the tests' own conftest removes at the end."""
+    """Saves the compiled kernels of the session, because the tests' own conftest removes them at its end."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def pytest_sessionfinish(self) -> None:
-        """Copy them."""
+        """Copy the kernels to the folder of the records."""
         if "HOLDFAST_CACHE" in os.environ:
             shutil.copytree(os.environ["HOLDFAST_CACHE"], self._folder / "kernels", dirs_exist_ok=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Record in the processes that run tests, and keep the kernels in the one that began."""
+    """Register the recorder in the processes that run tests, and save the kernels in the main process."""
     folder, worker = Path(os.environ[FOLDER]), os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None or not config.getoption("numprocesses", None):
         config.pluginmanager.register(Recorder(folder, config.rootpath, worker or "only"))

@@ -1,5 +1,6 @@
-"""Making the record of a tree. It is kept in ``.mutants/``: where only files of tests and their data change, only those
-tests are recorded again; any other change makes a new record.
+"""Makes the record of a tree, and keeps it in ``.mutants/``.
+
+If only test files or their data change, only these tests are recorded again; any other change makes a new record.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ SPARK = ("accidents", "campaign_cli", "campaign_spark", "session")
 IGNORED = tuple(
     f"tests/{name}" for name in ("benchmarks", "docs", "repo", *(f"spark/test_{name}.py" for name in SPARK))
 )
-"""Tests that are not recorded: they start Spark, or judge texts and not the engine."""
+"""Tests that are not recorded: they start Spark, or test pages and other texts instead of the engine."""
 
 
 @attrs.frozen
 class Recorded:
-    """A record, the copy of the tree that it is of, and the kernels that the tests have compiled."""
+    """A record, the copy of the recorded tree, and the folder of the kernels that the tests have compiled."""
 
     record: Record
     tree: Path
@@ -44,14 +45,14 @@ class Recorded:
 
 
 def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
-    """The record of the tree at ``root``: the kept one, brought up to date, or a new one, made by ``jobs`` processes.
+    """The record of the tree at ``root``: the stored one, updated if needed, or a new one. ``jobs``: processes to use.
 
     Raises RuntimeError if pytest breaks down.
     """
     kept = root / KEPT / "record"
     kept.parent.mkdir(exist_ok=True)
     with (root / KEPT / "lock").open("w") as lock:
-        # One run records at a time; another one waits here and then finds the record.
+        # Only one command records at a time. Another one waits here, and then finds the new record.
         fcntl.flock(lock, fcntl.LOCK_EX)
         current = digests(root) | _of_the_tool()
         known = _known(kept)
@@ -81,13 +82,13 @@ def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
 
 
 def _of_the_tool() -> dict[str, str]:
-    """What a record depends on beside the tree, in the form of ``digests``."""
+    """The other inputs of a record besides the tree, in the form of ``digests``."""
     recorder = Path(__file__).with_name("recorder.py").read_text(encoding="utf-8")
     return {"": "\0".join((platform.python_version(), recorder, *IGNORED))}
 
 
 def _known(kept: Path) -> dict[str, str]:
-    """The digests of what the kept record is of; empty if there is no record."""
+    """The digests of the inputs of the stored record; empty if there is no record."""
     try:
         found: dict[str, str] = json.loads((kept / "digests.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -96,11 +97,11 @@ def _known(kept: Path) -> dict[str, str]:
 
 
 def _concerns(file: str) -> str | None:
-    """What to record again when a file changes: itself, if it holds tests; the folder of tests whose data it is; None
-    for anything else, which may concern all tests.
+    """The tests to record again if a file changes: the file itself, if it has tests; the folder of tests, if the file
+    is their data; or None for any other file, which may concern all tests.
 
-    Where tests take names or data from another folder, they are not recorded again. That can hide that one reaches a
-    fault, and cannot make anybody notice one.
+    Tests that use names or data of another folder are not recorded again. That may hide that a test reaches a fault,
+    so a fault may go unnoticed; but no fault is wrongly counted as noticed.
     """
     if _is_test(file):
         return file
@@ -112,18 +113,18 @@ def _is_test(file: str) -> bool:
 
 
 def _is_ignored(file: str) -> bool:
-    """Whether a file of tests is one of those that are not recorded, or lies in one of their folders."""
+    """Whether a test file is in IGNORED, or in a folder that is."""
     return any(PurePosixPath(file).is_relative_to(path) for path in IGNORED)
 
 
 def _folder(file: str) -> str | None:
-    """The folder in ``tests/`` that a file is in, wherever below it."""
+    """The folder directly in ``tests/`` that contains a file at any depth; None if there is none."""
     parts = file.split("/")
     return "/".join(parts[:2]) if parts[0] == "tests" and len(parts) > 2 else None
 
 
 def _make(root: Path, draft: Path, jobs: int, files: Sequence[str]) -> Record:
-    """The record of the tests in some files or folders; ``tree`` and ``kernels`` stay in the folder ``draft``."""
+    """Record the tests in some files or folders. The folders ``tree`` and ``kernels`` stay in the folder ``draft``."""
     tree, kernels, lines, temporary = (draft / name for name in ("tree", "kernels", "lines", "temporary"))
     copy_tree(root, tree)
     for folder in (kernels, lines, temporary):
@@ -141,7 +142,7 @@ def _make(root: Path, draft: Path, jobs: int, files: Sequence[str]) -> Record:
 
 
 def _run(tree: Path, lines: Path, temporary: Path, jobs: int, files: Sequence[str]) -> None:
-    """Run the tests, with the recorder leaving what it finds in the folder ``lines``."""
+    """Run the tests with the recorder, which writes to the folder ``lines``. Raises RuntimeError if pytest fails."""
     parallel = ["--numprocesses", str(jobs), "--dist=worksteal"] if jobs > 1 else ["-p", "no:xdist"]
     options = ["-p", "mutants.recorder", "-p", "no:cacheprovider", "-q", "-m", "not slow", "--tb=short"]
     ignored = [f"--ignore={path}" for path in IGNORED]
@@ -162,6 +163,6 @@ def _run(tree: Path, lines: Path, temporary: Path, jobs: int, files: Sequence[st
             os.killpg(process.pid, signal.SIGKILL)
         os.close(end)
         os.close(other)
-    # 1: some tests fail without any fault; the report names them. 5: in these files are slow tests only.
+    # Exit code 1: some tests fail without any fault; the report names them. Code 5: these files have only slow tests.
     if code not in (0, 1, 5):
         raise RuntimeError(f"pytest ended with {code} while the tests were recorded; its output stands above")

@@ -1,4 +1,4 @@
-"""What a run found: a table of the folders, and every fault that was not noticed."""
+"""The report of a run: a table of the folders, and every fault that no test noticed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ENOUGH = 0.9
 class Report:
     """The outcomes of a run of ``planned`` faults.
 
-    ``declared``: the faults that change no result, with the reasons. ``unsound``: tests that notice something also
-    without a fault; what only they noticed is not noticed. ``failed``: tests that failed while they were recorded.
+    ``declared``: the faults that change no result, with the reasons. ``unsound``: tests that also fail without a fault;
+    a fault that only they noticed counts as not noticed. ``failed``: tests that failed while they were recorded.
     """
 
     seed: int
@@ -36,15 +36,15 @@ class Report:
         return [outcome for outcome in self.outcomes if outcome.fault.folder == folder]
 
     def is_noticed(self, outcome: Outcome) -> bool:
-        """Whether a test notices the fault, and would not fail without it."""
+        """Whether a test noticed the fault that does not fail without it."""
         return outcome.noticed_by is not None and outcome.noticed_by not in self.unsound
 
     def reason(self, outcome: Outcome) -> str | None:
-        """Why the fault changes no result, if it is declared and nothing noticed it."""
+        """The declared reason why the fault changes no result; None if it is noticed or not declared."""
         return None if self.is_noticed(outcome) else self.declared.get(outcome.fault.identity)
 
     def share(self, outcomes: Sequence[Outcome]) -> float:
-        """How many of the faults were noticed, of those that change a result."""
+        """The share of noticed faults among the faults that change a result; 1 if there are none."""
         counted = [outcome for outcome in outcomes if self.reason(outcome) is None]
         return sum(map(self.is_noticed, counted)) / len(counted) if counted else 1.0
 

@@ -1,4 +1,4 @@
-"""Judging many faults side by side, until all are done, time is up or the run is interrupted."""
+"""Judges many faults in parallel, until all are done, time is up, or the run is interrupted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mutants.recording import Recorded
 
 @attrs.define
 class Run:
-    """The outcomes so far, in the order in which the faults were drawn; and whether the run was interrupted."""
+    """The outcomes so far, by the index of the fault; the unsound tests; and whether the run was interrupted."""
 
     outcomes: dict[int, Outcome] = attrs.Factory(dict)
     unsound: frozenset[str] = frozenset()
@@ -25,7 +25,7 @@ class Run:
 
     @property
     def ordered(self) -> list[Outcome]:
-        """The outcomes in the order of drawing, whoever was done first."""
+        """The outcomes in the order in which the faults were drawn."""
         return [self.outcomes[index] for index in sorted(self.outcomes)]
 
 
@@ -34,8 +34,9 @@ def run(
 ) -> Run:
     """Judge the faults, ``jobs`` at a time, and begin none after ``seconds``.
 
-    Tests that noticed something then run on the sound tree. Ctrl-C (KeyboardInterrupt) ends the run with what is
-    found so far.
+    Afterwards, the tests that noticed faults run on the tree without a fault, to find unsound ones. Ctrl-C
+    (KeyboardInterrupt) ends the run with the outcomes so far. Raises RuntimeError if a recorded test fails in a copy of
+    the tree without a fault.
     """
     begun, found = now(), Run()
     with tempfile.TemporaryDirectory(prefix="holdfast-mutants-", ignore_cleanup_errors=True) as scratch:
@@ -52,12 +53,12 @@ def run(
                     under_way[pool.submit(judge.judge, following[1])] = following[0]
                 if not under_way:
                     break
-                # With a timeout, Ctrl-C is answered at once.
+                # The timeout lets Ctrl-C interrupt the wait.
                 for future in wait(under_way, 0.5, FIRST_COMPLETED).done:
                     index = under_way.pop(future)
                     found.outcomes[index] = future.result()
                     progress(len(found.outcomes), found.outcomes[index])
-            # A file of tests that cannot be imported stands for them; on the sound tree they were recorded.
+            # A test file that cannot be imported need not run again: without the fault it was recorded, so it can be.
             noticing = dict.fromkeys(outcome.noticed_by or "" for outcome in found.ordered)
             found.unsound = frozenset(judge.failing_without([test for test in noticing if "::" in test]))
         except KeyboardInterrupt:

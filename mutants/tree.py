@@ -12,16 +12,16 @@ from mutants.faults import Fault
 
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "mutants")
 NOT_TESTED = "changelog.d"
-"""The folder that no test looks at."""
+"""A folder that no test reads, so a change in it leaves the record valid."""
 
 
 def copy_tree(root: Path, to: Path) -> None:
-    """Copy what the tests need. Times are kept, so that compiled files stay valid."""
+    """Copy the files that the tests need. The copies keep their times, so that compiled files stay valid."""
     shutil.copytree(root, to, ignore=NOT_COPIED)
 
 
 def digests(root: Path) -> dict[str, str]:
-    """By its path in the tree, for each file that the record depends on, sources and tests: a digest of its bytes."""
+    """For each file that the record depends on, by its path in the tree: a digest of its bytes."""
     return {
         path.relative_to(root).as_posix(): hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
         for path in _files(root)
@@ -29,14 +29,17 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def plant(root: Path, fault: Fault) -> None:
-    """Plant a fault in the tree at ``root``. Python tells by times whether a compiled file is valid: it is removed."""
+    """Plant a fault in the tree at ``root``, and remove the compiled file.
+
+    Python compares times to decide whether a compiled file is valid, and those may be equal after a quick edit.
+    """
     path = root / fault.file
     path.write_bytes(fault.planted(path.read_bytes()))
     Path(cache_from_source(str(path))).unlink(missing_ok=True)
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files that a copy has, and that tests look at, sorted."""
+    """The files that are copied and that tests may read, sorted."""
     entries = sorted(folder.iterdir())
     left_out = NOT_COPIED(str(folder), [entry.name for entry in entries])
     for entry in entries:

@@ -1,8 +1,8 @@
-"""A plugin of pytest that runs chosen tests in a given order, and writes down how each one ends.
+"""A pytest plugin that runs chosen tests in a given order, and logs how each one ends.
 
-The plan is a JSON file (see ``Plan``). The log has a line for each event: ``begun TEST``, ``passed TEST``,
-``failed TEST``; before, ``collecting FILE`` and ``collected FILE`` or ``uncollectable FILE``. A test that takes longer
-than its limit ends the process: the log has no end of that test.
+The plan is a JSON file (see ``Plan``). The log has a line for each event: first ``collecting FILE`` and
+``collected FILE`` or ``uncollectable FILE``, then ``begun TEST`` and ``passed TEST`` or ``failed TEST``. If a test
+exceeds its limit, the process ends, and the log has no end of that test.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mutants.clock import now
 from mutants.lifeline import hold_on
 
 PLAN = "MUTANTS_PLAN"
-"""The environment variable that names the file with the plan."""
+"""The environment variable with the path of the plan."""
 MEMORY = 6 * 2**30
-"""Bytes of data that a process may have: some faults make a loop that never ends and collects."""
+"""The most bytes of data of a process: some faults make an endless loop that allocates memory."""
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class Plan:
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        """The plan that was written there."""
+        """The plan that ``write`` has written."""
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -68,7 +68,7 @@ class Trial:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
-        """Write down whether a file of tests can be imported."""
+        """Log whether a test file can be imported."""
         if not isinstance(collector, pytest.Module):
             return (yield)
         self._log("collecting", collector.nodeid)
@@ -84,7 +84,7 @@ class Trial:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Watch the limit of one test."""
+        """Run one test within its limit, and log how it ends. Stop the session if the plan's time is over."""
         self._begun = now() if self._begun is None else self._begun
         if now() - self._begun > self._plan.seconds:
             item.session.shouldstop = "no time left"
@@ -99,7 +99,7 @@ class Trial:
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what failed."""
+        """Remember that a test failed."""
         if report.failed:
             self._failed.add(report.nodeid)
 
@@ -107,7 +107,7 @@ class Trial:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Set the limits, and register the trial."""
-    import holdfast  # noqa: PLC0415 - which one is found is the question
+    import holdfast  # noqa: PLC0415 - imported to check which copy Python finds
 
     hold_on()
     plan = Plan.read(Path(os.environ[PLAN]))
@@ -117,7 +117,7 @@ def pytest_configure(config: pytest.Config) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     if "HOLDFAST_CACHE" in os.environ and plan.kernels:
         shutil.copytree(plan.kernels, os.environ["HOLDFAST_CACHE"], dirs_exist_ok=True)
-    # That a test fails is all that is asked: Hypothesis need not look for the smallest example.
+    # Only whether a test fails matters, so Hypothesis does not shrink examples.
     settings.register_profile("mutants", settings(), phases=[Phase.explicit, Phase.generate])
     settings.load_profile("mutants")
     config.pluginmanager.register(Trial(plan))

@@ -1,4 +1,4 @@
-"""GitHub's workflow commands: each finding becomes an annotation at the line of the model that it violates."""
+"""GitHub's workflow commands: each finding becomes an annotation at the violated line of the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEVELS = {"failed": "error", "unanswered": "warning"}
 
 
 def render(records: Sequence[Record]) -> str:
-    """A line for each finding, each with its replay line; nothing where there is none."""
+    """A workflow command for each failed or unanswered case, with its replay line; empty if there is none."""
     return "".join(
         f"{_command(record, case)}\n" for record in records for case in record.cases if case.status in LEVELS
     )
@@ -31,6 +31,7 @@ def _command(record: Record, case: Case) -> str:
 
 
 def _escaped(text: str, *, option: bool = False) -> str:
-    """As GitHub reads it: percent signs and ends of lines by their codes, in an option also what separates options."""
+    """The text with GitHub's escapes: percent signs and line ends as codes, in an option also colons and commas."""
+    # Percent signs first: the codes that follow contain one.
     found = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return found.replace(":", "%3A").replace(",", "%2C") if option else found

@@ -1,7 +1,7 @@
 """JUnit XML, as CI servers read it: a test suite for each model and scope, a test case for each property.
 
-A violation is a ``failure``; what the budget left open is an ``error``, so that no reader takes it for a success.
-There is no clock in it but how long a check took: the same answer is the same file but for ``time``.
+A violation is a ``failure``; a question that the budget left open is an ``error``, so that no reader takes it for a
+success. The only time in the file is the duration of a check: equal answers give equal files, except for ``time``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from xml.etree import ElementTree as ET
 from holdfast.records.record import Case, Record, Status
 
 FORBIDDEN = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold."""
+"""The characters that XML 1.0 does not allow."""
 
 
 def render(records: Sequence[Record]) -> str:
-    """The records as one file."""
+    """The records as one JUnit file."""
     totals = _totals([case for record in records for case in record.cases])
-    # The schema knows no number of skipped ones at the root.
+    # The schema allows no attribute `skipped` at the root element.
     root = ET.Element("testsuites", {name: value for name, value in totals.items() if name != "skipped"})
     root.set("name", "holdfast")
     for record in records:
@@ -52,7 +52,7 @@ def _case(suite: ET.Element, record: Record, case: Case) -> None:
     elif case.status == "skipped":
         ET.SubElement(found, "skipped", message=clean(case.message))
     else:
-        # Why it is green.
+        # A passed case also says why it passed: a green report without reasons shows nothing.
         ET.SubElement(found, "system-out").text = clean(case.message)
 
 
@@ -63,5 +63,5 @@ def _totals(cases: Sequence[Case]) -> dict[str, str]:
 
 
 def clean(text: str) -> str:
-    """The text without what XML cannot hold; a mark stands in its place."""
+    """The text with U+FFFD in place of each character that XML does not allow."""
     return FORBIDDEN.sub("\ufffd", text)

@@ -1,7 +1,7 @@
 """SARIF 2.1.0, as code scanners read it: a result for each violation, at the model's line, with its run as code flow.
 
-A run has one thread flow for each process; ``executionOrder`` tells how they interleave. ``partialFingerprints`` are
-equal for the same finding in the next version of the model, so that a reader keeps what was said of it.
+A run has one thread flow for each process; ``executionOrder`` gives their interleaving. ``partialFingerprints`` are
+equal for the same finding in the next version of the model, so that a scanner keeps the comments on it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from holdfast.records.record import Case, Moment, Record
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"
-"""What paths are relative to: the folder in which the command runs."""
+"""The name of the base of relative paths: the working directory of the command."""
 
 
 def render(records: Sequence[Record]) -> str:
-    """The records as one file."""
+    """The records as one SARIF file."""
     said = [(record, case) for record in records for case in record.cases if case.status in ("failed", "unanswered")]
     rules = {case.name: _rule(case) for record in records for case in record.cases}
     order = {name: index for index, name in enumerate(rules)}
@@ -43,9 +43,10 @@ def render(records: Sequence[Record]) -> str:
 
 
 def _category(records: Sequence[Record]) -> str:
-    """What was asked of which models, without scopes: results of the same question take the place of earlier ones.
+    """The category of the file: engine, models and changes, without scopes.
 
-    Code scanners refuse two files of one tool and category; what stands behind the last slash is no part of that.
+    A scanner replaces earlier results by new ones of the same category, and refuses two files of one tool and category
+    at once. The part behind the last slash, which is empty here, does not belong to the category.
     """
     asked = dict.fromkeys(" ".join((record.engine, record.model, *record.changes)) for record in records)
     return f"holdfast {', '.join(asked)}/"
@@ -76,7 +77,7 @@ def _result(record: Record, case: Case, rule: int) -> dict[str, Any]:
 
 
 def _threads(flow: Sequence[Moment]) -> list[dict[str, Any]]:
-    """A thread flow for each process, in the order in which they first act."""
+    """A thread flow for each process, in the order of their first steps."""
     threads: dict[str, list[dict[str, Any]]] = {}
     for number, moment in enumerate(flow):
         place = {"location": _location(moment.at, moment.text), "executionOrder": number + 1}
@@ -91,7 +92,10 @@ def _location(at: Place, text: str | None = None) -> dict[str, Any]:
 
 
 def _artifact(file: str) -> dict[str, Any]:
-    """A file below the folder of the command by its relative path, so that a file of results names no machine."""
+    """The location of a file: relative to the working directory if it is below it, otherwise only the file's name.
+
+    So a report never contains a path of the machine that made it.
+    """
     path = Path(file).resolve()
     if path.is_relative_to(Path.cwd()):
         return {"uri": quote(PurePath(path.relative_to(Path.cwd())).as_posix()), "uriBaseId": ROOT}

@@ -1,4 +1,4 @@
-"""The Hypothesis profiles: ``--hypothesis-profile=ci`` is what a change must pass, ``nightly`` tries far more."""
+"""The Hypothesis profiles: a change must pass ``--hypothesis-profile=ci``; ``nightly`` tries many more examples."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The controller and each of four models, driven together, agree on every answer and every state.
+"""The controller and each of four models, driven in lockstep, agree on every answer and every state.
 
-How a failure is shortened, and what its length is compared with: README.md.
+README.md explains how a failing run is shortened, and the bound for its length.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from stateful_tests.controller.search import shortest
 from stateful_tests.controller.teeth import TEETH
 
 WITHIN = 500
-"""How many examples may pass until a missing rule is found."""
+"""The most examples until a missing rule is found."""
 LONGER = 2
-"""How many calls a shortened run may have beyond the shortest."""
+"""The most calls that a shortened run may have beyond the shortest run."""
 
 
 @pytest.mark.parametrize("name", PAIRINGS)
 def test_controller_agrees_with_the_model(name: str) -> None:
-    """A hundred runs of each pairing show no difference in an answer or a state, and none in a refusal."""
+    """A hundred runs of each pairing show no difference in an answer, a state, or a refusal."""
     drive(machine(name), max_examples=100)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRINGS)
 def test_controller_agrees_with_the_model_for_long(name: str) -> None:
-    """Nor do a thousand runs."""
+    """A thousand runs of each pairing show no difference either."""
     drive(machine(name), max_examples=1_000)
 
 
@@ -41,12 +41,12 @@ MEET = {
         *(Call("open", ("p3", "s1")), Call("register", ("p4",)), Call("end_recovery", ("p4", "s1"))),
     ),
 }
-"""By rule: a run of fast close in which the controller answers otherwise than the model."""
+"""By rule: a run of fast close in which the controller's answer differs from the model's on purpose."""
 
 
 @pytest.mark.parametrize("rule", MEET)
 def test_stated_difference_is_met(rule: str) -> None:
-    """In a run of fast close the controller gives the answer that differs, with the reason that is stated."""
+    """In a run of fast close, the controller gives the stated different answer."""
     lockstep = Lockstep(pairing("fast_close"), pairing("fast_close").starts[0])
     for call in MEET[rule]:
         lockstep.take(call)
@@ -54,7 +54,7 @@ def test_stated_difference_is_met(rule: str) -> None:
 
 
 def test_every_answer_that_differs_has_a_run() -> None:
-    """No difference in answers is stated that no run meets."""
+    """Each stated difference in answers has a run that meets it."""
     assert {each.rule for each in DIFFERENCES if each.answered is not None} == set(MEET)
 
 
@@ -68,7 +68,9 @@ def test_every_answer_that_differs_has_a_run() -> None:
     ids=["alter-partition", "unfence", "prefer"],
 )
 def test_record_completes_what_an_unclean_election_has_left(record: list[Call]) -> None:
-    """RA-44: where only the new replica is alive, the start elects it; the next record, of any kind, completes it."""
+    """RA-44: if only the new replica is alive, the start of the reassignment elects it, and any next record completes
+    the reassignment.
+    """
     replicas = pairing("replica_reassignment")
     start = next(
         start
@@ -99,7 +101,9 @@ REPEATED_CLOSES = {
 
 @pytest.mark.parametrize("names", REPEATED_CLOSES)
 def test_close_after_a_legacy_close_is_judged_by_the_range(names: str) -> None:
-    """ST-33, ST-34, ST-36: a legacy close leaves the range's end below the stream's; a fast close names either."""
+    """ST-33, ST-34, ST-36: a legacy close leaves the end of the range below the end of the stream. A later fast close
+    may name either end.
+    """
     lockstep = Lockstep(pairing("fast_close"), pairing("fast_close").starts[0])
     for call in REPEATED_CLOSES[names]:
         lockstep.take(call)
@@ -120,22 +124,22 @@ def test_close_after_a_legacy_close_is_judged_by_the_range(names: str) -> None:
     ],
 )
 def test_missing_rule_is_found(name: str, label: str) -> None:
-    """Without a rule the controller differs from the model, in a short run, after few examples."""
+    """Without a rule, the controller differs from the model, in a short run, after few examples."""
     _find(name, label)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "label"), [(name, label) for name, labels in TEETH.items() for label in labels])
 def test_every_missing_rule_is_found(name: str, label: str) -> None:
-    """So it does without any other of the rules."""
+    """The same holds for each of the other rules."""
     driven = _find(name, label)
     print(f"{name} without {label}: found by example {driven.found_after}")  # noqa: T201 - shown by `pytest -rP`
 
 
 def _find(name: str, label: str) -> Machine:
-    """Find the difference that a missing rule makes, and hold the length of its run against the shortest.
+    """Find the difference that a missing rule makes, and compare the length of its run with the shortest.
 
-    No difference takes ``LONGER + 1`` calls fewer, or a search of all runs of that length would find it.
+    An exhaustive search finds no difference in runs that are shorter by ``LONGER + 1`` calls or more.
     """
     driven = machine(name)
     with without(label):

@@ -1,4 +1,4 @@
-"""Random runs of every model keep its properties."""
+"""Random runs of every model satisfy its properties."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from holdfast.testing import run, state_machine
 
 @pytest.mark.parametrize("name", model_names())
 def test_every_run_keeps_the_properties(name: str) -> None:
-    """No run of a hundred, of up to fifty steps, violates anything."""
+    """None of a hundred runs of up to fifty steps violates a property."""
     run(state_machine(load_model(name), target=name))

@@ -1,5 +1,5 @@
-"""Partitions on real brokers with a real controller: whatever order messages come in, nothing is lost, and every order
-of the operator is done in the end.
+"""Partitions on real brokers with a real controller. In whatever order messages arrive, no confirmed batch is lost, and
+every command of the operator is completed.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from stateful_tests.partition.machine import Machine, drive, machine
 from stateful_tests.partition.teeth import TEETH, UNNOTICED
 
 WITHIN = 500
-"""How many examples may pass until a missing rule is found."""
+"""The most examples until a missing rule is found."""
 FAST = ("CL-08", "RA-11")
-"""Rules whose lack shows after few examples."""
+"""Rules whose absence is found after few examples."""
 
 
 def test_partitions_keep_what_they_confirm() -> None:
-    """Runs of up to thirty steps."""
+    """Runs of up to thirty steps break no property."""
     drive(machine(), max_examples=150)
 
 
 @pytest.mark.slow
 def test_partitions_keep_what_they_confirm_for_long() -> None:
-    """More of them, and longer ones."""
+    """More and longer runs break no property either."""
     drive(machine(), max_examples=2_000, stateful_step_count=60)
 
 
@@ -33,26 +33,26 @@ def test_partitions_keep_what_they_confirm_for_long() -> None:
 
 @pytest.mark.parametrize("label", FAST)
 def test_missing_rule_is_found(label: str) -> None:
-    """Without a rule a property breaks, after few examples."""
+    """Without the rule, a property breaks after few examples."""
     _find(label)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("label", TEETH)
 def test_every_missing_rule_is_found(label: str) -> None:
-    """So it does without any other of the rules."""
+    """The same holds for each of the other rules."""
     driven = _find(label)
     print(f"without {label}: found by example {driven.found_after}")  # noqa: T201 - shown by `pytest -rP`
 
 
 def test_each_label_is_listed_once() -> None:
-    """A rule is noticed, or there is a reason why not."""
+    """No rule is in both lists: its absence is noticed, or there is a reason why not. Each listed rule exists."""
     assert not set(TEETH) & set(UNNOTICED)
     assert {*TEETH, *UNNOTICED} <= set(guards())
 
 
 def _find(label: str) -> Machine:
-    """Drive a machine without a rule, until something breaks: a property, or what an implementation asserts."""
+    """Drive a machine without a rule, until a property or an assertion of the implementation fails."""
     driven = machine()
     with without(label), pytest.raises(AssertionError):
         drive(driven, max_examples=WITHIN, derandomize=True, database=None, phases=[Phase.generate])

@@ -40,7 +40,7 @@ def _verdict(result: Result) -> str:
             shortest = count(min(trace.length for trace in result.findings), "step")
             return f"{what}: violated after {shortest}: {names}"
         case "out_of_budget":
-            return f"{what}: no answer ({result.ended_by}); nothing violated in what was searched"
+            return f"{what}: no answer ({result.ended_by}); no violation in the searched part"
         case "exhausted":
             problems = _list("not reached", result.missing) + _list("vacuous", result.vacuous)
             said = f"exhausted, nothing violated{', but ' if problems else ''}{', '.join(problems)}"

@@ -1,4 +1,4 @@
-"""``holdfast prove --ablate``: the table of lemmas, each left out once, and the file that keeps it."""
+"""``holdfast prove --ablate``: prove without each lemma in turn, print the table, and store it in ``lemmas.json``."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ from holdfast.ir.system import System
 from holdfast.records.proof import ablation_record
 
 STORED = "lemmas.json"
-"""The file beside the models."""
+"""The file beside the models that stores the results."""
 
 
 def print_ablations(asked: ProofRequest, *, update: bool) -> int:
-    """Leave out each lemma of the models, print what becomes of their proofs, and store it if that is asked."""
+    """Leave out each lemma of the models in turn, and print the outcomes of the proofs. Returns the exit code.
+
+    With ``update``, store the outcomes; but only if every lemma was tried.
+    """
     path = _stored_at(asked.names, asked.systems) if update else None
     found: list[Ablations] = []
     for name, (each, system) in zip(asked.names, asked.each(), strict=True):
@@ -90,7 +93,7 @@ def _print(found: Ablations, as_json: bool) -> None:
 
 
 def _stored_at(names: Sequence[str], systems: Sequence[System]) -> Path:
-    """Where it is stored. Raises UsageError for what is no model of the folder as it is."""
+    """The file for the results. Raises UsageError for models outside the folder, variants and removed rules."""
     folder = next(iter(model_folders()), None)
     if folder is None:
         raise UsageError("there are no models; run this where models/ is")

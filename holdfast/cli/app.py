@@ -1,4 +1,4 @@
-"""The command ``holdfast``: its verbs, and the one place where an error becomes a line and an exit code."""
+"""The command ``holdfast``: its verbs, and the one place that turns an error into a line and an exit code."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
 
 HELP = """Check ownership protocols written as plain Python models.
 
-Start with `holdfast new mylock` and `holdfast check mylock.py`; `holdfast models` lists the models that come along."""
+Start with `holdfast new mylock` and `holdfast check mylock.py`; `holdfast models` lists the available models."""
 
 CODES = """Exit codes:
-    0  holds; of a walk: nothing found
+    0  holds; for random runs: nothing found
    10  a witness is not reached, a property is vacuous, a lemma idle, or a mutant is not declared
    11  deadlock
-   12  violated; of a log: impossible
-   13  what is owed never comes
-   20  no answer within the budget, or interrupted; of a proof: it does not go through
+   12  violated; for a log: impossible
+   13  a leads-to property is violated
+   20  no answer within the budget, or interrupted; for a proof: it does not go through
   150  the model is outside the language
     2  a wrong argument or file
     1  an outcome other than the pinned one, engines that disagree, or a fault of holdfast"""
@@ -59,7 +59,7 @@ EXTRAS = {
     "pyspark": "spark",
     "yaml": "impl",
 }
-"""What brings the libraries that some commands of other packages need."""
+"""For each optional library: the extra of ``holdfast`` that installs it."""
 
 app = App(
     name="holdfast",
@@ -95,20 +95,21 @@ for verb in (
 ):
     app.command(verb)
 for found in entry_points(group="holdfast.verbs"):
-    # Other packages bring verbs of their own, which are loaded when they are called.
+    # Other packages add verbs. Cyclopts imports such a verb only when it is called, so a missing library of one
+    # package breaks no other verb.
     app.command(found.value, name=found.name)
 
 
 def run() -> NoReturn:
-    """What the installed command calls."""
+    """Entry point of the installed command: run the arguments of the process, and exit with the code."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a character shows its code instead of ending the run.
+        # A terminal whose encoding lacks a character shows the character's code; the command does not fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(main(sys.argv[1:]))
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one command and answer its exit code. Whatever is wrong ends as one line on standard error."""
+    """Run one command and return its exit code. Every error is reported as one line on standard error."""
     try:
         code = app(list(argv))
     except CycloptsError as error:
@@ -140,7 +141,7 @@ def _end(code: int, problem: str) -> int:
 
 
 def _missing_extra(error: BaseException | None) -> str | None:
-    """One line about a library that an extra brings, if that is what an error comes from."""
+    """One line that names the extra to install, if the error or one of its causes is a missing optional library."""
     while error is not None:
         library = (getattr(error, "name", None) or "").partition(".")[0]
         if isinstance(error, ImportError) and library in EXTRAS:
@@ -150,7 +151,7 @@ def _missing_extra(error: BaseException | None) -> str | None:
 
 
 def _usage(error: CycloptsError) -> str:
-    """What is wrong with the arguments, as a clause."""
+    """The usage error as a clause: no capital letter at the start, no full stop at the end."""
     if isinstance(error, UnusedCliTokensError):
         return f"unexpected argument {' '.join(error.unused_tokens or [])!r}"
     text = str(error).strip().removesuffix(".")
@@ -158,5 +159,5 @@ def _usage(error: CycloptsError) -> str:
 
 
 def _command(argv: Sequence[str]) -> str:
-    """The command as far as it was understood."""
+    """``holdfast VERB`` if the first argument is a verb, otherwise ``holdfast``."""
     return f"holdfast {argv[0]}" if argv and argv[0] in app else "holdfast"

@@ -1,4 +1,4 @@
-"""``holdfast conform``: did this system do only what the model allows?"""
+"""``holdfast conform``: does a model allow the run that a system's log records?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.check.conform.answer.retrace import NoRunError
 from holdfast.check.conform.answer.run import check_own, lines_of
 from holdfast.check.conform.answer.verdict import render, to_json, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.lines import STDIN
@@ -51,9 +51,9 @@ def conform(
     json: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Judge whether a log of a system is one of a run that a model allows.
+    """Decide whether a run of the model explains the log of a system.
 
-    Ends 0 if it conforms, 12 if no run of the model explains it, 20 if that cannot be told, and 2 if the log is
+    Ends 0 if the log conforms, 12 if no run of the model explains it, 20 if there is no answer, and 2 if the log is
     damaged.
 
     Parameters
@@ -61,17 +61,17 @@ def conform(
     model
         A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
     logs
-        The files of the log, one JSON object a line, or those of a metadata dump; - is standard input.
+        The files of the log, one JSON object a line, or the files of a metadata dump; - is standard input.
     map
-        A YAML file that says how a foreign log is read, or the name of one in models/mappings: automq-metadata.
+        A YAML file that says how to read a foreign log, or the name of one in models/mappings: automq-metadata.
     variant
         Choose a named variant of the model. May be repeated.
     joint
-        How many streams are judged together, or all; otherwise one, or all of a few where the model needs it.
+        How many streams to judge together, or all; otherwise one, or all of a few if the model needs it.
     project
-        The sort that is judged one element at a time; otherwise Stream.
+        The sort of which one element is judged at a time; otherwise Stream.
     window
-        How many values of a Nat are kept at once: NAT=N. May be repeated.
+        How many values of a Nat to keep at once: NAT=N. May be repeated.
     stream
         Judge this stream only. May be repeated.
     hidden
@@ -79,8 +79,8 @@ def conform(
     budget
         Stop at a limit of time or memory: 30s,2GB.
     run
-        Write the sizes of the log to this file as a model, and print a line for `holdfast replay`: a run that explains
-        the log, up to the first impossible event.
+        Write a model in the sizes of the log to this file, and print a line for `holdfast replay`: the run that
+        explains the log, up to the first impossible event.
     json
         Print the verdict as JSON and nothing else.
     reports
@@ -123,13 +123,13 @@ def conform(
 
 
 def _run(system: System, log: Log, judgement: Judgement, path: Path | None, meter: Meter) -> tuple[str, ...]:
-    """What is said of a run that explains the log, up to its end or to the first impossible event."""
+    """The lines about the run that explains the log, up to its end or to the first impossible event."""
     if path is None:
         return (HINT,) if judgement.kind == "impossible" else ()
 
     def check(events: int) -> None:
         if meter.tick(events, judgement.tally.steps, judgement.tally.steps, judgement.judged - events):
-            raise Unjudged(f"stopped by a limit ({meter.spent})")
+            raise UnjudgedError(f"stopped by a limit ({meter.spent})")
 
     try:
         return lines_of(system, log, judgement, path, check)
@@ -138,7 +138,7 @@ def _run(system: System, log: Log, judgement: Judgement, path: Path | None, mete
 
 
 def _log(logs: tuple[str, ...], mapping: Mapping | None) -> Log:
-    """The log in files: a dump if the mapping is one of a dump, and otherwise lines of JSON."""
+    """The log in the files: a metadata dump if the mapping describes one, otherwise lines of JSON."""
     return DumpLog(logs, mapping) if mapping is not None and mapping.records is not None else Log(logs, mapping)
 
 
@@ -152,7 +152,10 @@ def _mapping(path: Path | None) -> Mapping | None:
 
 
 def _check_model(header: Header, system: System) -> None:
-    """Raise UsageError if the log says that it is one of another model: that model's actions may be called the same."""
+    """Raise UsageError if the header of the log names another model.
+
+    Without this check, a log of a model whose actions happen to have the same names would be judged.
+    """
     if header.model is None:
         return
     file, _, name = header.model.partition(":")

@@ -1,4 +1,4 @@
-"""``holdfast diff``: two models, versions or variants at one scope."""
+"""``holdfast diff``: compare two models, versions or variants in one scope."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from holdfast.ir.scopes import USUAL
 from holdfast.ir.system import System
 from holdfast.ir.variants import compile_variant
 
-"""The scope where none is named: the first of these that both models have."""
+"""The scope if the user names none: the first of these that both models declare."""
 
 _CUT = re.compile(r"(?=[+-])")
 _FILE = re.compile(r".*?\.py(?::\w+)?(?=[+-]|$)")
@@ -40,8 +40,8 @@ def diff(
 ) -> int:
     """Compare two models, two versions of one, or two variants: what does B do that A does not, and the reverse?
 
-    Each side is MODEL[+VARIANT...][-LABEL...]: a model, the variants chosen, the rules removed (everywhere, or
-    -LABEL@action in one action). Such as: holdfast diff ownership ownership-ST-14
+    Each side is MODEL[+VARIANT...][-LABEL...]: a model, the chosen variants, and the removed rules (everywhere, or
+    -LABEL@action in one action). For example: holdfast diff ownership ownership-ST-14
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def diff(
     b
         The model after.
     scope
-        The scope in which they are compared; otherwise tiny, or default.
+        The scope of the comparison; otherwise tiny, or default.
     budget
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
     json
@@ -72,7 +72,7 @@ def diff(
 
 @attrs.frozen
 class ComparedModel:
-    """A side of the comparison: what the command line calls the model, and the compiled system."""
+    """One side of the comparison: the model's name on the command line, and the compiled system."""
 
     target: str
     system: System
@@ -81,7 +81,7 @@ class ComparedModel:
 def parse_side(text: str) -> ComparedModel:
     """The system that ``MODEL[+VARIANT...][-LABEL...]`` names.
 
-    A path may hold + and - too: of several ways to read the text, the longest model that there is counts. Raises
+    A path may contain + and - too. Of several readings, the one with the longest name of an existing model wins. Raises
     UsageError for a model, variant or rule that does not exist.
     """
     end = _end_of_model(text)
@@ -98,16 +98,17 @@ def parse_side(text: str) -> ComparedModel:
 
 
 def _end_of_model(text: str) -> int:
-    """Where the name of the model ends."""
+    """The index in the text at which the name of the model ends."""
+    # All places where the name may end, the longest name first: the end of the text, or before a + or a -.
     cuts = [len(text), *(found.start() for found in reversed(list(_CUT.finditer(text))) if found.start())]
     file = _FILE.match(text)
-    # Where there is no such model, the message is about what looks most like one.
+    # If no reading names an existing model, the error is about the most likely one: the file, or the shortest name.
     likely = file.end() if file is not None else cuts[-1]
     return next((cut for cut in cuts if _is_model(text[:cut])), likely)
 
 
 def _is_model(text: str) -> bool:
-    """Whether a file or a model has that name, with or without a class."""
+    """Whether the text names an existing file or model, with or without ``:Class``."""
     name, _, wanted = text.partition(":")
     if wanted and not wanted.isidentifier():
         return False
@@ -115,7 +116,7 @@ def _is_model(text: str) -> bool:
 
 
 def _marked(pattern: re.Pattern[str], rest: str) -> tuple[list[str], str]:
-    """The names that follow, each behind its mark, and what comes after them."""
+    """The marked names at the start of the text, and the rest of the text."""
     names: list[str] = []
     while (found := pattern.match(rest)) is not None:
         names.append(found[1])
@@ -124,7 +125,7 @@ def _marked(pattern: re.Pattern[str], rest: str) -> tuple[list[str], str]:
 
 
 def _common(sides: list[ComparedModel]) -> str:
-    """The scope to compare in, if none is named."""
+    """The scope of the comparison if the user names none. Raises UsageError if the models share no usual scope."""
     scopes = [list(side.system.scopes) for side in sides]
     both = [name for name in scopes[0] if name in scopes[1]]
     usual = next((name for name in USUAL if name in both), None)

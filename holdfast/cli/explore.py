@@ -1,4 +1,4 @@
-"""``holdfast explore``: a run, or a model, step by step on the screen."""
+"""``holdfast explore``: step through a run or a model on the screen."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def explore(
     without: Names = (),
     model: str | None = None,
 ) -> int:
-    """Look at a run step by step, see what else was possible, and branch off.
+    """Step through a run, see which other steps were enabled, and branch off.
 
-    On the screen, ? lists the keys. A file may be one that `--itf` wrote, one of Apalache or Quint, or what TLC
-    printed or dumped. A run without a model behind it can be read, and no other step can be taken.
+    On the screen, ? lists the keys. A file may come from `--itf`, from Apalache or Quint, or may hold what TLC printed
+    or dumped. A run without a model can be read, but no other step can be taken.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def explore(
     session, note = open_session(what, scope=scope, variants=variant, removed=without, model=model)
     _check_terminal()
     try:
-        # The explorer is an extra: textual need not be there for anything else.
+        # The explorer is an optional extra: no other command needs textual.
         from holdfast.cli.explorer.app import Explorer  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
@@ -64,7 +64,10 @@ def open_session(
     removed: Names = (),
     model: str | None = None,
 ) -> tuple[Session, str | None]:
-    """The session to begin with, and what there is to say about it: that the model has changed, perhaps."""
+    """The session to show first, and a note about it or None: for example that the model has changed.
+
+    Raises UsageError for options that do not fit, and for a model, file or line that cannot be opened.
+    """
     if _names_model(what):
         if model is not None:
             raise UsageError(f"--model is for files and lines, and {what} is a model; leave it out")
@@ -77,7 +80,10 @@ def open_session(
 
 
 def _names_model(what: str) -> bool:
-    """Whether this is a model: its file, or a bare name that is no file. A line may begin with a model's file, too."""
+    """Whether the text names a model: by its file, or by a bare name that is no file.
+
+    A replay line begins with a model's file too, so it is excluded first.
+    """
     if looks_like_line(what):
         return False
     name = what.partition(":")[0]

@@ -1,4 +1,4 @@
-"""``--engine spark``: what explores is found through the entry points of the group ``holdfast.engines``."""
+"""``--engine spark``: the engine is found through the entry points of the group ``holdfast.engines``."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class ExternalEngine:
     Parameters
     ----------
     master
-        With --engine spark: a master of Spark, local[*] if not given.
+        With --engine spark: the Spark master (local[*]).
     conf
-        With --engine spark: a setting of Spark, KEY=VALUE. May be repeated.
+        With --engine spark: a Spark setting, KEY=VALUE. May be repeated.
     s3
-        With --engine spark: where s3://BUCKET/PREFIX lies, if not at Amazon.
+        With --engine spark: the address of the server that holds s3://BUCKET/PREFIX, if it is not Amazon's.
     """
 
     master: str | None = None
@@ -37,13 +37,16 @@ class ExternalEngine:
     s3: str | None = None
 
     def refuse(self, engine: str) -> None:
-        """Raise UsageError if any was given, for an engine that has no use for it."""
+        """Raise UsageError if any of these options is given with an engine other than Spark."""
         for option, there in (("--master", self.master), ("--conf", self.conf), ("--s3", self.s3)):
             if there:
                 raise UsageError(f"{option} is for --engine spark, and the engine is {engine}; leave one out")
 
     def engine(self, checkpoint: str | None, resume_from: str | None) -> AbstractContextManager[Explorer]:
-        """What explores on Spark, while the context lasts."""
+        """A context that starts Spark, gives the explorer on it, and ends Spark.
+
+        Raises UsageError if the engine, or a library that it needs, is not installed.
+        """
         return _engine(SPARK)(
             master=self.master, conf=self.conf, s3=self.s3, checkpoint=checkpoint, resume_from=resume_from
         )

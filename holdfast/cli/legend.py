@@ -1,4 +1,4 @@
-"""``--rules``: below what a command prints, what each rule id in it means."""
+"""``--rules``: below a command's output, an explanation of each rule id in it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ WithRules = Annotated[bool, Parameter(name="--rules", negative="")]
 
 
 def refuse_json(*, rules: bool, json: bool) -> None:
-    """Raise UsageError where ``--rules`` has no text to explain."""
+    """Raise UsageError for ``--rules`` with ``--json``: there is no text to explain then."""
     if rules and json:
         raise UsageError("--rules explains what a command prints for people; leave it or --json out")
 
 
 def legend_for(texts: Iterable[str], system: System, width: int = WIDTH) -> str:
-    """A line for each rule id in the texts, by the rows beside the model; or a line that says that there is none."""
+    """A line for each rule id in the texts, from the tables beside the model; or a line that says there is none."""
     folder = Path(system.file).parent
     found = legend(" ".join(texts), book_beside(folder), width)
     return found or f"No rule id that stands here is explained in {folder / RULES}."
 
 
 def say_legend(texts: Iterable[str], system: System) -> None:
-    """Print the legend below what was printed before."""
+    """Print the legend for the texts that were printed before."""
     say(f"\n{legend_for(texts, system)}")

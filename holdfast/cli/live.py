@@ -1,4 +1,4 @@
-"""``holdfast live``: does what is owed always come, if every fair action that stays possible is taken?"""
+"""``holdfast live``: does every leads-to property hold under the declared fairness?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.records.live import live_record
 from holdfast.trace.itf import itf_text
 
 GRAVITY = (STARVED, UNSHOWN, OUT_OF_BUDGET, HOLDS)
-"""Exit codes, the gravest first: of several answers the gravest counts."""
+"""Exit codes, the gravest first. With several answers, the gravest code is the command's."""
 
 
 def live(
@@ -34,17 +34,17 @@ def live(
     itf: Path | None = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Decide whether what a model owes always comes, and show a run that goes on for ever without it.
+    """Decide liveness: does every @leads_to of a model hold? If not, show an infinite run that violates it (a lasso).
 
     Every @leads_to is decided for each value of its parameters, under the fairness that actions declare. Ends 0 if all
-    hold, 13 if one is violated, 20 if a bound of the scope cut a step of a fair action, so that nothing can be said.
+    hold, 13 if one is violated, and 20 if there is no answer because a bound of the scope cut a step of a fair action.
 
     Parameters
     ----------
     model
         Names that `holdfast models` lists, or files: path/to/model.py, or path/to/model.py:Class.
     scope
-        The scope to look at; otherwise the one named live, or tiny and then default where there is none.
+        The scope to search; otherwise the one named live or, if there is none, tiny and then default.
     variant
         Choose a named variant of the models. May be repeated.
     without
@@ -56,7 +56,7 @@ def live(
     json
         Print the result as JSON, one line for each model and scope, and nothing else.
     itf
-        Write the first run that violates something to this file, in the Informal Trace Format.
+        Write the first violating run to this file, in the Informal Trace Format.
     reports
         Reports for other tools.
     """
@@ -66,7 +66,7 @@ def live(
         raise UsageError("no model is named; give one or several, such as `holdfast live reassignment`")
     limits = Budget() if budget is None else Budget.parse(budget)
     systems = {name: load_variant(name, variant, without) for name in model}
-    # What would fail after a long time fails before it.
+    # Check properties, scopes and files of all models now, so that a mistake shows before the long search.
     for system in systems.values():
         leads_to(system, property or None)
         _scopes(system, scope)
@@ -92,7 +92,7 @@ def live(
 def _decide(
     name: str, system: System, scope: str | None, properties: Names, limits: Budget, *, as_json: bool
 ) -> list[LiveResult]:
-    """The answers for one model, up to the first scope in which something is violated."""
+    """The answers for one model, scope by scope, until a scope has a violation or a limit ends the search."""
     from holdfast.check.live.engine import live as decide  # noqa: PLC0415 - as above
 
     results: list[LiveResult] = []

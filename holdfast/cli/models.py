@@ -1,4 +1,4 @@
-"""``holdfast models``: what there is to check."""
+"""``holdfast models``: list the models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.ir.load import load_model, model_names
 
 
 def models() -> int:
-    """List the models that come along, with their scopes and variants."""
+    """List the available models, with their scopes and variants."""
     classes = {name: load_model(name) for name in model_names()}
     systems = {name: compile_model(cls) for name, cls in classes.items()}
     if not systems:
@@ -29,6 +29,6 @@ def models() -> int:
 
 
 def _summary(cls: type) -> str:
-    """The first sentence of the model's file, or of its class."""
+    """The first sentence of the docstring of the model's file, or of its class."""
     text = sys.modules[cls.__module__].__doc__ or cls.__doc__ or "(no description)"
     return " ".join(text.strip().split("\n\n")[0].split()).partition(". ")[0].removesuffix(".") + "."

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from holdfast.cli.proving import Proving
 
 GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
-"""Exit codes, the gravest first: of several models the gravest counts."""
+"""Exit codes, the gravest first. If several models are tried, the gravest code is the command's."""
 
 Answer = MutationReport | Result
-"""What becomes of a model's mutants; of a model that does not hold itself, its violation."""
+"""A report on a model's mutants, or the search result of a model that is itself violated."""
 
 Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
 Switch = Annotated[bool, Parameter(negative="")]
@@ -70,9 +70,9 @@ def mutate(
     guards: Path | None = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Remove every labelled rule of a model, one at a time, and see what notices.
+    """Remove every labelled rule of a model, one at a time, and check which property notices.
 
-    Ends 0 if a property kills each mutant, or the model declares rightly what becomes of it; 10 if a declaration is
+    Ends 0 if a property kills each mutant, or the model correctly declares its outcome; 10 if a declaration is
     missing, false or superfluous, and then it says what to write; 20 if a limit left a mutant open.
 
     Parameters
@@ -80,33 +80,34 @@ def mutate(
     models
         Names that `holdfast models` lists, or files: path/to/model.py, or path/to/model.py:Class.
     scope
-        The scope to search; otherwise tiny and, for what tiny does not kill, default.
+        The scope to search; otherwise tiny and, for mutants that survive there, default.
     pairs
-        Try each survivor without a second rule as well (the default), or do not.
+        Try each survivor also with a second rule removed (the default), or do not.
     variants
         Try the named variants as well (the default), or do not.
     operators
-        Change comparisons, conditions, assignments and premises as well; what survives is reported and no failure.
+        Also change comparisons, conditions, assignments and premises; such a mutant may survive, and is only reported.
     prove
-        Ask the prover too: what a property of safety kills must not be proved, what is equivalent or redundant must.
+        Also run the prover: the proof must fail for a mutant that a safety property kills, and succeed for one that is
+        equivalent or redundant.
     only
         Try this mutant only: LABEL with its sites, LABEL@action, or a variant. May be repeated.
     budget
-        Stop all trials after a time, and leave a mutant open after so many states: 5min,1e6states,2GB.
+        Stop the command after a time, and leave a mutant open at a limit of states or memory: 5min,1e6states,2GB.
     cores
         How many cores the kernel may use; otherwise all.
     json
         Print the report as JSON, one line for each model, and nothing else.
     rules
-        Say below what each rule id means that is printed.
+        Below the result, explain each rule id that it mentions.
     itf
         Write the run that kills each mutant to this folder, in the Informal Trace Format.
     resume
-        Keep what is established in this file, and go on from what it holds.
+        Save outcomes in this file, and do not repeat those that it already holds.
     update
-        Store what becomes of each mutant in mutants.json beside the models; without names, of all of them.
+        Store the outcomes in mutants.json beside the models; without model names, try all models.
     guards
-        Write the page of all guards to this file, from what is stored; without models nothing is tried.
+        Write the page of all guards to this file, from the stored outcomes; without models nothing is tried.
     reports
         Reports for other tools.
     """
@@ -130,7 +131,7 @@ def mutate(
         _make_folder(itf)
     if resume is not None:
         check_writable(resume)
-    # What is wrong with the last model is said before the first one is tried.
+    # Compile all models first: an error in the last one then shows before the first one is tried.
     systems = {target: load_variant(target) for target in models}
     chosen = {target: usual_scopes(system, scope) for target, system in systems.items()}
     log = MutationLog(resume)
@@ -165,7 +166,7 @@ def mutate(
 
 
 def _texts(answer: Answer) -> list[str]:
-    """What was printed of an answer, as far as rules are named there."""
+    """The printed texts of an answer that may name rules."""
     if isinstance(answer, Result):
         return [render_result(answer)]
     return [f"{row.facts.mutant.name} {row.because}" for row in answer.rows]
@@ -181,14 +182,14 @@ def _record(system: System, answer: Answer) -> Record:
 
 @attrs.frozen
 class OperatorRows:
-    """Operator mutants: what an earlier run knows of one, and where what becomes of one is kept."""
+    """The log of operator mutants: ``known`` looks up the outcome from an earlier run, ``keep`` stores a new one."""
 
     known: Callable[[str, str, int], OperatorRow | None]
     keep: Callable[[OperatorRow], None]
 
 
 def _proving(target: str, stamp: str, log: MutationLog, limits: MutationLimits) -> Proving:
-    """The proof of a model, with the lemmas beside it."""
+    """The proof of a model, with its lemmas from ``MODEL_proof.py``."""
     from holdfast.cli.proving import Proving  # noqa: PLC0415 - Z3 takes a while to load
 
     known, keep = partial(log.proof, target, stamp), partial(log.keep_proof, target, stamp)
@@ -203,7 +204,7 @@ def _mutate(
     *,
     as_json: bool,
 ) -> Answer:
-    """Try one model's mutants, and print what became of them."""
+    """Try one model's mutants, and print their outcomes. If the model itself is violated, print that instead."""
     with Ticker() as ticker:
         limits.progress = partial(_tick, ticker, mutation.target, limits)
         try:
@@ -235,7 +236,7 @@ def _mutate(
 def _with_operators(
     mutation: Mutation, report: MutationReport, limits: MutationLimits, operators: OperatorRows
 ) -> MutationReport:
-    """The report with the operator mutants of the first scope, as far as the limits go."""
+    """The report with the operator mutants of the first scope. Stops at a limit, with the mutants tried until then."""
     rows: list[OperatorRow] = []
     ended_by: str | None = None
 
@@ -281,7 +282,7 @@ def _folder() -> Path:
 
 
 def _check_whole(scope: str | None, only: tuple[str, ...], *, pairs: bool, variants: bool) -> None:
-    """Refuse to store a part of the truth."""
+    """Raise UsageError for an option that leaves out mutants or scopes: only complete outcomes are stored."""
     left_out = {
         "--scope": scope is not None,
         "--only": bool(only),
@@ -304,7 +305,7 @@ def _check_stored_here(folder: Path, models: tuple[str, ...]) -> None:
 
 
 def _store(folder: Path | None, reports: list[MutationReport], code: int) -> int:
-    """Store the results if all of them are as declared."""
+    """Store the results if all of them are as declared, and return ``code``."""
     assert folder is not None
     if code != HOLDS:
         note(f"holdfast: nothing is stored, because not all is as declared: {folder / RESULTS} stays as it is")
@@ -327,7 +328,7 @@ def _write_guards(folder: Path | None, path: Path) -> int:
 
 
 def _print(report: MutationReport, system: System) -> None:
-    """The table of mutants; what is wrong; and the counts."""
+    """Print the tables of mutants, the outcomes that differ from the declarations, and the counts."""
     show(_table(report))
     if report.operators:
         say("")
@@ -357,7 +358,7 @@ def _print(report: MutationReport, system: System) -> None:
 
 
 def _place(system: System, row: MutantRow) -> str:
-    """Where what is not declared stands."""
+    """The line of the rule that an undeclared mutant removes; otherwise the model's file."""
     rules = [rule for rule in system.rules if rule.label == row.facts.mutant.label]
     return str(rules[0].at) if rules else system.file
 

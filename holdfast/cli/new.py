@@ -1,4 +1,4 @@
-"""``holdfast new NAME``: a first model, with one bug to find."""
+"""``holdfast new NAME``: write a first model, with one bug to find."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def new(name: str, /) -> int:
 
 
 def _checked(name: str) -> str:
-    """The name, if a module may have it."""
+    """The name, if a module can have it. Raises UsageError for a name that Python could not import."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise UsageError(f"{name!r} is not a Python name; write letters, digits and underscores, such as mylock")
     if name in sys.stdlib_module_names:

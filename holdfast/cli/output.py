@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from holdfast.ir.errors import UsageError
 
 PLAIN_WIDTH = 140
-"""Columns for tables where there is no terminal to measure, so that a log shows every cell in full."""
+"""Columns of a table if standard output is no terminal: wide enough that a log shows every cell in full."""
 
 CLEAR_LINE = "\r\x1b[2K"
 """Return to the first column and erase the line."""
@@ -22,7 +22,8 @@ CLEAR_LINE = "\r\x1b[2K"
 def say(text: str) -> None:
     """Write a result to standard output.
 
-    A reader that has seen enough (``| head``) changes nothing about the verdict: the rest goes nowhere.
+    If the reader closes the pipe early (``| head``), the rest of the output is dropped and the exit code stays the
+    same. Raises UsageError if standard output cannot be written for another reason.
     """
     try:
         sys.stdout.write(f"{text}\n")
@@ -44,13 +45,13 @@ def show(renderable: RenderableType) -> None:
 
 
 def note(text: str) -> None:
-    """Write a line about the run itself to standard error: times, errors, what was not written."""
+    """Write a line about the command's run to standard error: times, errors, files that were not written."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
 class Ticker:
-    """A line on standard error that is written over as a run goes on; silent where that is no terminal."""
+    """A progress line on standard error, overwritten in place; silent if standard error is no terminal."""
 
     def __init__(self) -> None:
         self.terminal = sys.stderr.isatty()
@@ -59,7 +60,7 @@ class Ticker:
         return self
 
     def show(self, text: str) -> None:
-        """Put the text in the place of the last one."""
+        """Replace the previous text by this one."""
         if self.terminal:
             sys.stderr.write(f"{CLEAR_LINE}{text}")
             sys.stderr.flush()
@@ -69,7 +70,8 @@ class Ticker:
 
 
 def check_writable(path: Path) -> None:
-    """Raise UsageError unless a file can be written there: to be asked before the long search, not after."""
+    """Raise UsageError unless the file can be written. Call this before a long search, not after it."""
+    # Opening for append leaves an existing file as it was; a file that the check created is removed again.
     existed = path.exists()
     try:
         with path.open("ab"):
@@ -81,7 +83,7 @@ def check_writable(path: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write an output file whole."""
+    """Write a text to an output file. Raises UsageError if the file cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -89,13 +91,14 @@ def write(path: Path, text: str) -> None:
 
 
 def cannot_write(path: Path, error: OSError | ValueError) -> UsageError:
-    """The one line for an output file that fails."""
+    """The error for an output file that cannot be written."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return UsageError(f"{path}: cannot be written: {reason}; choose another file")
 
 
 def _close_stdout() -> None:
-    """Let whatever is still buffered for standard output go nowhere, also when the interpreter ends."""
+    """Redirect standard output to the null device."""
+    # The interpreter flushes its buffer at exit. With the descriptor still on the broken pipe, that would raise again.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

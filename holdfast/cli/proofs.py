@@ -1,4 +1,4 @@
-"""What ``holdfast prove`` prints: proofs, runs of a bounded length, and where formulas leave what can be decided."""
+"""The output of ``holdfast prove``: proofs, runs of bounded length, and formulas outside the decidable fragment."""
 
 from __future__ import annotations
 
@@ -26,12 +26,16 @@ from holdfast.trace.itf import itf_text
 from holdfast.trace.trace import Trace
 
 UNANSWERED = Path("unanswered")
-"""The folder for questions that Z3 could not answer."""
+"""The folder for queries that Z3 could not answer."""
 
 
 @attrs.frozen
 class ProofRequest:
-    """What every way to ask the prover has to know. ``names`` are the models as the command line calls them."""
+    """The arguments that every kind of question to the prover takes.
+
+    ``names``, ``loaded`` and ``systems`` are parallel: one entry for each model. ``names`` holds the models as the
+    command line names them.
+    """
 
     names: tuple[str, ...]
     loaded: tuple[WithLemmas, ...]
@@ -44,19 +48,19 @@ class ProofRequest:
     reports: Reports
 
     def each(self) -> Iterator[tuple[WithLemmas, System]]:
-        """The models, and their systems."""
+        """Each loaded model with its compiled system."""
         yield from zip(self.loaded, self.systems, strict=True)
 
 
 def print_fragments(asked: ProofRequest) -> int:
-    """Where the formulas of each model leave what Z3 can decide."""
+    """Print for each model the formulas that are outside the logic that Z3 can decide."""
     for system in asked.systems:
         say("\n".join(fragment_lines(system)))
     return HOLDS
 
 
 def print_unrolled(asked: ProofRequest, depth: int, itf: Path | None) -> int:
-    """Look for violations within so many steps."""
+    """Look for violations within ``depth`` steps; print and report the results. Returns the exit code."""
     results: list[DepthResult] = []
     for each, system in asked.each():
         with Ticker() as ticker:
@@ -88,7 +92,7 @@ def print_unrolled(asked: ProofRequest, depth: int, itf: Path | None) -> int:
 def print_proofs(
     asked: ProofRequest, *, seeds: int, length: int, explain: bool, suggest: bool, second: bool, itf: Path | None
 ) -> int:
-    """Prove each model."""
+    """Prove each model; print and report the results. Returns the exit code."""
     results: list[ProofResult] = []
     for each, system in asked.each():
         with Ticker() as ticker:
@@ -124,11 +128,12 @@ def print_proofs(
             for name, system, result in zip(asked.names, asked.systems, results, strict=False)
         ]
     )
+    # A disagreement between engines (exit code 1) is graver than any verdict.
     return min((result.exit_code for result in results), key=(DISAGREES, *GRAVITY).index)
 
 
 def _note_timing(model: str, timing: ProofTiming, explain: bool) -> None:
-    """Tell how long a proof took; that stays out of its text, which is the same each time."""
+    """Write the times of a proof to standard error. The text of the proof has no times, so it never varies."""
     note(f"{model}: {timing.seconds:.1f} s, of which Z3 {timing.solver_seconds:.1f} s")
     for what, parts in (("each property", timing.properties), ("the slowest questions", timing.slowest)):
         if explain and parts:
@@ -141,7 +146,7 @@ def _note_timing(model: str, timing: ProofTiming, explain: bool) -> None:
 
 
 def _save(result: ProofResult) -> list[str]:
-    """Write each question without an answer to a file of its own; the files."""
+    """Write each unanswered query to its own SMT-LIB file, and return the paths."""
     saved: list[str] = []
     for proof in result.properties:
         for gap in proof.gaps:
@@ -165,6 +170,6 @@ def _write_itf(runs: Sequence[Trace], path: Path) -> None:
 
 
 def _runs(result: ProofResult) -> list[Trace]:
-    """What there is to be written of a result: a violating run, or the counterexamples to induction."""
+    """The runs of a result that ``--itf`` may write: violating runs first, then counterexamples to induction."""
     found = [trace for each in result.searched for trace in each.findings]
     return found + [proof.counterexample.trace for proof in result.properties if proof.counterexample is not None]

@@ -28,7 +28,7 @@ TAKEN: Mapping[Way, frozenset[str]] = {
     "--depth": frozenset({"--property", "--json", "--itf", "--budget", "--junit", "--sarif", "--github"}),
     "--ablate": frozenset({"--json", "--budget", "--update", "--junit", "--sarif", "--github"}),
 }  # fmt: skip
-"""The options that mean something to each way to ask, beside those that all of them take."""
+"""For each kind of question: the options that apply to it, besides those that apply to all kinds."""
 
 Seconds = Annotated[float, Parameter(validator=validators.Number(gt=0, lte=3600))]
 
@@ -57,11 +57,11 @@ def prove(
     itf: Path | None = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Prove the properties of models for any number of everything, with Z3.
+    """Prove the properties of models for any number of elements of every sort, with Z3.
 
-    The lemmas of MODEL_proof.py beside a model are used. Where a proof does not go through, the search says whether a
-    run violates something; otherwise the answer is the smallest state from which a step does, and lemmas that would
-    exclude it.
+    The lemmas of MODEL_proof.py beside a model are used. If a proof does not go through, the search looks for a run
+    that violates a property. If there is none, the answer is the smallest counterexample to induction: a state from
+    which a step violates the property, and lemmas that would exclude that state.
 
     Parameters
     ----------
@@ -70,31 +70,32 @@ def prove(
     models
         More models.
     property
-        Prove this property only, and what its proof needs; by its name or rule id. May be repeated.
+        Prove this property only, and the lemmas that its proof needs; by its name or rule id. May be repeated.
     variant
         Choose a named variant of the models. May be repeated.
     without
         Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
     quick
-        Seconds that each question may take at first (2).
+        Seconds for the first attempt at each query (2).
     long
-        Seconds for a question that has no answer then, and no counterexample of a small size (20).
+        Seconds for a query that the first attempt left open, and that has no counterexample of a small size (20).
     with_
-        Ask a second prover, cvc5, for what Z3 has shown; what it cannot answer leaves the proof open (20).
+        Check everything that Z3 has proved with a second prover, cvc5; if cvc5 has no answer, the proof stays open
+        (exit code 20).
     seeds
-        Repeat every proof with so many seeds of the solver (1).
+        Repeat every proof with N seeds of the solver (1).
     k
-        Assume up to so many states in a row of what one is not enough for: k-induction (1).
+        Where one state is not enough as the induction hypothesis, assume up to K consecutive states: k-induction (1).
     depth
-        Prove nothing, but look for violations within so many steps, in any sizes; this needs no lemma.
+        Prove nothing, but look for violations within N steps, for any sizes; this needs no lemma.
     fragment
-        Say only where the formulas leave the logic that Z3 can decide.
+        Only list the formulas that are outside the logic that Z3 can decide.
     ablate
-        Leave out each lemma in turn: what is not proved any more, and which suggested clauses take its place.
+        Leave out each lemma in turn: show what is no longer proved, and which suggested clauses replace the lemma.
     update
-        Store what --ablate finds in lemmas.json beside the models.
+        Store the results of --ablate in lemmas.json beside the models.
     explain
-        Find the least that each proof needs, of lemmas too, and tell the questions that took longest.
+        Find a minimal set of premises for each proof, lemmas too, and name the slowest queries.
     suggest
         Look for lemmas that exclude a counterexample (the default), or do not.
     cores
@@ -154,7 +155,7 @@ def prove(
 
 
 def _way(*, fragment: bool, depth: int | None, ablate: bool) -> Way:
-    """What is asked for. Raises UsageError for two things at once."""
+    """The kind of question that the options ask. Raises UsageError if they ask more than one."""
     asked: dict[Way, bool] = {"--fragment": fragment, "--depth": depth is not None, "--ablate": ablate}
     chosen = [way for way, there in asked.items() if there]
     if len(chosen) > 1:

@@ -1,4 +1,4 @@
-"""``holdfast mutate --prove``: what the prover says of each mutant, beside what the search has found."""
+"""``holdfast mutate --prove``: run the prover on each mutant, and compare its answer with the search's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from holdfast.ir.system import System
 
 @attrs.frozen
 class Proving:
-    """The proof of one model: what an earlier run knows of a mutant, and where what is new is kept.
+    """The proof of one model, and its log of mutants.
 
-    Both are asked with the fingerprint of the model with its lemmas.
+    ``known`` looks up the row of a mutant from an earlier run, ``keep`` stores a new row. Both take the fingerprint of
+    the model with its lemmas as the first argument: if a lemma changes, stored rows no longer count.
     """
 
     system: System
@@ -37,13 +38,13 @@ class Proving:
         known: Callable[[str, str], ProofRow | None],
         keep: Callable[[str, ProofRow], None],
     ) -> Proving:
-        """Of a model with its lemmas. Raises ModelError for lemmas outside the language."""
+        """The proof of a model with its lemmas. Raises ModelError for lemmas outside the language."""
         system = compile_with_lemmas(model)
         return cls(system, Proofs(system, model.target, limits), known, keep)
 
 
 def with_proofs(report: MutationReport, proving: Proving) -> MutationReport:
-    """The report with what the prover says of its mutants, as far as the limits go."""
+    """The report with the prover's answer for each mutant. Stops at a limit, with the mutants tried until then."""
     rows: list[ProofRow] = []
     limits = proving.proofs.limits
     lemmas = proving.system.fingerprint
@@ -67,14 +68,14 @@ def _ended(report: MutationReport, rows: list[ProofRow], ended_by: str) -> Mutat
 
 
 def _lacking(system: System, mutant: Mutant) -> System:
-    """The mutant of the model with its lemmas."""
+    """The mutant as a compiled system, with the model's lemmas."""
     if mutant.kind == "variant":
         return compile_model(system.python, variants=(mutant.name,))
     return remove_rules(system, [mutant.name])
 
 
 def proof_table(report: MutationReport) -> Table:
-    """What the prover says of each mutant."""
+    """A table with the prover's answer for each mutant."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("mutant", "ends", "proof", "because"):
         table.add_column(heading, overflow="fold")
@@ -88,7 +89,7 @@ def proof_table(report: MutationReport) -> Table:
 
 
 def proof_lines(report: MutationReport) -> Iterator[str]:
-    """In what the prover and the search disagree, and how many of the mutants are proved."""
+    """A line for each mutant on which prover and search disagree, and a last line with the counts."""
     for row in report.proofs:
         if row.fault is not None:
             yield f"{row.mutant}: {row.fault}"

@@ -1,4 +1,4 @@
-"""``holdfast replay``: a run taken again, from one line."""
+"""``holdfast replay``: replay a run from one line."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def replay(
     model: str | None = None,
     full: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Take a run again, and show it as the command did that found it.
+    """Replay a run, and show it in the same form as the command that found it.
 
-    Ends with the exit code of what the run shows: 12 violated, 11 deadlock, 13 what is owed never comes; 0 if it shows
-    nothing, or reaches its witness; 20 if the model has changed and does not allow the run any more.
+    The exit code says what the run shows: 12 a violation, 11 a deadlock, 13 a violated leads-to; 0 nothing, or its
+    witness; 20 if the model has changed and no longer allows the run.
 
     Parameters
     ----------
     line
         The line that a failure prints after `replay:`, in single quotes; a file with a run (ITF, or what TLC printed);
-        or - to read a line, or all that a failing command printed, from standard input.
+        or - to read a line, or the whole output of a failing command, from standard input.
     model
         The model to replay on, instead of the one that the run names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     full
-        Show every state whole, not only what changed.
+        Show every state in full, not only the changes.
     """
     if line.startswith("-") and line != "-":
         raise UsageError(f"unknown option {line!r}; see `holdfast replay --help`")
@@ -58,7 +58,10 @@ def replay(
 
 
 def _from_input() -> str:
-    """The line on standard input, or in what a failing command printed there."""
+    """The replay line on standard input; a failing command's output may surround it.
+
+    Raises UsageError unless there is exactly one line, of a bounded length.
+    """
     text = sys.stdin.read(LONGEST + 1)
     if len(text) > LONGEST:
         raise UsageError(f"standard input holds more than {LONGEST:,} characters; give one line")
@@ -68,14 +71,14 @@ def _from_input() -> str:
         raise UsageError("standard input holds no line; it is empty")
     if len(found) > 1:
         raise UsageError(f"standard input holds {len(found)} lines; give one, or the output of a command with one run")
-    # A name of a file is not read from standard input.
+    # A line from standard input is never a file name. A trailing space marks a single word as a line, not a file.
     return found[0] if " " in found[0].strip() else f"{found[0].strip()} "
 
 
 def _shown(opened: LoadedRun, replayer: Replayer) -> tuple[Trace, str | None]:
-    """The run with what it shows, and the claim that it was said to show and does not.
+    """The run with the claim that it shows, and the name of the claim that it should show but does not, or None.
 
-    A run that does not show what it was kept for, or was kept for nothing, may still violate something.
+    A run that does not show its claim, or that has none, may still violate another property: it is checked here.
     """
     trace, asked = opened.trace, opened.asked
     if trace.claim is not None:

@@ -1,6 +1,6 @@
-"""Reports for other tools: ``--junit FILE``, ``--sarif FILE`` and ``--github``, the same for every verb.
+"""Reports for other tools: ``--junit FILE``, ``--sarif FILE`` and ``--github``, with the same meaning for every verb.
 
-The renderers are found through the entry points of the group ``holdfast.reports``: the engine imports none of them.
+The renderers are found through the entry points of the group ``holdfast.reports``; the engine imports none of them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Reports:
     junit
         Write the answer to this file as JUnit XML.
     sarif
-        Write what is wrong to this file as SARIF 2.1.0, for code scanners.
+        Write the findings to this file as SARIF 2.1.0, for code scanners.
     github
-        Print what is wrong as annotations of a GitHub workflow.
+        Print the findings as annotations of a GitHub workflow.
     """
 
     junit: Path | None = None
@@ -41,11 +41,14 @@ class Reports:
 
     @property
     def given(self) -> dict[str, bool]:
-        """The options, and whether each was given."""
+        """For each option: whether the user gave it."""
         return {"--junit": self.junit is not None, "--sarif": self.sarif is not None, "--github": self.github}
 
     def prepare(self, *, json: bool = False) -> None:
-        """Raise UsageError for what could not be written in the end; to be asked before the long work."""
+        """Raise UsageError if a report could not be written at the end. Call this before the long work.
+
+        ``json`` says that the command prints JSON to standard output, which excludes ``--github``.
+        """
         if json and self.github:
             raise UsageError("--github prints to standard output, where --json prints nothing else: choose one")
         if self.junit is not None and self.sarif is not None and self.junit.resolve() == self.sarif.resolve():
@@ -55,12 +58,13 @@ class Reports:
             check_writable(path)
 
     def refuse(self, why: str) -> None:
-        """Raise UsageError if any was asked for, where there is nothing to report."""
+        """Raise UsageError if the user asked for any report. ``why`` says why the command has nothing to report."""
         for option in (option for option, there in self.given.items() if there):
             raise UsageError(f"{option}: {why}; leave it out")
 
     def give(self, records: Sequence[Record]) -> None:
-        """Write the reports that were asked for, once all of them are rendered."""
+        """Write the reports that the user asked for."""
+        # Render all of them before writing the first: an error in a renderer then leaves no half set of files.
         rendered = [(path, _renderer(name)(records)) for name, path in self._files]
         annotations = _renderer("github")(records) if self.github else ""
         for path, text in rendered:
@@ -70,7 +74,7 @@ class Reports:
 
     @property
     def _files(self) -> list[tuple[str, Path]]:
-        """The formats that go to files, with their files."""
+        """The formats that are written to files, each with its file."""
         return [(name, path) for name, path in (("junit", self.junit), ("sarif", self.sarif)) if path is not None]
 
 
@@ -78,7 +82,7 @@ NO_REPORTS = Reports()
 
 
 def _renderer(name: str) -> Callable[[Sequence[Record]], str]:
-    """The function that writes records in a format."""
+    """The function that renders records in a format. Raises UsageError if none is installed."""
     for found in entry_points(group=GROUP, name=name):
         renderer: Callable[[Sequence[Record]], str] = found.load()
         return renderer

@@ -1,4 +1,4 @@
-"""``holdfast rule``: what a rule id means, who holds it, and what shows that it is needed."""
+"""``holdfast rule``: explain a rule id: its meaning, where it is implemented, and the evidence that it is needed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Switch = Annotated[bool, Parameter(negative="")]
 
 
 def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
-    """Say what a rule id means, which models, actions and code hold it, and what shows that it is needed.
+    """Explain a rule id: its meaning, the models, actions and code that implement it, and the evidence for it.
 
     Parameters
     ----------
     rules
-        Ids such as ST-14, or a part of one, such as CK-01.flag; without any, all ids with their texts.
+        Ids such as ST-14, or a part of one, such as CK-01.flag; without any, list all ids with their texts.
     json
         Print one line of JSON for each rule, and nothing else.
     pages
-        Write the tables of rules anew into the pages of this folder, below what they say by hand.
+        Rewrite the tables of rules in the pages of this folder; the text above them, written by hand, stays.
     """
     folder = rules_folder()
     if folder is None:
@@ -59,7 +59,7 @@ def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
 
 
 def rules_folder() -> Path | None:
-    """The folder of models that has rules beside it, if there is one."""
+    """The first folder of models that contains rules, or None."""
     return next((folder for folder in model_folders() if (folder / RULES).is_dir()), None)
 
 

@@ -1,4 +1,4 @@
-"""``holdfast show``: a run as people read it, in columns, as a diagram, or as the steps that led to its end."""
+"""``holdfast show``: print a run for people: in columns, as a diagram, or as the steps that led to its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from holdfast.trace.views.svg import render_svg
 from holdfast.trace.views.why import render_why
 
 NARROWEST, WIDEST = 60, 120
-"""The columns that a terminal counts for at least and at most: long lines are no easier to read."""
+"""Bounds for the width of the output, in columns. A wide terminal is not filled: long lines are hard to read."""
 
 
 def show(
@@ -41,7 +41,7 @@ def show(
     svg: Path | None = None,
     model: str | None = None,
 ) -> int:
-    """Show a run: who did what, and what that changed of whom.
+    """Show a run: which process did what, and what each step changed.
 
     Parameters
     ----------
@@ -50,18 +50,18 @@ def show(
     full
         Show the whole state after each step, not only what changed.
     only
-        Show this field, or this cell, alone: owner, or 'owner[s1]'. May be repeated.
+        Show only this field, or this cell: owner, or 'owner[s1]'. May be repeated.
     why
-        Show only the steps that led to this property's violation, with what each wrote and needed; without a name, to
-        what the run shows at its end.
+        Show only the steps that led to this property's violation, with the cells that each step wrote and needed.
+        Without a name: the steps that led to what the run shows at its end.
     refused
-        Say for each state which rules refuse which actions, first of all actions and then where it changes.
+        Show which rules refuse which actions: all of them for the first state, then the changes from state to state.
     rules
-        Say below what each rule id means that is printed.
+        Below the run, explain each rule id that it mentions.
     diagram
-        Draw the run with a line for each process, time running downwards.
+        Draw the run with a line for each process; time runs downwards.
     svg
-        Draw the same into this file, as a picture for a browser.
+        Draw the diagram into this file, as a picture for a browser.
     model
         The model behind the run, instead of the one that it names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     """
@@ -94,9 +94,11 @@ def show(
 
 
 def _arguments(run: str | None, why: tuple[str, ...] | None) -> tuple[str, str | None]:
-    """The run, and the name that --why asks for.
+    """The run, and the property that ``--why`` names, or None.
 
-    The name may be left out, so that --why takes what stands behind it, be it the run.
+    The name behind ``--why`` is optional, so the parser also hands the run to ``--why`` if the run comes last on the
+    command line: ``show --why RUN``. Here the run is taken back from it. Raises UsageError if there is no run, or more
+    than one name.
     """
     asked = list(why or ())
     if run is None and asked:
@@ -115,7 +117,7 @@ def _replayer(opened: LoadedRun, run: str, option: str) -> Replayer:
 
 
 def _width() -> int:
-    """The columns to fill; without a terminal always the same, so that equal runs give equal bytes."""
+    """The width of the output in columns. Without a terminal it is fixed, so that equal runs give equal bytes."""
     if not sys.stdout.isatty():
         return WIDTH
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDTH, 24)).columns))

@@ -1,4 +1,4 @@
-"""``holdfast shrink``: a run made as short as it gets, still showing the same."""
+"""``holdfast shrink``: make a run as short as possible, such that it still shows the same property."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shrink(
     json: Switch = False,
     itf: Path | None = None,
 ) -> int:
-    """Make a run as short as it gets: fewer steps, then lesser arguments, still showing the same.
+    """Make a run as short as possible: fewer steps, then smaller arguments. It must still show the same property.
 
     Every candidate is replayed on the model and must violate the same property at its end, or reach the same witness.
 
@@ -43,13 +43,14 @@ def shrink(
     model
         The model to replay on, in place of the one that the run names: 'TARGET [SCOPE] [+VARIANT…] [-LABEL…]'.
     property
-        What the run must still show at its end; otherwise what the file or line says, or what it violates there.
+        The property that the run must still show at its end; otherwise the one that the file or line names, or the one
+        that its end violates.
     budget
-        How many candidates to try (20000): runs replayed, and states looked into for shortcuts.
+        How many candidates to try (20000): replayed runs, and states searched for shortcuts.
     json
         Print the result as JSON and nothing else.
     itf
-        Write the run that is left to this file, in the Informal Trace Format.
+        Write the shrunk run to this file, in the Informal Trace Format.
     """
     if itf is not None:
         check_writable(itf)
@@ -59,7 +60,7 @@ def shrink(
     with interruptible(meter):
         script = replayer.script(opened.trace)
         shrunk = shrink_run(replayer, script, claim, budget=budget, stopped=lambda: meter.spent is not None)
-    # The command that found the run finds another one than this.
+    # Drop the options of the command that found the run: that command would find the original run, not this one.
     shrunk = attrs.evolve(shrunk, trace=attrs.evolve(shrunk.trace, options=None))
     if opened.changed is not None:
         note(f"holdfast: {opened.changed}")
@@ -70,7 +71,10 @@ def shrink(
 
 
 def _to_keep(opened: LoadedRun, wanted: str | None) -> tuple[Replayer, str]:
-    """What replays the run, and the name of the claim that it must still show."""
+    """The replayer of the run, and the name of the claim that the shrunk run must still show.
+
+    Raises UsageError if the run has no model, ends in a loop, or shows nothing.
+    """
     trace, replayer = opened.trace, opened.replayer
     if replayer is None:
         raise UsageError(

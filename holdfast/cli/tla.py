@@ -1,4 +1,4 @@
-"""``holdfast tla``: models as modules of TLA+."""
+"""``holdfast tla``: write models as TLA+ modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.ir.variants import load_variant
 from holdfast.lower.tla.files import MARK, Specification
 
 SPEC = Path("spec")
-"""Where the modules are kept, seen from the folder of the repository."""
+"""The folder of the committed modules, relative to the root of the repository."""
 
 
 DIFFERS = 1
@@ -30,10 +30,10 @@ def tla(
     out: Path | None = None,
     check: Switch = False,
 ) -> int:
-    """Write a module of TLA+ for each model, with one for a scope and the configurations that TLC reads.
+    """Write a TLA+ module for each model, a module for its scope, and the configurations that TLC reads.
 
-    Without a model, all that `holdfast models` lists are written to spec/, and modules that no model stands behind any
-    more are removed. Modules written by hand stay as they are.
+    Without a model, write all that `holdfast models` lists to spec/, and remove generated modules that have no model
+    any more. Modules written by hand are not changed.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def tla(
     out
         The folder to write to; otherwise spec/.
     check
-        Write nothing, and end with 1 if anything there is not what would be written.
+        Write nothing, and end with 1 if a file in the folder differs from what the command would write.
     """
     if out is None and (variant or without or scope is not None):
         raise UsageError("spec/ holds the models as they are, in their smallest scope; name another folder with --out")
@@ -60,7 +60,7 @@ def tla(
         specification = Specification.of(system, smallest_scope(system, scope), target)
         files = specification.files | specification.implementations(specification.implementing(by_hand))
         for name in files:
-            # Some disks take names that differ in capitals alone for one.
+            # On some file systems, names that differ only in capitals are the same file.
             if name.casefold() in map(str.casefold, wanted):
                 raise UsageError(f"{target}: another model of this command is written to {name} too; name one of them")
         wanted |= files
@@ -72,7 +72,10 @@ def tla(
 
 @attrs.frozen
 class Changes:
-    """What has to happen to the files of a folder: by name, in order."""
+    """The changes that a folder needs: names of missing, outdated and left-over files, sorted.
+
+    ``same`` is the number of files that are already up to date.
+    """
 
     missing: tuple[str, ...]
     outdated: tuple[str, ...]
@@ -81,9 +84,10 @@ class Changes:
 
     @classmethod
     def of(cls, folder: Path, wanted: Mapping[str, str], *, everything: bool) -> Changes:
-        """What it takes for the folder to hold the wanted files, and nothing else generated if they are everything.
+        """The changes after which the folder holds the wanted files.
 
-        Raises UsageError for a file of such a name that was not generated.
+        With ``everything``, other generated files are left over, and have to go. Raises UsageError if a wanted name
+        belongs to a file that was not generated: writing it would destroy a module written by hand.
         """
         present = {path.name: read(path) for path in _files(folder)}
         folded = {name.casefold() for name in wanted}
@@ -101,13 +105,13 @@ class Changes:
 
 
 def written_by_hand(folder: Path) -> dict[str, str]:
-    """The modules of a folder that were not generated, by their names."""
+    """The modules of a folder that were not generated: text by module name."""
     texts = {path.stem: read(path) for path in _files(folder) if path.suffix == ".tla"}
     return {name: text for name, text in texts.items() if MARK not in text}
 
 
 def read(path: Path) -> str:
-    """The text of a file of the folder."""
+    """The text of a file. Raises UsageError if it cannot be read, or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -121,7 +125,7 @@ def _files(folder: Path) -> Sequence[Path]:
 
 
 def _differences(folder: Path, changes: Changes) -> int:
-    """Say what is not as it would be written."""
+    """Print each file that differs from what the command would write. Returns DIFFERS if any does."""
     for what, names in (
         ("is missing", changes.missing),
         ("is not what the model says now", changes.outdated),

@@ -38,7 +38,7 @@ from holdfast.trace.text import render
 from holdfast.trace.trace import Trace
 
 LIMIT = 900.0
-"""Seconds for each run."""
+"""The default of ``--limit``: seconds for each run of TLC, and for each search."""
 
 
 def tlc(
@@ -53,16 +53,16 @@ def tlc(
     itf: Path | None = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Let TLC, an independent checker, search a scope too, and compare.
+    """Search a scope with TLC, an independent checker, and compare with Holdfast's search.
 
-    The model becomes a module of TLA+ (see `holdfast tla`). Verdict, number of states, depth, and the length of a
-    counterexample have to be the same; TLC uses one worker and no symmetry, and nor does the search that it is compared
-    with. Ends 0 if both agree, and 1 if they do not.
+    The model is translated to TLA+ (see `holdfast tla`). Verdict, number of states, depth, and the length of a
+    counterexample must be equal. TLC runs with one worker; both searches run without symmetry. Ends 0 if both agree,
+    and 1 if they do not.
 
     Parameters
     ----------
     model
-        Names that `holdfast models` lists, or files; all models if there is none.
+        Names that `holdfast models` lists, or files; all models if none is given.
     scope
         The scope to search; otherwise tiny, or the first where there is no tiny.
     variant
@@ -70,12 +70,12 @@ def tlc(
     without
         Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
     implements
-        Instead, let TLC check that the model implements each module that MODEL_implements_….tla in spec/ names; ends 12
-        if it does not.
+        Instead, check with TLC that the model implements each module that MODEL_implements_….tla in spec/ names; ends
+        12 if it does not.
     live
-        Instead, let TLC decide each @leads_to under the model's fairness, and compare with `holdfast live`.
+        Instead, decide each @leads_to with TLC under the model's fairness, and compare with `holdfast live`.
     limit
-        How many seconds TLC and the search may take, each.
+        Seconds that TLC may take, and that the search may take.
     json
         Print the answers as JSON, one line for each model, and nothing else.
     itf
@@ -100,7 +100,7 @@ def tlc(
     ask = _implements if implements else _owes if live else _agrees
     answers: list[TlcReport] = []
     try:
-        # Two runs of TLC at a time, each with a thread that waits for it.
+        # Two runs of TLC at a time. A thread waits for each process; the searches run in this thread.
         pool = ThreadPoolExecutor(2)
         with ended_together(pool), Ticker() as ticker:
             ticker.show("TLC is running")
@@ -120,7 +120,7 @@ def tlc(
 
 @attrs.frozen
 class TlcReport:
-    """What was found of one model: as people read it, as JSON values, as a record, and TLC's counterexamples."""
+    """The result for one model: as text, as JSON values, as a record, and TLC's counterexamples."""
 
     text: str
     json: dict[str, Any]
@@ -132,7 +132,7 @@ class TlcReport:
 
 
 def _agrees(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[TlcReport]:
-    """Search in this thread, which Ctrl-C reaches, while TLC runs beside it."""
+    """Compare verdicts. The search runs in this thread, so that Ctrl-C reaches it; TLC runs meanwhile."""
     asked = [pool.submit(opinion.ask) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
         found = opinion.compared(partial(result_of, future))
@@ -141,7 +141,7 @@ def _agrees(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iter
 
 
 def _implements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[TlcReport]:
-    """Let TLC check each module that a model says it implements."""
+    """Check with TLC each module that a model claims to implement."""
     asked = [pool.submit(_claims, opinion) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
         claims = result_of(future)
@@ -156,7 +156,7 @@ def _claims(opinion: SecondOpinion) -> list[Refinement]:
 
 
 def _owes(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterator[TlcReport]:
-    """Decide liveness in this thread, while TLC runs beside it."""
+    """Compare liveness. ``holdfast live`` decides in this thread; TLC runs meanwhile."""
     asked = [pool.submit(ask_liveness, opinion) for opinion in opinions]
     for opinion, future in zip(opinions, asked, strict=True):
         owed = compare_liveness(opinion, partial(result_of, future))
@@ -167,7 +167,7 @@ def _owes(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> Iterat
 
 
 def _unanswered(left: Sequence[SecondOpinion], ended: BaseException) -> Iterator[Record]:
-    """The records of what has no answer: the first ended the run, the others were not come to."""
+    """A record for each unanswered model: the first one ended the command, the others were not tried."""
     why = str(ended) or "interrupted"
     for number, opinion in enumerate(left):
         yield unanswered_record(opinion, f"not asked, after another ended early: {why}" if number else why)
@@ -177,7 +177,7 @@ def _unanswered(left: Sequence[SecondOpinion], ended: BaseException) -> Iterator
 
 
 def _text(agreement: Agreement) -> str:
-    """What both found."""
+    """The comparison of verdicts as text."""
     heading = _configured(agreement.model, agreement.scope, agreement.variants, agreement.removed)
     lines = [
         f"{heading}: {'both agree' if agreement.agrees else 'THEY DISAGREE'}",
@@ -191,7 +191,7 @@ def _text(agreement: Agreement) -> str:
 
 
 def _claims_text(opinion: SecondOpinion, claims: Sequence[Refinement]) -> str:
-    """What TLC found of the modules that the model implements."""
+    """The text that says for each claimed module whether the model implements it."""
     heading = _configured(opinion.target, opinion.scope.name, opinion.system.chosen, opinion.system.removed)
     lines = [f"{heading}:" if claims else f"{heading}: it implements no module of {SPEC}/ in this scope"]
     for claim in claims:
@@ -202,7 +202,7 @@ def _claims_text(opinion: SecondOpinion, claims: Sequence[Refinement]) -> str:
 
 
 def _owed_text(opinion: SecondOpinion, owed: LiveAgreement | None) -> str:
-    """What both found of each leads-to."""
+    """The comparison of liveness as text: for each leads-to, the answers of both."""
     heading = _configured(opinion.target, opinion.scope.name, opinion.system.chosen, opinion.system.removed)
     if owed is None:
         return f"{heading}: it has no @leads_to"
@@ -217,7 +217,7 @@ def _owed_text(opinion: SecondOpinion, owed: LiveAgreement | None) -> str:
 
 
 def _verdicts(names: Sequence[str], violated: Sequence[str], if_cut: Sequence[str]) -> str:
-    """What one of them found of all properties."""
+    """One checker's answers for all properties, on one line."""
     holding = [name for name in names if name not in violated and name not in if_cut]
     parts = [("holds", holding), ("violated", violated), ("violated only where a bound cuts", if_cut)]
     return "; ".join(f"{word}: {', '.join(found)}" for word, found in parts if found)

@@ -106,7 +106,7 @@ def walk(
     itf
         Write the violating run to this file, in the Informal Trace Format.
     log
-        The log that a walk writes.
+        The log that a random run writes.
     reports
         Reports for other tools.
     """

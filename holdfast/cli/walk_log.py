@@ -1,4 +1,4 @@
-"""``holdfast walk --log FILE``: one random run, written as the log of a system."""
+"""``holdfast walk --log FILE``: write one random run in the format of a system's log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 
 SHOWN_EVERY = 500
-"""After how many events the progress is shown."""
+"""The progress line is updated after every N events."""
 
 Few = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=8))]
 
@@ -24,7 +24,7 @@ Few = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=8))
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class LogOptions:
-    """The log that a walk writes.
+    """The log that a random run writes.
 
     Parameters
     ----------
@@ -35,15 +35,16 @@ class LogOptions:
     stretch
         With --log: write offsets a thousand apart, and epochs with gaps.
     streams
-        With --log: how many streams are at work at a time, if the model has a sort Stream (3).
+        With --log: how many streams are active at a time, if the model has a sort Stream (3).
     sources
-        With --log: how many sources write the log (1). Several write overlapping intervals, and some causes.
+        With --log: how many sources write the log (1). Several sources write overlapping intervals, and some causes.
     unknown
-        With --log: of how many requests nobody heard the answer, such as 1%. Their outcome is "?".
+        With --log: the share of requests whose answer is lost, such as 1%. Their outcome is "?".
     omit
-        With --log: how many events leave an argument out, such as 5%: one that is no number of a window and no stream.
+        With --log: the share of events that leave out an argument, such as 5%. Streams and numbers of a window are
+        never left out.
     spans
-        With --log: write the steps that count an offset on as spans, each of one step or of several.
+        With --log: write steps that advance an offset as spans, each of one or several steps.
     """
 
     log: Path | None = None
@@ -56,13 +57,13 @@ class LogOptions:
     spans: Annotated[bool, Parameter(negative="")] = False
 
     def check_alone(self) -> None:
-        """Raise UsageError for an option that nobody reads without --log."""
+        """Raise UsageError for an option that has no effect without ``--log``."""
         for name, value in attrs.asdict(self).items():
             if value not in (None, False):
                 raise UsageError(f"--{name} belongs to a log; name its file with --log, or leave it out")
 
     def write(self, system: System, scope: Scope, seed: int) -> None:
-        """Write the log. If the walk is broken off, no file is left."""
+        """Write the log. If the run is interrupted, the file is removed. Raises UsageError if it cannot be written."""
         assert self.log is not None, "it was asked for"
         gaps = Gaps(share("--unknown", self.unknown or "0%"), share("--omit", self.omit or "0%"), self.spans)
         check_writable(self.log)
@@ -78,7 +79,7 @@ class LogOptions:
         wanted = self.events or 1000
         try:
             with self.log.open("w", encoding="utf-8") as file, Ticker() as ticker:
-                written = -1  # the header is no event
+                written = -1  # the first line is the header, which is no event
                 for line in walk.lines(wanted):
                     file.write(f"{json.dumps(line, separators=(',', ':'))}\n")
                     written += 1
@@ -97,7 +98,7 @@ NO_LOG = LogOptions()
 
 
 def share(option: str, text: str) -> float:
-    """The share that a percentage says; raises UsageError for what is none."""
+    """A percentage such as ``1%`` as a fraction from 0 to 1. Raises UsageError if the text is no percentage."""
     number = text.removesuffix("%")
     if number == text or not number.replace(".", "", 1).isdecimal() or not 0 <= float(number) <= 100:
         raise UsageError(f"{option} {text}: write a percentage from 0% to 100%, such as 1%")

@@ -1,7 +1,7 @@
-"""What the compiler says when a model is outside the language.
+"""The errors that Holdfast shows to its users.
 
-Every refusal carries the place (file, line, column), the construct, what is wrong with it and what to write
-instead, so that the message alone is enough to mend the model.
+A ``ModelError`` gives the place (file, line, column), the construct, the problem and the remedy, so that the user can
+correct the model from the message alone.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ class Place:
 
 
 class HoldfastError(Exception):
-    """An error that is the user's to mend. Its text is the whole message; no traceback is shown for it."""
+    """An error that the user can correct. Its text is the whole message; no traceback is shown for it."""
 
     exit_code: ClassVar[int]
+    """The exit code of a command that ends with this error."""
 
 
 class ModelError(HoldfastError):
     """The model is outside the language (exit code 150).
 
-    The facts stand in attributes as well: ``place``, ``construct`` (the source text or name concerned), ``problem``
-    and ``remedy``.
+    The parts of the message are attributes too: ``place``, ``construct`` (the source text or the name concerned),
+    ``problem`` and ``remedy``.
     """
 
     exit_code = 150

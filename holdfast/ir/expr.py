@@ -1,8 +1,8 @@
 """Expressions of the transition system: typed, total, without effects.
 
-Optionals are explicit: ``Unwrap`` stands only where a test for None has gone before (the compiler checks that), and
-``Wrap`` only where a plain value meets an Optional place. Names of bound variables are unique within one action or
-property, so substitution needs no care for capture.
+Optionals are explicit. ``Unwrap`` appears only after a test for None (the compiler checks this). ``Wrap`` appears only
+where an Optional is needed and the value is plain. The names of bound variables are unique within one action or
+property, so substitution cannot capture a name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Name:
 
 @attrs.frozen
 class Read:
-    """The value of a state variable at a key; ``old`` reads the state before the step (step properties only)."""
+    """The value of a state variable at a key. A plain field has no keys.
+
+    ``old``: read the state before the step (step properties only).
+    """
 
     var: str
     keys: tuple[Expr, ...]
@@ -54,7 +57,7 @@ class Not:
 
 @attrs.frozen
 class And:
-    """Conjunction, left to right: a later part may rely on an earlier one (a test for None)."""
+    """Conjunction, left to right: a later part may rely on an earlier one, such as a test for None."""
 
     args: tuple[Expr, ...]
 
@@ -76,7 +79,7 @@ class Or:
 
 @attrs.frozen
 class Implies:
-    """``left`` implies ``right``: the filter of an ``all(... if ...)``."""
+    """``left`` implies ``right``. The compiler makes it from the filter of an ``all(... if ...)``."""
 
     left: Expr
     right: Expr
@@ -91,7 +94,10 @@ CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
 
 @attrs.frozen
 class Compare:
-    """Both sides have one type (or are numbers of one kind); order only on Nat, Int and computed numbers."""
+    """A comparison of two values of one type, or of two numbers whose units do not differ.
+
+    Only Nat, Int and computed numbers have an order.
+    """
 
     op: CompareOp
     left: Expr
@@ -140,8 +146,11 @@ class IfElse:
 
 
 @attrs.frozen
-class Ruled:
-    """A condition with a rule label; without the rule it is False. Stands only as the test of an If or an IfElse."""
+class RuleTest:
+    """A condition with a rule label. It is False if the rule is removed.
+
+    It appears only as the test of an If or an IfElse.
+    """
 
     label: str
     arg: Expr
@@ -152,7 +161,7 @@ class Ruled:
 
 
 @attrs.frozen
-class Quantified:
+class Quantifier:
     """``all`` or ``any`` over one variable; the filter of the comprehension is part of ``body``."""
 
     kind: Literal["all", "any"]
@@ -194,7 +203,8 @@ class Arithmetic:
 
 
 Expr = (
-    Lit | Name | Read | Not | And | Or | Implies | Compare | IsNone | Unwrap | Wrap | IfElse | Ruled | Quantified | Fold
+    Lit | Name | Read | Not | And | Or | Implies | Compare | IsNone | Unwrap | Wrap | IfElse
+    | RuleTest | Quantifier | Fold
     | Arithmetic
 )  # fmt: skip
 
@@ -210,7 +220,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return ()
         case Read(keys=keys):
             return keys
-        case Not(arg) | IsNone(arg) | Unwrap(arg) | Wrap(arg) | Ruled(arg=arg):
+        case Not(arg) | IsNone(arg) | Unwrap(arg) | Wrap(arg) | RuleTest(arg=arg):
             return (arg,)
         case And(args) | Or(args) | Arithmetic(args=args):
             return args
@@ -218,7 +228,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (left, right)
         case IfElse(test, then, orelse):
             return (test, then, orelse)
-        case Quantified(body=body):
+        case Quantifier(body=body):
             return (body,)
         case Fold(where=where, value=value, default=default):
             return (where, value, default)
@@ -231,7 +241,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return expr
         case Read(keys=keys):
             return attrs.evolve(expr, keys=tuple(change(key) for key in keys))
-        case Not() | IsNone() | Unwrap() | Wrap() | Ruled():
+        case Not() | IsNone() | Unwrap() | Wrap() | RuleTest():
             return attrs.evolve(expr, arg=change(expr.arg))
         case And() | Or() | Arithmetic():
             return attrs.evolve(expr, args=tuple(change(arg) for arg in expr.args))
@@ -239,14 +249,14 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return attrs.evolve(expr, left=change(expr.left), right=change(expr.right))
         case IfElse():
             return attrs.evolve(expr, test=change(expr.test), then=change(expr.then), orelse=change(expr.orelse))
-        case Quantified():
+        case Quantifier():
             return attrs.evolve(expr, body=change(expr.body))
         case Fold():
             return attrs.evolve(expr, where=change(expr.where), value=change(expr.value), default=change(expr.default))
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and all its parts, outermost first."""
+    """The expression and all its parts, each before its own parts."""
     yield expr
     for child in children(expr):
         yield from walk(child)
@@ -260,7 +270,7 @@ def substitute(expr: Expr, names: dict[str, Expr]) -> Expr:
 
 
 def conjunction(args: list[Expr]) -> Expr:
-    """``And`` of the parts, flattened; True for none."""
+    """``And`` of the parts: nested conjunctions are flattened, and True is dropped. No parts give True."""
     flat: list[Expr] = []
     for arg in args:
         flat.extend(arg.args if isinstance(arg, And) else (arg,))
@@ -269,5 +279,5 @@ def conjunction(args: list[Expr]) -> Expr:
 
 
 def negate(arg: Expr) -> Expr:
-    """``Not``, without doubling."""
+    """The negation of an expression. The negation of ``Not(arg)`` is ``arg``."""
     return arg.arg if isinstance(arg, Not) else Not(arg)

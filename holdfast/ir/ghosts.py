@@ -1,8 +1,9 @@
 """Which ghosts a set of properties depends on; an engine may drop the others.
 
-No guard and no other variable depends on a ghost, and what a ghost is given lies within its bound, so it cuts no step
-(the compiler checks all three). So dropping one changes neither the runs of the protocol nor the value of a property
-that does not depend on it. It only joins states that differ in nothing else.
+The compiler checks three facts: no guard depends on a ghost, no other variable depends on a ghost, and every value that
+is written to a ghost lies within its bound, so the write cuts no step. Therefore an engine that drops a ghost changes
+neither the runs of the protocol nor the value of a property that does not depend on the ghost. It only merges states
+that differ in that ghost alone.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ Ghosts = frozenset[str]
 
 
 def ghosts_read(system: System, properties: Iterable[Property]) -> Ghosts:
-    """The ghosts that the properties read, and those that the values of these are computed from."""
+    """The ghosts that the properties read, and all ghosts from which the values of these ghosts are computed."""
     ghosts = frozenset(var.name for var in system.variables if var.ghost)
     sources: dict[str, Ghosts] = {}
     for action in (system.init, *system.actions):
         for ghost, read in _writes(action.body, ghosts, frozenset(), {}):
             sources[ghost] = sources.get(ghost, frozenset()) | read
     needed: set[str] = set()
+    # A property has no local names ({}): the compiler has put their values in their place.
     waiting = {name for prop in properties for part in _parts(prop) for name in _read(part, ghosts, {})}
+    # Transitive closure: each round adds the sources of the ghosts that the last round added.
     while waiting:
         needed |= waiting
         waiting = {source for ghost in waiting for source in sources.get(ghost, ())} - needed
@@ -32,6 +35,7 @@ def ghosts_read(system: System, properties: Iterable[Property]) -> Ghosts:
 
 
 def _parts(prop: Property) -> Iterator[Expr]:
+    """The expressions of a property that engines evaluate."""
     yield prop.body
     yield prop.trigger
     if prop.goal is not None:
@@ -41,11 +45,12 @@ def _parts(prop: Property) -> Iterator[Expr]:
 def _writes(
     body: tuple[Stmt, ...], ghosts: Ghosts, tests: Ghosts, outer: Mapping[str, Ghosts]
 ) -> Iterator[tuple[str, Ghosts]]:
-    """Each ghost the body writes, with the ghosts that decide whether, where and what is written.
+    """Each ghost that the body writes, with the ghosts that decide whether, where and what is written.
 
-    ``tests`` are the ghosts read by the conditions around the body; ``outer`` those behind each local name.
+    ``tests``: the ghosts that the enclosing conditions read. ``outer``: for each local name, the ghosts that its value
+    depends on.
     """
-    names = dict(outer)
+    names = dict(outer)  # a copy, because a local of a branch is unknown after it
     for stmt in body:
         match stmt:
             case Let(name=name, value=value):
@@ -61,11 +66,14 @@ def _writes(
             case For(body=inner):
                 yield from _writes(inner, ghosts, tests, names)
             case Require() | Assign() | Fill():
-                pass
+                pass  # guards and other variables do not depend on ghosts
 
 
 def _read(expr: Expr, ghosts: Ghosts, names: Mapping[str, Ghosts]) -> Ghosts:
-    """The ghosts an expression reads, itself or through a local name."""
+    """The ghosts that an expression reads, directly or through a local name.
+
+    ``names``: for each local name, the ghosts that its value depends on.
+    """
     found: set[str] = set()
     for part in walk(expr):
         match part:

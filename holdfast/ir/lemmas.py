@@ -1,4 +1,4 @@
-"""A model with the lemmas of the file beside it: of the same protocol, and with the same claims about it."""
+"""Compiles a model with the lemmas of the file beside it, and checks that the lemmas leave the model unchanged."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from holdfast.ir.system import System
 def compile_with_lemmas(found: WithLemmas, variants: Sequence[str] = ()) -> System:
     """The system of a model with its lemmas.
 
-    Raises ModelError as ``compile_model`` does, and UsageError where the class of lemmas changes what it extends: then
-    a proof would be of another protocol, or of less.
+    Raises ModelError as ``compile_model`` does. Raises UsageError if the class of lemmas changes the model that it
+    extends, because a proof would then be about another protocol or about fewer properties.
     """
     system = compile_model(found.model, variants=variants)
     if found.model is not found.extends:
@@ -28,12 +28,14 @@ def compile_with_lemmas(found: WithLemmas, variants: Sequence[str] = ()) -> Syst
 
 
 def _changes(model: System, extended: System) -> Iterator[str]:
-    """What is not as it is in the model, but for added lemmas."""
+    """The parts of the model that the extended model changes, in words. Added properties are no change."""
     if model.init != extended.init:
         yield "the initial condition"
+    # Go through the extended model's fields and actions: an added one changes the protocol too.
     variables = {var.name: var for var in model.variables}
     yield from (f"the field {var.name}" for var in extended.variables if variables.get(var.name) != var)
     actions = {action.name: action for action in model.actions}
     yield from (f"the action {action.name}" for action in extended.actions if actions.get(action.name) != action)
+    # Go through the model's own properties: an added one claims more, a changed one may claim less.
     props = {prop.name: prop for prop in extended.properties}
     yield from (prop.name for prop in model.properties if props.get(prop.name) != prop)

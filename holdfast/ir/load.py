@@ -1,4 +1,4 @@
-"""Finding a model by name or path, and importing it."""
+"""Finds a model by name or path, and imports it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from holdfast.ir.errors import ModelError, Place, UsageError
 from holdfast.ir.marks import MARK
 
 PROOF = "_proof"
-"""How the file of a model's lemmas is called, after the name of the model's."""
+"""The suffix of a file of lemmas: ``ownership_proof.py`` stands beside ``ownership.py``."""
 
 
 def load_model(text: str) -> type:
-    """The model class that ``ownership``, ``path/to/file.py`` or either with ``:Class`` names.
+    """The model class for ``ownership``, for ``path/to/file.py``, or for one of these followed by ``:Class``.
 
-    A bare name is looked for in ``models/`` of the working directory, then in the installed ``models`` package.
+    A bare name is looked up in ``models/`` of the working directory, then in the installed ``models`` package.
     Raises UsageError if there is no such model and ModelError if its file cannot be imported.
     """
     name, _, wanted = text.partition(":")
@@ -38,9 +38,10 @@ def load_model(text: str) -> type:
 
 @attrs.frozen
 class WithLemmas:
-    """A model with the lemmas that stand beside it, if there are any: then ``extends`` is the model without them.
+    """A model with the lemmas of the file beside it, if there is such a file.
 
-    ``target`` is what the command line would call the class that has them; ``lemmas_from`` names their file.
+    ``model``: the class with the lemmas. ``extends``: the class without them; without a file of lemmas it is ``model``
+    itself. ``target``: the name of ``model`` on the command line. ``lemmas_from``: the file of lemmas, or None.
     """
 
     model: type
@@ -52,8 +53,9 @@ class WithLemmas:
 def load_with_lemmas(text: str) -> WithLemmas:
     """The model that the text names, with the lemmas of the file beside it: ``ownership_proof.py`` for ``ownership``.
 
-    That file has one class, which extends the model and adds lemmas to it. A class that is named is taken as it is.
-    Raises as ``load_model`` does, and UsageError for a file of lemmas without such a class.
+    That file has one class, which extends the model and adds lemmas to it. If the text names a class with ``:Class``,
+    the file of lemmas is ignored. Raises the errors of ``load_model``, and UsageError if the file of lemmas has no such
+    class.
     """
     model = load_model(text)
     name, _, wanted = text.partition(":")
@@ -69,24 +71,24 @@ def load_with_lemmas(text: str) -> WithLemmas:
 
 
 def _is_from(cls: type, path: Path) -> bool:
-    """Whether a class stands in a file, under whatever name that was imported."""
+    """Whether a class is defined in the file, under any module name."""
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     return file is not None and Path(file).resolve() == path.resolve()
 
 
 def model_names() -> list[str]:
-    """The bare names that ``load_model`` knows, sorted."""
+    """The bare names that ``load_model`` accepts, sorted."""
     return sorted({name for folder in model_folders() for name in names_in(folder)})
 
 
 def names_in(folder: Path) -> list[str]:
-    """The names of the models in one folder, sorted; a model's lemmas (``..._proof.py``) are none of their own."""
+    """The names of the models in one folder, sorted. Files of lemmas (``..._proof.py``) are not models."""
     stems = [path.stem for path in folder.glob("*.py")]
     return sorted(stem for stem in stems if not stem.startswith("_") and not stem.endswith(PROOF))
 
 
 def model_folders() -> list[Path]:
-    """Where bare names are looked for: ``models/`` of the working directory, then the installed package."""
+    """The folders for bare names: ``models/`` of the working directory, then the installed ``models`` package."""
     folders = [Path.cwd() / "models"]
     spec = importlib.util.find_spec("models")
     if spec is not None and spec.submodule_search_locations:
@@ -112,14 +114,17 @@ def _import_file(path: Path) -> ModuleType:
             f"there is no model file {path}; give a path to a .py file, or a name that `holdfast models` lists"
         )
     path = path.resolve()
+    # A file of a package is imported under its full name, because other files of the package may import it too.
     root, parts = path.parent, [path.stem]
     while (root / "__init__.py").is_file():
         parts.insert(0, root.name)
         root = root.parent
+    # The prefix keeps a single file from hiding an installed module of the same name.
     full = ".".join(parts) if len(parts) > 1 else f"_model_{path.stem}"
     known = sys.modules.get(full)
     if known is not None and getattr(known, "__file__", None) != str(path) and len(parts) == 1:
-        # Another file of that name was loaded. What was compiled from it still asks for its module by name.
+        # Another file of this name is loaded already. It keeps its entry in sys.modules, because the compiler looks up
+        # the module of a class by name.
         full = f"{full}_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
         known = sys.modules.get(full)
     if known is not None and getattr(known, "__file__", None) == str(path):
@@ -135,6 +140,7 @@ def _import_file(path: Path) -> ModuleType:
         raise ModelError(place, (error.text or path.name).strip(), error.msg, "mend the syntax") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a model is the user's program, and theirs to mend
         raise _import_error(error, path) from None
+    # If a package of the same name from another place is loaded already, Python has imported the file from there.
     if Path(module.__file__ or "").resolve() != path:
         raise UsageError(f"{path} is hidden by {module.__file__}, which is imported as {full} too; rename its folder")
     return module
@@ -145,7 +151,7 @@ def _import_alone(name: str, path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[name] = module  # before the module runs, as ``importlib`` does: its classes look up their module here
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -155,7 +161,7 @@ def _import_alone(name: str, path: Path) -> ModuleType:
 
 
 def _import_error(error: Exception | SystemExit, path: Path) -> ModelError:
-    """The error at the innermost line of the model's own folder."""
+    """The ModelError for an exception during the import. Its place is the innermost line in the model's folder."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(str(path.parent))
     ]
@@ -163,11 +169,19 @@ def _import_error(error: Exception | SystemExit, path: Path) -> ModelError:
     source = frames[-1].line if frames and frames[-1].line else path.name
     text = str(error).splitlines()[0] if str(error) else "no message"
     return ModelError(
-        Place(shown_path(file), line), source, f"{type(error).__name__}: {text}", "mend what fails on import"
+        Place(shown_path(file), line),
+        source,
+        f"{type(error).__name__}: {text}",
+        "correct the error that the import raises",
     )
 
 
 def _pick(module: ModuleType, name: str, wanted: str) -> type:
+    """The class ``wanted`` of a module; without a wanted name, its only model that no other one extends.
+
+    Raises UsageError if there is no such class, or more than one.
+    """
+    # A model inherits the mark; ``Model`` itself, which has it in its own ``vars``, is not a model.
     classes = [
         value
         for value in vars(module).values()

@@ -1,6 +1,6 @@
-"""What the decorators of ``holdfast.lang`` leave on a model's methods and types for the compiler to read.
+"""The marks that ``holdfast.lang`` leaves on a model's methods and types. The compiler reads them.
 
-The marks are plain data, so the compiler needs nothing of the language's runtime.
+Marks are plain data, so the compiler does not import the language's runtime.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from typing import Literal
 import attrs
 
 MARK = "__holdfast__"
-"""The attribute that holds a mark: a ``*Mark`` of a method, or the role of a class or function of the language."""
+"""The attribute that holds a mark.
+
+On a method it is a ``*Mark`` object. On a class or function of the language it is the name of its role, such as "sort".
+"""
 
 
 @attrs.frozen
@@ -21,7 +24,7 @@ class InitMark:
 
 @attrs.frozen
 class ActionMark:
-    """An action. ``variant``: the variant that it belongs to, if the model has it in that variant alone."""
+    """An action. ``variant``: the only variant in which the model has the action, or None."""
 
     fair: Literal["weak", "strong"] | None = None
     per: tuple[str, ...] = ()
@@ -31,7 +34,7 @@ class ActionMark:
 
 @attrs.frozen
 class PropertyMark:
-    """A property."""
+    """A property. ``of``: the action whose steps a step property judges; None for all actions."""
 
     kind: Literal["invariant", "step", "leads_to", "witness", "lemma", "assume", "final"]
     of: str | None = None
@@ -39,7 +42,7 @@ class PropertyMark:
 
 @attrs.frozen
 class VariantMark:
-    """A method that stands in for an action when the variant is chosen."""
+    """A method that replaces the action ``replaces`` in the variant ``name``."""
 
     name: str
     replaces: str
@@ -59,21 +62,22 @@ setattr(ScopeMark, MARK, "scope")
 
 @attrs.frozen
 class OutcomeMark:
-    """What the author says becomes of one mutant: see ``holdfast.lang.outcomes``.
+    """The declared outcome of one mutant: see ``holdfast.lang.outcomes``.
 
-    ``names`` is the rule that is removed with it (redundant) or the property that kills it (liveness).
+    ``names``: the rule that is removed together with it (redundant) or the property that kills it (liveness).
     """
 
     kind: Literal["equivalent", "redundant", "liveness", "missing", "sound"]
+    # These are objects, because the compiler checks their types: a wrong one becomes a ModelError with its place.
     reason: object
     names: object = None
 
 
 @attrs.frozen
 class OutcomesMark:
-    """The declared outcomes as the author wrote them: mutants to ``OutcomeMark``."""
+    """The declared outcomes as the author wrote them: a mapping from mutants to ``OutcomeMark``."""
 
-    declared: object
+    declared: object  # checked by the compiler too
 
 
 setattr(OutcomesMark, MARK, "outcomes")

@@ -1,4 +1,4 @@
-"""Systems without some of their rules: what ``--without`` and mutation check."""
+"""Removes rules from a system, for ``--without`` and for mutation."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Sequence
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.expr import FALSE, Expr, Ruled, rebuild
+from holdfast.ir.expr import FALSE, Expr, RuleTest, rebuild
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Action, System
 
 
 def remove_rules(system: System, wanted: Sequence[str]) -> System:
-    """The system without the rules ``LABEL`` (everywhere) and ``LABEL@action`` (in one action).
+    """The system without some rules. ``LABEL`` removes a rule everywhere, ``LABEL@action`` in one action.
 
-    A require is dropped; a labelled condition or effect becomes False. A label may be written without its dash, as some
-    papers write their rules (M11 for M-11). Raises UsageError for a rule that is not there.
+    A ``require`` is dropped; a labelled condition or effect becomes False. ``System.rules`` still lists the removed
+    rules. A label may be written without its dash, as in some papers (M11 for M-11). Raises UsageError for an unknown
+    rule, and for an action that does not contain the rule.
     """
     wanted = [_named(system, text) for text in wanted]
     changed = {action.name: _without(action, wanted) for action in (system.init, *system.actions)}
@@ -30,9 +31,10 @@ def remove_rules(system: System, wanted: Sequence[str]) -> System:
 
 
 def _named(system: System, text: str) -> str:
-    """The rule as the model writes it."""
+    """The rule as the model writes it, with its dash. Raises UsageError as ``remove_rules`` does."""
     label, at, action = text.partition("@")
     labels = [rule.label for rule in system.rules]
+    # A dash is added only if this gives exactly one label of the model.
     undashed = [known for known in labels if known.replace("-", "") == label]
     if label not in labels and len(set(undashed)) == 1:
         label = undashed[0]
@@ -53,6 +55,7 @@ def _without(action: Action, wanted: Sequence[str]) -> Action:
 
 
 def _body(body: tuple[Stmt, ...], labels: set[str]) -> tuple[Stmt, ...]:
+    """The body without the rules of these labels. A removed branch stays, with the test False."""
     kept: list[Stmt] = []
     for stmt in body:
         match stmt:
@@ -73,6 +76,6 @@ def _body(body: tuple[Stmt, ...], labels: set[str]) -> tuple[Stmt, ...]:
 
 
 def _expr(expr: Expr, labels: set[str]) -> Expr:
-    if isinstance(expr, Ruled) and expr.label in labels:
+    if isinstance(expr, RuleTest) and expr.label in labels:
         return FALSE
     return rebuild(expr, lambda part: _expr(part, labels))

@@ -1,4 +1,4 @@
-"""The scopes of a check where the user names none."""
+"""Chooses the scopes of a check if the user names none."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ USUAL = (TINY, DEFAULT)
 """The scopes of a search, in the order in which it takes them."""
 
 WALKED = (DEFAULT, TINY)
-"""The scopes of random runs: the first that the model has."""
+"""The scopes of random runs. They use the first one that the model has."""
 
 
 def usual_scopes(system: System, name: str | None = None) -> list[Scope]:
-    """The scope of that name, or else tiny and default, as far as the model has them.
+    """The scope of that name. Without a name: those of tiny and default that the model has.
 
     Raises UsageError if there is none.
     """
@@ -27,32 +27,42 @@ def usual_scopes(system: System, name: str | None = None) -> list[Scope]:
 
 
 def usual_scope(system: System, name: str | None, order: Sequence[str]) -> Scope:
-    """The scope of that name, or else the first of ``order`` that the model has. Raises UsageError if there is none."""
+    """The scope of that name. Without a name: the first one in ``order`` that the model has.
+
+    Raises UsageError if there is none.
+    """
     return system.scope(name) if name is not None else _declared(system, order)[0]
 
 
 def any_scope(system: System, name: str | None = None) -> Scope:
-    """The scope of that name, or else tiny, default, or the first of all. Raises UsageError if there is none."""
+    """The scope of that name. Without a name: tiny, else default, else the first one of the model.
+
+    Raises UsageError if there is none.
+    """
     return usual_scope(system, name, (*USUAL, *system.scopes))
 
 
 def smallest_scope(system: System, name: str | None = None) -> Scope:
-    """The scope of that name, or else tiny, or the first of all. Raises UsageError if there is none."""
+    """The scope of that name. Without a name: tiny, else the first one of the model.
+
+    Raises UsageError if there is none.
+    """
     return usual_scope(system, name, (TINY, *system.scopes))
 
 
 def live_scopes(system: System) -> list[Scope]:
-    """The scopes in which liveness is decided: ``live``, or else tiny and default, as far as the model has them.
+    """The scopes for liveness: ``live`` if the model has it, otherwise those of tiny and default that it has.
 
-    A bound that never matters to safety may cut a step that fairness owes, and an environment that never tires may
-    starve a request that a quieter one lets through. A model that needs other bounds for liveness declares a scope
-    named ``live``, and says there what the environment does not do.
+    A bound that does not matter for safety may cut a step that fairness demands. An environment that acts without end
+    may starve a request that would succeed if the environment paused. A model that needs other bounds for liveness
+    declares a scope named ``live``, and states there which actions the environment does not take.
     """
     names = (LIVE,) if LIVE in system.scopes else USUAL
     return [system.scopes[name] for name in names if name in system.scopes]
 
 
 def _declared(system: System, names: Sequence[str]) -> list[Scope]:
+    """The scopes with these names that the model has, in the order of ``names``. Raises UsageError if it has none."""
     found = [system.scopes[each] for each in names if each in system.scopes]
     if found:
         return found

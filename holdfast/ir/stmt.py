@@ -1,8 +1,8 @@
 """Statements of the transition system: the body of an initial condition or an action.
 
 A body runs top to bottom on a copy of the state, and later statements see earlier writes. There is no early return:
-the compiler turns ``return`` into nested branches. A loop's iterations are independent (the compiler checks that),
-so a loop means the same in order and at once.
+the compiler turns ``return`` into nested branches. The iterations of a loop are independent (the compiler checks this),
+so a loop has the same result whether they run in order or all at once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Let:
 
 @attrs.frozen
 class If:
-    """Run ``then`` or ``orelse``. ``test`` may be ``Ruled``; a labelled effect has ``Ruled(label, True)``."""
+    """Run ``then`` or ``orelse``. ``test`` may be ``Ruled``. A labelled effect has the test ``Ruled(label, True)``."""
 
     test: Expr
     then: tuple[Stmt, ...]
@@ -78,7 +78,7 @@ Stmt = Require | Assign | Fill | Let | If | For
 
 
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """All statements of a body, outermost first, in order."""
+    """All statements of a body in the order of the source, each before the statements nested in it."""
     for stmt in body:
         yield stmt
         match stmt:
@@ -105,7 +105,7 @@ def direct_expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
 
 def expressions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
-    """Every expression of a body and all their parts."""
+    """Every expression of a body, with all its parts."""
     for stmt in statements(body):
         for expr in direct_expressions(stmt):
             yield from walk(expr)

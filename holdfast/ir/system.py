@@ -20,10 +20,10 @@ OutcomeKind = Literal["equivalent", "redundant", "liveness", "missing", "sound"]
 
 @attrs.frozen
 class Var:
-    """A state variable: a total map from ``keys`` to ``value``; a plain field has no keys.
+    """A state variable: a total map from ``keys`` to ``value``. A plain field has no keys.
 
-    ``constant`` variables are written by no action; those that no initial condition writes either (``given``) get
-    their value from the scope.
+    ``constant``: no action writes the variable. ``given``: no initial condition writes it either, so its value comes
+    from the scope.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Var:
 
 @attrs.frozen
 class Param:
-    """A choice: the parameter ranges over its whole type."""
+    """A nondeterministic choice: the parameter ranges over its whole type."""
 
     name: str
     type: Plain
@@ -45,7 +45,11 @@ class Param:
 
 @attrs.frozen
 class Action:
-    """An action, or the initial condition (named ``init``; its body writes every variable)."""
+    """An action, or the initial condition (named ``init``; its body writes every variable that is not ``given``).
+
+    ``fair``, ``per``: fairness, for each value of the parameters in ``per``. ``idempotent``: the id of the property
+    that a repetition with equal arguments succeeds and changes nothing.
+    """
 
     name: str
     params: tuple[Param, ...]
@@ -61,10 +65,10 @@ class Action:
 class Property:
     """A statement about states or steps.
 
-    ``ids`` are the rule ids its docstring names first (``INV-01``). ``body`` is what must hold; for ``leads_to`` it
-    is the trigger and ``goal`` what must follow. ``trigger`` is when the statement says something at all: a property
-    whose trigger no reached state satisfies is vacuous. A step property with ``of`` speaks of one action's steps and
-    may use that action's parameters by name.
+    ``ids``: the rule ids at the start of the docstring (``INV-01``). ``body``: the condition that the property states;
+    for ``leads_to`` it is the trigger, and ``goal`` is the condition that must follow. ``trigger``: the condition under
+    which the property is not trivially true; if no reached state satisfies it, the property is vacuous. ``of``: the
+    action whose steps a step property judges; the property may use the parameters of that action by name.
     """
 
     name: str
@@ -86,7 +90,7 @@ class Property:
 
 @attrs.frozen
 class Rule:
-    """A labelled rule: where it stands, what error a refusal answers, and which actions it serves."""
+    """A labelled rule: its place, the error that a refusal answers, and the actions that contain the rule."""
 
     label: str
     kind: RuleKind
@@ -97,10 +101,11 @@ class Rule:
 
 @attrs.frozen
 class Scope:
-    """A finite size for a system: sorts' sizes, Nats' greatest values, budgets of actions, given constants.
+    """A finite size for a system.
 
-    ``given`` maps a constant's name to its values in the order of its keys, as the engines code them: element
-    indices, numbers, truth values, Enum member names, or None.
+    ``sizes``: the number of elements of each Sort and the greatest value of each Nat. ``budgets``: how often an action
+    may happen in one run. ``given``: for each given constant its values, in the order of its keys. A value is an
+    element index, a number, a truth value, the name of an Enum member, or None.
     """
 
     name: str
@@ -110,21 +115,21 @@ class Scope:
     at: Place
 
     def size(self, key: Key) -> int:
-        """How many values a key type has in this scope."""
+        """The number of values of a key type in this scope."""
         match key:
             case EnumType(members=members):
                 return len(members)
             case SortType(name):
                 return self.sizes[name]
             case NatType(name):
-                return self.sizes[name] + 1
+                return self.sizes[name] + 1  # the size of a Nat is its greatest value, and it begins at 0
 
 
 @attrs.frozen
 class Declaration:
-    """What the author says becomes of a mutant that no property of safety kills: see ``holdfast.lang.outcomes``.
+    """The author's declared outcome of a mutant that no safety property kills: see ``holdfast.lang.outcomes``.
 
-    ``names`` is the rule that covers it (redundant), or the property that kills it (liveness).
+    ``names``: the rule that covers the removed one (redundant), or the property that kills the mutant (liveness).
     """
 
     kind: OutcomeKind
@@ -133,7 +138,7 @@ class Declaration:
     at: Place
 
     def __str__(self) -> str:
-        """The declaration as the model has it, without its reason."""
+        """The declaration as the model writes it, without its reason."""
         return f"{self.kind}({self.names})" if self.names else self.kind
 
 
@@ -141,7 +146,7 @@ class Declaration:
 class System:
     """A compiled model, for one choice of variants and removed rules.
 
-    ``python`` is the model's class, which the CPython executor runs; the engines never look at it.
+    ``python``: the model's class, for the CPython executor. The engines do not use it.
     """
 
     name: str
@@ -162,7 +167,7 @@ class System:
     chosen: tuple[str, ...]
     removed: tuple[str, ...]
     outcomes: Mapping[str, Declaration]
-    """What is declared of mutants, by ``LABEL``, ``LABEL@action`` or the name of a variant."""
+    """The declared outcomes of mutants, by ``LABEL``, ``LABEL@action`` or the name of a variant."""
     python: type = attrs.field(eq=False, repr=False)
 
     def var(self, name: str) -> Var:
@@ -178,7 +183,7 @@ class System:
         return next(rule for rule in self.rules if rule.label == label)
 
     def scope(self, name: str) -> Scope:
-        """The scope of that name; raises UsageError if the model declares none such."""
+        """The scope of that name. Raises UsageError if the model declares no such scope."""
         if name not in self.scopes:
             raise UsageError(f"{self.name} has no scope {name!r}; it has: {', '.join(self.scopes) or 'none'}")
         return self.scopes[name]
@@ -188,15 +193,15 @@ class System:
         return (prop for prop in self.properties if prop.kind in kinds)
 
     def claim_name(self, name: str) -> str:
-        """The name of a claim that no property states, such as ``deadlock``: behind ``@`` if a property has that name.
+        """The name of a claim that no property states: ``deadlock``, or ``@deadlock`` if a property has that name.
 
-        Results, lines and files tell claims apart by their names, and no property's name begins with ``@``.
+        Results, replay lines and files identify a claim by its name. No name of a property begins with ``@``.
         """
         return f"@{name}" if any(prop.name == name for prop in self.properties) else name
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits over the meaning of the system: places and prose do not count."""
+        """A hash of the meaning of the system, as sixteen hex digits. Places and docstrings do not count."""
         names = frozenset(var.name for var in self.variables)
         actions = (self.init, *self.actions)
         content = repr(
@@ -210,16 +215,17 @@ class System:
         return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
     def fingerprint_in(self, scope: Scope) -> str:
-        """Sixteen hex digits over the meaning of the system in a scope, whatever the scope is called."""
+        """A hash of the meaning of the system in a scope, as sixteen hex digits. The scope's name does not count."""
         parts = (sorted(part.items()) for part in (scope.sizes, scope.budgets, scope.given))
         return hashlib.blake2b(repr((self.fingerprint, *parts)).encode(), digest_size=8).hexdigest()
 
 
 def _shape(body: tuple[Stmt, ...], variables: frozenset[str]) -> object:
-    """A body without places, different for any two bodies that differ in more.
+    """The statements of a body without their places. Two bodies that differ in anything else have different shapes.
 
-    The kind of a statement shows in the number and the types of its parts. Only a local that is called like a variable
-    would look like a fill of that variable, so it is marked.
+    The shape leaves out the class of a statement, because the number and the types of its parts show the class. There
+    is one exception: ``Let`` and ``Fill`` both consist of a name and an expression. So a local that has the name of a
+    variable is marked.
     """
     return [
         tuple(

@@ -1,6 +1,6 @@
 """Types of the transition system: scalars only, and total maps from tuples of scalars to scalars.
 
-Everything here is first-order, so that a value fits a few bits of a word, a Z3 sort and a TLA+ constant alike.
+All types are first-order, so a value maps to a few bits of a word, to an element of a Z3 sort, and to a TLA+ constant.
 """
 
 from __future__ import annotations
@@ -8,7 +8,10 @@ from __future__ import annotations
 import attrs
 
 BUDGET = "budget"
-"""A cut step names the type whose bound it met, or this: the budget of its action. No type has this name."""
+"""A cut names the type whose bound the step exceeds. This name stands for the budget of the action instead.
+
+No type has this name.
+"""
 
 
 @attrs.frozen
@@ -64,7 +67,7 @@ class IntType:
 
 @attrs.frozen
 class NumberType:
-    """The result of arithmetic: an integer without bounds, measured in ``of`` (a Nat or Int by name, or nothing)."""
+    """The result of arithmetic: an integer without bounds. ``of``: its unit, the name of a Nat or Int, or None."""
 
     of: str | None = None
 
@@ -91,16 +94,16 @@ class NoneType:
 
 
 Plain = BoolType | EnumType | SortType | NatType | IntType
-"""What a parameter, or an Optional, can hold."""
+"""The types of parameters, and of the values that an Optional holds."""
 
 Scalar = Plain | OptionalType
-"""What a cell can hold."""
+"""The types of cells."""
 
 Key = EnumType | SortType | NatType
-"""What can index a map, and what a loop can run over."""
+"""The types of map keys and of the domains of loops."""
 
 Type = Scalar | NumberType | NoneType
-"""What an expression can have."""
+"""The types of expressions."""
 
 BOOL = BoolType()
 INT = NumberType()

@@ -1,4 +1,4 @@
-"""A model as the command line asks for it: with its variants chosen, and without some of its rules."""
+"""Compiles a model as the command line asks: with its variants chosen, and without some of its rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.ir.system import System
 
 
 def compile_variant(model: type, variants: Sequence[str] = (), removed: Sequence[str] = ()) -> System:
-    """The system of a model with these variants, without these rules (``ST-14``, or ``ST-14@open`` in one action).
+    """The system of a model in these variants, without these rules (``ST-14``, or ``ST-14@open`` in one action).
 
     Raises ModelError for a model outside the language, and UsageError for an unknown variant or rule.
     """
@@ -19,5 +19,8 @@ def compile_variant(model: type, variants: Sequence[str] = (), removed: Sequence
 
 
 def load_variant(target: str, variants: Sequence[str] = (), removed: Sequence[str] = ()) -> System:
-    """As ``compile_variant``, of the model that the command line calls ``target``: a name, or FILE.py:CLASS."""
+    """As ``compile_variant``, for the model with the name ``target`` on the command line: a name or FILE.py:CLASS.
+
+    Raises UsageError also for an unknown model.
+    """
     return compile_variant(load_model(target), variants, removed)

@@ -1,4 +1,4 @@
-"""An expression as the model language writes it, for what is shown or suggested to an author."""
+"""The text of an expression in the model language, for messages and for suggestions to an author."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantified,
+    Quantifier,
     Read,
-    Ruled,
+    RuleTest,
     Unwrap,
     Wrap,
     negate,
@@ -26,17 +26,18 @@ from holdfast.ir.expr import (
 from holdfast.ir.types import EnumType, IntType, NatType
 
 ATOM, COMPARISON, NOT, AND, OR, CHOICE = range(6)
-"""How tightly an expression binds; a part that binds no more tightly than it must stands in brackets."""
+"""Levels of binding, the tightest first. A part of an expression stands in brackets unless its level is tighter."""
 
 OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def written(expr: Expr) -> str:
-    """The text of an expression."""
+    """The text of an expression, without rule labels."""
     return _write(expr)[0]
 
 
 def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kind of node
+    """The text of an expression and its level of binding."""
     match expr:
         case Lit(value, kind):
             if isinstance(kind, EnumType):
@@ -49,7 +50,7 @@ def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kin
         case Read(var, keys, old=old):
             state = "old" if old else "self"
             return f"{state}.{var}" + (f"[{', '.join(map(written, keys))}]" if keys else ""), ATOM
-        case Unwrap(arg=arg) | Wrap(arg=arg) | Ruled(arg=arg):
+        case Unwrap(arg=arg) | Wrap(arg=arg) | RuleTest(arg=arg):
             return _write(arg)
         case IsNone(arg):
             return f"{_within(arg, COMPARISON)} is None", COMPARISON
@@ -66,10 +67,10 @@ def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kin
         case Or(args):
             return " or ".join(_within(arg, OR) for arg in args), OR
         case Implies(left, right):
-            return _write(Or((negate(left), right)))
+            return _write(Or((negate(left), right)))  # the language has no implication: `not a or b`
         case IfElse(test, then, orelse):
             return f"{_within(then, CHOICE)} if {_within(test, CHOICE)} else {_within(orelse, CHOICE)}", CHOICE
-        case Quantified():
+        case Quantifier():
             return _quantified(expr), ATOM
         case Fold("count", var, domain, where):
             return f"count({written(where)} for {var} in {domain})", ATOM
@@ -84,18 +85,21 @@ def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kin
 
 
 def _within(expr: Expr, around: int) -> str:
+    """The text of a part of an expression whose level is ``around``, in brackets if it needs them."""
     text, binds = _write(expr)
+    # A part on the same level needs brackets, except where the operator is associative.
     return text if binds < around or (binds == around and binds in (AND, OR)) else f"({text})"
 
 
-def _quantified(expr: Quantified) -> str:
-    """``all(... for x in X for y in Y if ...)``, with as many variables at once as there are."""
+def _quantified(expr: Quantifier) -> str:
+    """``all(... for x in X for y in Y if ...)``: nested quantifiers of one kind become one comprehension."""
     generators: list[str] = []
     body: Expr = expr
-    while isinstance(body, Quantified) and body.kind == expr.kind:
+    while isinstance(body, Quantifier) and body.kind == expr.kind:
         generators.append(f"for {body.var} in {body.domain}")
         body = body.body
     where = ""
+    # Under ``all`` an implication is a filter again; under ``any`` a filter is a part of the conjunction.
     if expr.kind == "all" and isinstance(body, Implies):
         where, body = f" if {written(body.left)}", body.right
     return f"{expr.kind}({written(body)} {' '.join(generators)}{where})"

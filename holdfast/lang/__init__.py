@@ -1,4 +1,4 @@
-"""What the author of a model imports.
+"""The names that the file of a model imports.
 
 from holdfast.lang import Map, Model, Nat, Rel, Scope, Sort, action, init, invariant, require, rule, witness
 """

@@ -1,4 +1,4 @@
-"""The decorators that say what a method of a model is."""
+"""The decorators that give the methods of a model their roles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def _mark(function: F, mark: object) -> F:
 
 
 def init(method: F) -> F:
-    """An initial condition. Its parameters are choices; with several parts, theirs run first, in order of the bases."""
+    """An initial condition. Its parameters are nondeterministic choices.
+
+    The initial conditions of a model's parts run before its own, in the reverse of Python's method resolution order.
+    """
     return _mark(method, InitMark())
 
 
@@ -41,28 +44,28 @@ def action(
     idempotent: str | None = None,
     variant: str | None = None,
 ) -> F | Callable[[F], F]:
-    """A step of the protocol or its environment.
+    """An action of the protocol or of its environment.
 
-    ``fair`` with ``per`` states fairness for each value of the parameters named; ``idempotent`` names the property
-    that repeating the action at once, with equal arguments, succeeds and changes nothing. ``variant`` names the
-    variant without which the model does not have the action.
+    ``fair``: weak or strong fairness, for each value of the parameters in ``per``. ``idempotent``: the id of the
+    property that repeating the action at once, with equal arguments, succeeds and changes nothing. ``variant``: the
+    only variant in which the model has the action; None for every variant.
     """
     mark = ActionMark(fair, per, idempotent, variant)
     return _mark(method, mark) if method is not None else lambda method: _mark(method, mark)
 
 
 def variant(name: str, *, replaces: str) -> Callable[[F], F]:
-    """A method that takes the place of the action ``replaces`` when the variant ``name`` is chosen."""
+    """A method that replaces the action ``replaces`` in the variant ``name``."""
     return lambda method: _mark(method, VariantMark(name, replaces))
 
 
 def invariant(method: Predicate) -> Predicate:
-    """What holds in every state. Its docstring begins with the rule id and says it in one plain sentence."""
+    """A condition that holds in every state. Its docstring begins with the rule id and one plain sentence."""
     return _mark(method, PropertyMark("invariant"))
 
 
 def lemma(method: Predicate) -> Predicate:
-    """An auxiliary invariant, stated for the sake of proofs."""
+    """An auxiliary invariant for proofs."""
     return _mark(method, PropertyMark("lemma"))
 
 
@@ -71,13 +74,19 @@ def step(method: Predicate, /) -> Predicate: ...
 @overload
 def step(*, of: str) -> Callable[[Predicate], Predicate]: ...
 def step(method: Predicate | None = None, /, *, of: str | None = None) -> Predicate | Callable[[Predicate], Predicate]:
-    """What holds of every step, as ``method(self, old)``; with ``of``, of that action's steps and its parameters."""
+    """A condition on every step. ``method(self, old)`` gets the states after and before the step.
+
+    ``of``: the only action whose steps are checked. The method may then take parameters of that action.
+    """
     mark = PropertyMark("step", of)
     return _mark(method, mark) if method is not None else lambda method: _mark(method, mark)
 
 
 def leads_to(method: Pair) -> Pair:
-    """``return trigger, goal``: whenever the trigger holds, the goal holds then or later. Checked per parameters."""
+    """``return trigger, goal``: whenever the trigger holds, the goal holds then or later.
+
+    It is checked for each combination of values of the method's parameters.
+    """
     return _mark(method, PropertyMark("leads_to"))
 
 
@@ -87,12 +96,12 @@ def witness(method: Predicate) -> Predicate:
 
 
 def assume(method: Predicate) -> Predicate:
-    """An axiom over the constants."""
+    """An axiom about the constants."""
     return _mark(method, PropertyMark("assume"))
 
 
 def final(method: Predicate) -> Predicate:
-    """States that may end a run. Where a model names some, any other state without a step is a deadlock."""
+    """The states in which a run may end. If a model has such a method, any other state without a step is a deadlock."""
     return _mark(method, PropertyMark("final"))
 
 
@@ -104,8 +113,8 @@ def Scope(  # noqa: N802 - it reads as the declaration of a scope
 ) -> ScopeMark:
     """A finite size for the model, as a class attribute: ``tiny = Scope({Node: 2, Epoch: 3}, budgets={"crash": 1})``.
 
-    ``sizes`` gives the number of elements of each Sort and the greatest value of each Nat; ``budgets`` how often an
-    action may happen in one run; ``given`` the values of constants that no initial condition sets, in the order of
-    their keys: ``{"node_of": (0, 0, 1)}``.
+    ``sizes``: the number of elements of each Sort and the greatest value of each Nat. ``budgets``: how often an action
+    may happen in one run. ``given``: the values of the constants that no initial condition sets, in the order of their
+    keys: ``{"node_of": (0, 0, 1)}``.
     """
     return ScopeMark(dict(sizes), dict(budgets or {}), dict(given or {}))

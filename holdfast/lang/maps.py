@@ -1,7 +1,7 @@
 """State variables as CPython executes them: total maps over finite sorts.
 
-A map checks what is written to it against the bounds in force; beyond them it raises ``Cut``, because such a step
-lies outside the scope and is not taken.
+A map checks each value that is written to it against the bounds of the scope. A value beyond its bound raises ``Cut``:
+the step lies outside the scope and is not taken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Ks = TypeVarTuple("Ks")
 
 
 class Cut(Exception):
-    """An assignment went beyond a bound of the scope; ``bound`` names the type whose bound it was."""
+    """An assignment exceeds a bound of the scope. ``bound``: the name of the type with that bound."""
 
     def __init__(self, bound: str) -> None:
         self.bound = bound
@@ -25,10 +25,13 @@ class Cut(Exception):
 
 
 class _Cells:
-    """The cells of one variable: key tuples to values."""
+    """The cells of one variable: a dictionary from key tuples to values.
+
+    ``admit`` checks a value before it is written, and raises ``Cut``.
+    """
 
     def __init__(self, keys: Iterable[tuple[Any, ...]], admit: Callable[[Any], None]) -> None:
-        self._cells: dict[tuple[Any, ...], Any] = dict.fromkeys(keys)
+        self._cells: dict[tuple[Any, ...], Any] = dict.fromkeys(keys)  # None until the initial condition sets a cell
         self._admit = admit
 
     def __getitem__(self, key: Any) -> Any:
@@ -36,7 +39,7 @@ class _Cells:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = key if isinstance(key, tuple) else (key,)
-        if key not in self._cells:
+        if key not in self._cells:  # a dictionary would add the cell silently
             raise KeyError(key)
         self._admit(value)
         self._cells[key] = value

@@ -1,7 +1,7 @@
-"""The base class of models: one instance is one state, and its methods run as they are written.
+"""The base class of models: an instance is a state, and CPython runs its methods.
 
-This is the second executor of a model's text, beside the compiler: it learns the fields from Python's own reading of
-the annotations and shares no code with the lowerings.
+So the text of a model has two independent readings: this class and the compiler. This class takes the fields from
+Python's own type hints and shares no code with the lowerings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Flag = Annotated[bool, "flag"]
 class Model:
     """A protocol: annotated fields are the state; decorated methods are actions and properties.
 
-    ``Model.at("tiny")`` gives an instance in its initial state, ready to be stepped by hand.
+    ``Model.at("tiny").start()`` gives the initial state, and ``take`` gives the state after an action.
     """
 
     _kinds: ClassVar[dict[str, Any]]
@@ -42,7 +42,10 @@ class Model:
     def at(
         cls, scope: str | ScopeMark = "tiny", *, variants: tuple[str, ...] = (), removed: tuple[str, ...] = ()
     ) -> Self:
-        """A state in the given scope, its fields unset but for flags and given constants; see ``start``."""
+        """A state in which only the flags and the given constants are set; ``start`` sets the other fields.
+
+        ``scope``: a scope or its name. ``variants``: the chosen variants. ``removed``: labels of removed rules.
+        """
         mark = getattr(cls, scope) if isinstance(scope, str) else scope
         self = cls.__new__(cls)
         self._sizes = mark.sizes
@@ -59,6 +62,7 @@ class Model:
         return self
 
     def _give(self, name: str, values: object) -> None:
+        """Set a constant to its values in the scope, in the order of its keys."""
         field = self.__dict__.get(name)
         if isinstance(field, _Cells):
             kind = _value_kind(_fields(type(self))[name])
@@ -81,10 +85,11 @@ class Model:
             yield
 
     def copy(self) -> Self:
-        """An equal state that can be changed apart."""
+        """An equal state that does not share its cells with this one."""
         twin = type(self).__new__(type(self))
         for name, value in self.__dict__.items():
             if isinstance(value, _Cells):
+                # ``__new__``, because the constructor would create unset cells.
                 cells: _Cells = value.__class__.__new__(value.__class__)
                 cells._cells, cells._admit = dict(value._cells), value._admit
                 twin.__dict__[name] = cells
@@ -93,7 +98,7 @@ class Model:
         return twin
 
     def start(self, **choices: Any) -> Self:
-        """The initial state for the given choices of the initial conditions' parameters."""
+        """The initial state for the given values of the initial conditions' parameters. Raises ``Cut``."""
         twin = self.copy()
         with twin._running("init"):
             for method in _methods(type(self), InitMark):
@@ -101,14 +106,17 @@ class Model:
         return twin
 
     def take(self, action: str, **args: Any) -> Self:
-        """The state after the action; raises ``Refused`` or ``Cut``. This state is left as it is."""
+        """The state after the action. This state does not change. Raises ``Refused`` or ``Cut``."""
         twin = self.copy()
         with twin._running(action):
             twin._method(action)(twin, **args)
         return twin
 
     def refusal(self, action: str, **args: Any) -> tuple[str, Enum | None] | None:
-        """The label and error of the first rule that refuses the action here, or None if it is possible."""
+        """The label and error of the first rule that refuses the action in this state; None if no rule refuses it.
+
+        A cut is no refusal: the result is None.
+        """
         try:
             self.take(action, **args)
         except Refused as refused:
@@ -118,11 +126,12 @@ class Model:
         return None
 
     def holds(self, prop: str, **args: Any) -> Any:
-        """The value of a property in this state; a step property takes ``old``."""
+        """The value of a property in this state. A step property takes the argument ``old``, the state before."""
         with self._running(""):
             return getattr(self, prop)(**args)
 
     def _method(self, action: str) -> Callable[..., None]:
+        """The method of an action in the chosen variants. Raises AttributeError if these do not have the action."""
         for method in _methods(type(self), VariantMark):
             mark = getattr(method, MARK)
             if mark.replaces == action and mark.name in self._variants:
@@ -138,7 +147,8 @@ setattr(Model, MARK, "model")
 
 
 def _fields(cls: type) -> dict[str, Any]:
-    """The annotated fields of a model, parts first."""
+    """The annotated fields of a model, those of its parts first."""
+    # Not ``cls._kinds``: a model would inherit the cached fields of its base class.
     known = cls.__dict__.get("_kinds")
     if known is None:
         known = {
@@ -152,7 +162,10 @@ def _fields(cls: type) -> dict[str, Any]:
 
 
 def _methods(cls: type, kind: type) -> list[Callable[..., None]]:
-    """The methods with a mark of that kind, parts first, an overriding one in the place of the overridden."""
+    """The methods with a mark of that kind, those of the parts first.
+
+    An overriding method has the position of the overridden one.
+    """
     names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
     methods = (getattr(cls, name, None) for name in names)
     return [method for method in methods if method is not None and isinstance(getattr(method, MARK, None), kind)]
@@ -172,14 +185,17 @@ def _is_flag(hint: Any) -> bool:
 
 
 def _plain(hint: Any) -> Any:
+    """The type of a plain field: ``bool`` for a ``Flag``."""
     return get_args(hint)[0] if _is_flag(hint) else hint
 
 
 def _value_kind(hint: Any) -> Any:
+    """The type of the cells of a Map or Rel."""
     return bool if get_origin(hint) is Rel else get_args(hint)[1]
 
 
 def _cells(hint: Any) -> _Cells:
+    """A Map or Rel with unset cells for all keys of the universe in force, the last key changing fastest."""
     args = get_args(hint)
     if get_origin(hint) is Rel:
         keys = args
@@ -189,7 +205,10 @@ def _cells(hint: Any) -> _Cells:
 
 
 def _admit(kind: Any) -> Callable[[Any], None]:
-    """A check of values against the bounds of their type; it reads the bound when it runs."""
+    """A function that checks a value against the bounds of its type, and raises ``Cut``.
+
+    It reads the bound when it is called, from the universe in force at that time.
+    """
     optional = get_origin(kind) in (UnionType, Union)
     plain = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
     if not (isinstance(plain, type) and issubclass(plain, Nat)):
@@ -206,7 +225,10 @@ def _admit(kind: Any) -> Callable[[Any], None]:
 
 
 def _element(kind: Any, value: Any) -> Any:
-    """A value of a scope's ``given`` as the model's type: an element index, a number, a truth value, an Enum name."""
+    """The value of the model's type for a value of a scope's ``given``.
+
+    ``value``: an element index, a number, a truth value, an Enum member or its name, or None.
+    """
     optional = get_origin(kind) in (UnionType, Union)
     plain = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
     if value is None:

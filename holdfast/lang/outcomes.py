@@ -1,4 +1,4 @@
-"""What becomes of a mutant that no property of safety kills, as the author of a model declares it.
+"""The outcomes of mutants that no safety property kills, as the author of a model declares them.
 
     mutants = outcomes({
         "ST-20": equivalent("it only chooses between two errors"),
@@ -8,8 +8,9 @@
         "strict": sound("it refuses more, and nothing that is needed"),
     })
 
-A mutant is the model without a rule, ``LABEL`` everywhere or ``LABEL@action`` in one action, or a named variant.
-``holdfast mutate`` tries each one, and fails where a declaration is missing, false or superfluous.
+A mutant is either a named variant or the model without one rule: ``LABEL`` removes the rule everywhere,
+``LABEL@action`` in one action. ``holdfast mutate`` tries each mutant. It fails if a declaration is missing, false or
+superfluous.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from holdfast.ir.marks import OutcomeMark, OutcomesMark
 
 
 def outcomes(declared: Mapping[str, OutcomeMark]) -> OutcomesMark:
-    """The outcomes of a model's mutants, as its class attribute ``mutants``. What is not named must be killed."""
+    """The declared outcomes of a model, for its class attribute ``mutants``. All other mutants must be killed."""
     return OutcomesMark(declared)
 
 
@@ -30,20 +31,20 @@ def equivalent(reason: str) -> OutcomeMark:
 
 
 def redundant(with_: str, reason: str = "") -> OutcomeMark:
-    """Another rule covers it: without both, a property is violated that holds without either one."""
+    """The rule ``with_`` covers this one: without both, a property is violated that holds if only one is removed."""
     return OutcomeMark("redundant", reason, with_)
 
 
 def liveness(prop: str, reason: str) -> OutcomeMark:
-    """What it protects is that something happens: a ``@leads_to`` of the model, or an id such as LV-01 or LP-02."""
+    """The rule protects liveness. ``prop``: a ``@leads_to`` of the model, or an id such as LV-01 or LP-02."""
     return OutcomeMark("liveness", reason, prop)
 
 
 def missing(state: str) -> OutcomeMark:
-    """What it protects lies outside the model; ``state`` is what the model would have to hold."""
+    """The rule protects something outside the model. ``state``: the state that the model would need for it."""
     return OutcomeMark("missing", state)
 
 
 def sound(reason: str) -> OutcomeMark:
-    """Of a named variant only: it is no fault but another version of the protocol, and violates nothing."""
+    """For a named variant only: it is another correct version of the protocol, and violates no property."""
     return OutcomeMark("sound", reason)

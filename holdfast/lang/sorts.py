@@ -1,7 +1,7 @@
 """The value types of a model: Sort, Nat and Int, as CPython executes them.
 
-How many elements a type has is a matter of the scope. ``universe`` puts the sizes in force, so that
-``for s in Stream`` has something to run over; nothing else here depends on it.
+The scope gives the number of elements of each type. ``universe`` puts these numbers in force, so that
+``for s in Stream`` can run; nothing else in this module depends on them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def universe(sizes: Mapping[type, int]) -> Iterator[None]:
 
 
 def size_in_force(cls: type) -> int:
-    """The size of a Sort, or the greatest value of a Nat, in the universe in force."""
+    """The size of a Sort, or the greatest value of a Nat, in the universe in force.
+
+    Raises RuntimeError if no universe is in force, or it has no size for the class.
+    """
     sizes = _sizes.get()
     if sizes is None or cls not in sizes:
         raise RuntimeError(f"{cls.__name__} has no size here: run the model through a scope, or inside universe(...)")
@@ -37,7 +40,7 @@ def size_in_force(cls: type) -> int:
 
 
 class _Domain(type):
-    """A class whose elements can be run over."""
+    """A class that can be iterated over: ``for s in Stream``."""
 
     def __iter__(cls: type[T]) -> Iterator[T]:
         return iter(cls.elements())  # type: ignore[attr-defined]
@@ -46,8 +49,8 @@ class _Domain(type):
 class Sort(metaclass=_Domain):
     """Interchangeable things: nodes, streams, processes. Only ``==`` and ``!=`` tell elements apart.
 
-    ``class Node(Sort): ...`` declares one. In messages its elements are called ``n1``, ``n2``, …; another name is
-    given by ``class Proc(Sort, prefix="proc")``.
+    ``class Node(Sort): ...`` declares a sort. Messages call its elements ``n1``, ``n2``, …; ``prefix`` sets another
+    name: ``class Proc(Sort, prefix="proc")``.
     """
 
     __slots__ = ("index",)
@@ -57,12 +60,12 @@ class Sort(metaclass=_Domain):
     def __init_subclass__(cls, prefix: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.prefix = prefix or cls.__name__[0].lower()
-        cls._known = []
+        cls._known = []  # a list for each sort
 
     index: int
 
     def __new__(cls, index: int) -> Self:
-        """The element with that index, counted from zero: always the same object, so that ``==`` is identity."""
+        """The element with that index, counted from zero. It is always the same object, so ``==`` is identity."""
         while len(cls._known) <= index:
             element = super().__new__(cls)
             element.index = len(cls._known)
@@ -90,10 +93,10 @@ class Sort(metaclass=_Domain):
 
 
 class Nat(int, metaclass=_Domain):
-    """A total order with a least element: epochs, offsets. ``class Epoch(Nat): ...`` declares one.
+    """A total order with a least element: epochs, offsets. ``class Epoch(Nat): ...`` declares a Nat.
 
-    ``Epoch(0)`` is the least.
-    Arithmetic keeps the type; a result that goes beyond the bound cuts the transition when it is assigned.
+    ``Epoch(0)`` is its least value. Arithmetic keeps the type. The assignment of a result beyond the bound cuts the
+    step.
     """
 
     __slots__ = ()
@@ -120,7 +123,7 @@ class Nat(int, metaclass=_Domain):
 
 
 class Int(Nat):
-    """Integers in fixed bounds: ``class Gap(Int, lo=-2, hi=2): ...``."""
+    """Integers from ``lo`` to ``hi``, both included: ``class Gap(Int, lo=-2, hi=2): ...``."""
 
     __slots__ = ()
     lo: ClassVar[int] = 0

@@ -125,8 +125,8 @@ class Layout:
         for what, count in counts:
             if count > MOST_VALUES:
                 raise UsageError(
-                    f"scope {self.scope.name}: {what}; {MOST_VALUES:,} is the most there is room for: choose a smaller "
-                    "scope, or a smaller type"
+                    f"scope {self.scope.name}: {what}; the limit is {MOST_VALUES:,}: "
+                    "choose a smaller scope, or a smaller type"
                 )
 
     def _fields(self) -> tuple[Field, ...]:
@@ -149,7 +149,7 @@ class Layout:
                 if codes > MOST_CODES:
                     raise UsageError(
                         f"scope {self.scope.name}: the budget of {action.name} is {codes - 1}; "
-                        f"{MOST_CODES - 1} is the most there is room for"
+                        f"the largest possible budget is {MOST_CODES - 1}"
                     )
                 fields.append(Field(budget(action.name), (), (), NatType("budget"), codes, offset, hidden=True))
                 offset += 1

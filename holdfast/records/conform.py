@@ -1,4 +1,4 @@
-"""The record of ``conform``: one case, the log."""
+"""The record of ``conform``: it has one case, the log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holdfast.records.record import Case, Record, Status, changes_of
 
 
 def conform_record(verdict: LogVerdict) -> Record:
-    """The record of a verdict: one case, the log."""
+    """The record of a verdict on a log."""
     statuses: dict[Kind, Status] = {"conforms": "passed", "impossible": "failed", "unknown": "unanswered"}
     case = Case(
         name="conforms",

@@ -1,4 +1,4 @@
-"""The record of runs that were made elsewhere: what they found, and what they were to find and did not."""
+"""The record of runs that another package made, such as a campaign: a case for each finding and each other property."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def record_of_findings(
     seconds: float | None = None,
     complete: bool = True,
 ) -> Record:
-    """The record of a campaign: each finding is a run and how often it was met (``in 12 of 1,000 runs``).
+    """The record of a campaign. Each finding is a run and its frequency in words (``in 12 of 1,000 runs``).
 
-    ``command`` is the verb that asked, ``target`` what the command line calls the model, ``properties`` are the names
-    or rule ids that were asked for (None: all). Where not all runs were made, which ``complete`` and an exit code of 20
-    tell, a property that none of them violates is unanswered, and no success.
+    ``command`` is the verb of the command line, ``target`` the model's name there; ``properties`` are the chosen names
+    or rule ids (None: all). If ``complete`` is false or the exit code is 20, some runs are missing: a property that no
+    run violates is then unanswered, not passed.
     """
     cases = []
     for trace, often in findings:

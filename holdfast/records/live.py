@@ -14,7 +14,7 @@ from holdfast.trace.trace import Claim
 
 
 def live_record(system: System, result: LiveResult, names: Sequence[str] = ()) -> Record:
-    """The record of the leads-to properties of these names or rule ids; none is all."""
+    """The record of the leads-to properties with these names or rule ids; without names, of all."""
     record = Record(
         engine="live",
         model=result.target,
@@ -40,7 +40,7 @@ def _cases(system: System, result: LiveResult, names: Sequence[str]) -> Iterator
 
 
 def _unviolated(claim: Claim, result: LiveResult) -> Case:
-    """A property that no run was found to violate: it holds, or nobody knows."""
+    """The case of a property without a violating run: it passes, fails as vacuous, or is unanswered."""
     if result.ended_by is not None:
         return plain_case(claim, "unanswered", f"not answered: ended by {result.ended_by}")
     found = next(each for each in result.figures.owed if each.claim.name == claim.name)

@@ -1,4 +1,4 @@
-"""The record of ``mutate``: a case for each mutant, which passes where it ends as the model declares."""
+"""The record of ``mutate``: a case for each mutant. It passes if the mutant ends as the model declares."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _mutant(system: System, row: MutantRow) -> Case:
 
 
 def _proof(system: System, row: ProofRow) -> Case:
-    """What the prover says of a mutant."""
+    """The case of the prover's answer for a mutant."""
     status: Status = "passed"
     message = f"not proved: {', '.join(row.unproved)}" if row.unproved else "proved"
     if row.fault is not None:
@@ -77,7 +77,7 @@ def _proof(system: System, row: ProofRow) -> Case:
 
 
 def _operators(rows: Sequence[OperatorRow]) -> Iterator[Case]:
-    """Operator mutants by what is changed where, and by number where an action has several such."""
+    """The cases of operator mutants. If an action has several equal changes, a number makes their names differ."""
     seen: Counter[str] = Counter()
     for row in rows:
         name = f"{row.where}: {row.change}"
@@ -86,7 +86,7 @@ def _operators(rows: Sequence[OperatorRow]) -> Iterator[Case]:
 
 
 def _operator(row: OperatorRow, name: str) -> Case:
-    """An operator mutant; one that survives, or that a limit left open, is reported and no failure."""
+    """The case of an operator mutant. One that survives, or that a limit left open, is skipped, not failed."""
     file, line, column = row.place.rsplit(":", 2)
     done = row.way in ("killed", "equivalent")
     return Case(
@@ -101,11 +101,12 @@ def _operator(row: OperatorRow, name: str) -> Case:
 
 
 def _untried(system: System, report: MutationReport) -> Iterator[Case]:
-    """What a limit left out; where it has no name, that something was."""
+    """The cases of mutants that a limit left out; one case for "the rest" if their names are not known."""
     if report.ended_by is None:
         return
     for name in report.untried or ("the rest",):
         mutant = name.removeprefix("proof of ")
+        # A pair of rules, or the rest, is no rule or variant: it has no line and no sentence of its own.
         known = mutant.partition("@")[0] in {*(rule.label for rule in system.rules), *system.variants}
         named = _named(system, mutant) if known else name
         yield Case(
@@ -124,7 +125,7 @@ def _named(system: System, mutant: str) -> str:
 
 
 def _sentence(system: System, mutant: str) -> str:
-    """What a mutant is."""
+    """The description of a mutant: that of its variant, or the rule that it removes."""
     if mutant in system.variants:
         return system.variants[mutant]
     label, _, site = mutant.partition("@")
@@ -133,7 +134,7 @@ def _sentence(system: System, mutant: str) -> str:
 
 
 def _place(system: System, mutant: str) -> Place:
-    """The line of the rule; of a variant that of what is declared of it, if anything is."""
+    """The line of the removed rule; for a variant, the line of its declared outcome, or else line 1 of the file."""
     rule = next((rule for rule in system.rules if rule.label == mutant.partition("@")[0]), None)
     if rule is not None:
         return rule.at

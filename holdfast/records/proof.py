@@ -1,6 +1,4 @@
-"""The records of ``prove``: a case for each property, and for each thing that must be possible; with ``--ablate`` for
-each lemma.
-"""
+"""The records of ``prove``: a case for each property and each sanity check; with ``--ablate``, one for each lemma."""
 
 from __future__ import annotations
 
@@ -21,9 +19,9 @@ NOT_ASKED = "not answered: a violation ended the proof"
 
 
 def proof_record(system: System, target: str, result: ProofResult, names: Sequence[str] | None) -> Record:
-    """The record of a proof of these properties (None: of all), and of the lemmas that it needs.
+    """The record of a proof of the named properties (None: all), and of the lemmas that it needs.
 
-    ``target`` is the model as it was asked for; its lemmas may stand in another file.
+    ``target`` is the model's name on the command line; its lemmas may be in another file.
     """
     counted = Counter(proof.verdict for proof in result.properties)
     record = Record(
@@ -47,7 +45,7 @@ def proof_record(system: System, target: str, result: ProofResult, names: Sequen
 
 
 def _proved(system: System, result: ProofResult, names: Sequence[str] | None) -> Iterator[Case]:
-    """The violations, then what else there is an answer for, then what was not come to."""
+    """The cases of the properties: first the violations, then other answers, then properties that were not tried."""
     found = [trace for each in result.searched for trace in each.findings]
     yield from (case_of(system, trace) for trace in found)
     told = {trace.shown.name for trace in found}
@@ -64,7 +62,10 @@ def _proved(system: System, result: ProofResult, names: Sequence[str] | None) ->
 
 
 def _property(proof: PropertyProof, result: ProofResult) -> Case:
-    """What became of one property."""
+    """The case of one property.
+
+    A property that is proved passes, even if another property is violated; unless another engine contradicts the proof.
+    """
     claim, title = proof.claim, proof.claim.title
     if proof.verdict == "proved" and result.verdict != "contradicted":
         if claim.name in result.unstable:
@@ -94,7 +95,7 @@ def _where(action: str) -> str:
 
 
 def _possible(system: System, checked: SanityCheck) -> Case:
-    """Whether something is possible without which the proof would be of nothing."""
+    """The case of a sanity check: something must be possible, or the proof holds for no behaviour at all."""
     places = {action.name: action.at for action in system.actions} | {prop.name: prop.at for prop in system.properties}
     at = places.get(checked.what.partition(" ")[0], system.init.at)
     sizes = "" if checked.size is None else ", ".join(f"{name} {size}" for name, size in checked.size)
@@ -109,7 +110,7 @@ def _possible(system: System, checked: SanityCheck) -> Case:
 
 
 def _goals(system: System, names: Sequence[str] | None) -> Iterator[Claim]:
-    """What the names ask the prover for."""
+    """The claims that the names select for the prover; None selects all."""
     selection = select(system, names)
     yield from (Claim.of_property(prop) for prop in selection.of_kind("invariant", "lemma", "step"))
     yield from (idempotence(system, action) for action in selection.idempotent)
@@ -119,7 +120,7 @@ def _goals(system: System, names: Sequence[str] | None) -> Iterator[Claim]:
 
 
 def depth_record(system: System, target: str, result: DepthResult, names: Sequence[str] | None) -> Record:
-    """The record of a look at all runs up to a depth."""
+    """The record of a bounded search of all runs up to a depth (``--depth``)."""
     record = Record(
         engine="prove",
         model=target,
@@ -155,7 +156,7 @@ def _within(system: System, result: DepthResult, names: Sequence[str] | None) ->
 
 
 def ablation_record(system: System, target: str, found: Ablations) -> Record:
-    """The record of a proof without each lemma: what is missed passes, what is idle fails."""
+    """The record of the proofs without each lemma. A lemma that the proof misses passes; an idle one fails."""
     tried = {row.lemma: row for row in found.rows}
     record = Record(
         engine="prove --ablate",

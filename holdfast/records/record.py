@@ -1,6 +1,6 @@
-"""The one record from which every report is written: what was asked, what the answer is, and the run that shows it.
+"""The record: the source of every report. It holds the question, the answer, and the run that shows the answer.
 
-Every engine's answer becomes a list of records, one for each model and scope. A record stands on its own: a renderer
+Every engine's answer becomes a list of records, one for each model and scope. A record is self-contained: a renderer
 (``reports/``) needs neither the model nor the engine, and two reports of one answer cannot contradict each other. Each
 engine has a module here that makes its records.
 """
@@ -21,15 +21,15 @@ from holdfast.trace.trace import Claim, Trace
 from holdfast.trace.views.events import Event, events
 
 Status = Literal["passed", "failed", "unanswered", "skipped"]
-"""``unanswered`` is a question that the budget or the engine left open: it is never shown as a success."""
+"""The status of a case. ``unanswered``: the budget or the engine left the question open. It is never a success."""
 
 STATE = "state"
-"""The process of steps that nobody of the acting sort takes."""
+"""The process name for steps that no element of the acting sort takes."""
 
 
 @attrs.frozen
 class Moment:
-    """A step of a run: whose it is, what it does in one line, and where the model says so."""
+    """A step of a run: the process that takes it, the step in one line, and the line of its action in the model."""
 
     process: str
     text: str
@@ -38,10 +38,10 @@ class Moment:
 
 @attrs.frozen(kw_only=True)
 class Case:
-    """One thing that was asked: a property, a witness, a mutant.
+    """One question and its answer: about a property, a witness, a mutant.
 
-    ``message`` is the answer in one sentence, ``text`` what the command prints of it. ``fingerprint`` is equal for
-    equal findings, whatever the wording and the lines of the model are. ``flow`` is the run, if there is one.
+    ``message`` is the answer in one sentence, ``text`` the command's output about it. ``fingerprint`` is equal for
+    equal findings, even if the wording or the lines of the model change. ``flow`` is the run, if there is one.
     """
 
     name: str
@@ -61,8 +61,8 @@ class Case:
 class Record:
     """An answer about one model in one scope.
 
-    ``changes`` are the chosen variants and removed rules, ``+NAME`` and ``-LABEL`` as a replay line has them.
-    ``figures`` are its numbers by name, in order; ``seconds`` its time, where that is known.
+    ``changes`` are the chosen variants and removed rules, ``+NAME`` and ``-LABEL`` as in a replay line. ``figures``
+    are its numbers by name, in order; ``seconds`` is its time, or None if that is not known.
     """
 
     engine: str
@@ -77,12 +77,12 @@ class Record:
 
     @property
     def title(self) -> str:
-        """What was asked, nearly as the command line says it."""
+        """The question, nearly as on the command line."""
         return " ".join(part for part in ("holdfast", self.engine, self.model, self.scope, *self.changes) if part)
 
 
 def case_of(system: System, trace: Trace) -> Case:
-    """The finding that a run shows: a violation of its claim."""
+    """The case of a finding: the run violates its claim."""
     claim = trace.shown
     steps = "step" if trace.length == 1 else "steps"
     said = outcome(trace, claim) if claim.kind == "leads_to" else f"violated in {trace.length} {steps}"
@@ -107,7 +107,7 @@ def plain_case(
     fingerprint: str = "",
     flow: tuple[Moment, ...] = (),
 ) -> Case:
-    """What became of a property."""
+    """The case of a property, with its name, ids, sentence and place from the claim."""
     return Case(
         name=claim.name,
         kind=claim.kind,
@@ -124,7 +124,10 @@ def plain_case(
 
 
 def flow_of(system: System, trace: Trace, conclusion: str, at: Place) -> tuple[Moment, ...]:
-    """The run on the model's lines, with what it comes to at the end. A lasso tells where it goes on for ever."""
+    """The run as moments, each at the line of its action, and a last moment with the conclusion at ``at``.
+
+    For a lasso, the last moment also says to which step the run returns.
+    """
     places = {action.name: action.at for action in (system.init, *system.actions)}
     moments = [
         Moment(STATE if event.actor == NOBODY else event.actor, _said(event), places[event.step.action])
@@ -135,7 +138,7 @@ def flow_of(system: System, trace: Trace, conclusion: str, at: Place) -> tuple[M
 
 
 def _said(event: Event) -> str:
-    """A step in one line; the repetition of one says what became of it."""
+    """A step in one line. A repeated step also says whether a rule refused the repetition."""
     step = event.step
     again = " again" if step.repeat else ""
     refused = f": refused by {step.refused}" if step.refused is not None else ""
@@ -143,20 +146,21 @@ def _said(event: Event) -> str:
 
 
 def changes_of(variants: tuple[str, ...], removed: tuple[str, ...]) -> tuple[str, ...]:
-    """What differs from the model as it stands."""
+    """The differences from the plain model, as in a replay line: ``+VARIANT`` and ``-LABEL``."""
     return (*(f"+{name}" for name in variants), *(f"-{label}" for label in removed))
 
 
 def numbers(answer: Answer) -> tuple[tuple[str, str], ...]:
-    """The numbers of an answer's figures that stand alone, and the fingerprint of the model."""
+    """The figures of an answer that are single whole numbers, and the fingerprint of the model."""
     alone = [(name, str(value)) for name, value in answer.figures.to_json().items() if isinstance(value, int)]
     return (*alone, ("fingerprint", answer.fingerprint))
 
 
 def identified(record: Record, model: str) -> Record:
-    """The record with a fingerprint for each finding that has none by its run; ``model`` is the name of the class.
+    """The record with a fingerprint for each case. A case whose run has given it a fingerprint keeps it.
 
-    It is made of what was asked and of how that ended, and not of words or lines.
+    ``model`` is the name of the model's class. The fingerprint covers the question and the status, not the wording or
+    the lines.
     """
     asked = (record.engine, model, record.scope, *record.changes)
     return attrs.evolve(
@@ -169,11 +173,12 @@ def identified(record: Record, model: str) -> Record:
 
 
 def fingerprint(*parts: str) -> str:
-    """Thirty-two hex digits over some words."""
+    """A hash of the parts: 32 hex digits."""
+    # The separator keeps ("ab", "c") and ("a", "bc") apart; no part contains a NUL.
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
 def _fingerprint_of(trace: Trace) -> str:
-    """Equal for the same run to the same violation; lines and wording of the model do not matter."""
+    """A hash that is equal for the same run to the same violation, even if the model's lines or wording change."""
     steps = [f"{step.action}{step.args}" for step in trace.steps]
     return fingerprint(trace.model, trace.scope, *trace.variants, *trace.removed, trace.shown.name, *steps)

@@ -1,4 +1,4 @@
-"""The record of a search or of random runs: a case for each property that was asked."""
+"""The record of a search or of random runs: a case for each property that was checked."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from holdfast.trace.trace import Claim
 
 
 def search_record(system: System, answer: Answer, command: str, *, expected: bool = False) -> Record:
-    """The record of a search or of random runs; ``command`` is the verb that asked.
+    """The record of a search or of random runs; ``command`` is the verb of the command line.
 
-    Where a violation is ``expected``, to find one is what should happen.
+    With ``expected``, a violation is the wanted answer, and its case passes.
     """
     found = {trace.shown.name for trace in answer.findings}
     missing = {claim.name for claim in answer.missing} if isinstance(answer, Result) else set()
@@ -52,7 +52,7 @@ def search_record(system: System, answer: Answer, command: str, *, expected: boo
 
 
 def _asked(system: System, answer: Answer) -> Iterator[Claim]:
-    """The claims that the engine was asked about, in the order of the model."""
+    """The claims that the engine checked, in the order of the model."""
     asked = {name for name, _ in answer.figures.evaluated} | {each.claim.name for each in answer.witnesses}
     for prop in system.properties:
         if prop.name in asked and prop.kind in ("invariant", "lemma", "step", "witness"):

@@ -1,4 +1,4 @@
-"""The records of ``tlc``: whether both checkers find the same, and whether a model implements what it says."""
+"""The records of ``tlc``: do both checkers agree, and does a model implement the modules that it claims to?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DISAGREES = 1
 
 
 def agreement_record(opinion: SecondOpinion, agreement: Agreement) -> Record:
-    """Whether the search and TLC find the same: one case for the configuration."""
+    """The record of the comparison of search and TLC: one case for the configuration."""
     said = "both agree" if agreement.agrees else "they disagree"
     case = _case(
         opinion,
@@ -34,7 +34,7 @@ def agreement_record(opinion: SecondOpinion, agreement: Agreement) -> Record:
 
 
 def claims_record(opinion: SecondOpinion, claims: Sequence[Refinement]) -> Record:
-    """Whether the model implements the modules that say so: a case for each."""
+    """The record of the claimed implementations: a case for each module that the model claims to implement."""
     cases = [
         _case(
             opinion,
@@ -59,7 +59,7 @@ def claims_record(opinion: SecondOpinion, claims: Sequence[Refinement]) -> Recor
 
 
 def owed_record(opinion: SecondOpinion, owed: LiveAgreement | None) -> Record:
-    """Whether ``live`` and TLC find the same of what is owed: a case for each leads-to."""
+    """The record of the comparison of ``live`` and TLC: a case for each leads-to. ``owed``: None without leads-to."""
     if owed is None:
         return _record(opinion, [_nothing(opinion, "liveness", "the model has no @leads_to")], "agrees", HOLDS)
     runs = {run.shown.name: run for run in owed.runs if run.claim is not None}
@@ -83,7 +83,7 @@ def owed_record(opinion: SecondOpinion, owed: LiveAgreement | None) -> Record:
 
 
 def unanswered_record(opinion: SecondOpinion, why: str) -> Record:
-    """Of a configuration that was not come to, or that TLC had no answer for."""
+    """The record of a configuration that was not tried, or for which TLC had no answer."""
     sentence = "Search and TLC find the same."
     return _record(
         opinion, [_case(opinion, "agreement", "tlc", sentence, "unanswered", why)], "unanswered", OUT_OF_BUDGET
@@ -105,7 +105,7 @@ def _case(
     text: str = "",
     run: Trace | None = None,
 ) -> Case:
-    """A case at the scope that both searched, for no other line of the model is at fault."""
+    """A case at the line of the scope: the disagreement concerns the whole scope and no other line of the model."""
     at = opinion.scope.at
     flow: tuple[Moment, ...] = () if run is None else flow_of(opinion.system, run, f"TLC's run ends: {message}", at)
     return Case(

@@ -1,4 +1,4 @@
-"""The records of ``verify``: for each model a case for each question that was asked of an engine."""
+"""The records of ``verify``: one for each model, with a case for each job of an engine."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET
-from holdfast.check.verify.jobs import Asked, JobResult, VerifyJob
+from holdfast.check.verify.jobs import JobKind, JobResult, VerifyJob
 from holdfast.ir.errors import Place
 from holdfast.records.record import Case, Record, Status, identified
 
 DIFFERS = 1
 
-SENTENCES: Mapping[Asked, str] = {
+SENTENCES: Mapping[JobKind, str] = {
     "check": "The search finds what is pinned.",
     "live": "What is pinned of liveness is found again.",
     "kernel": "Interpreter and kernel answer alike.",
@@ -23,11 +23,11 @@ SENTENCES: Mapping[Asked, str] = {
     "tlc": "TLC finds the same.",
     "mutants": "What is stored of mutants is so.",
 }
-"""What holds where an engine's answer is as expected."""
+"""For each engine: the sentence that is true if its answer is as expected."""
 
 
 def verification_records(folder: Path, asked: Sequence[VerifyJob], found: Sequence[JobResult]) -> list[Record]:
-    """A record for each model in the folder, with what was asked and not answered as well."""
+    """A record for each model in the folder. Jobs without a result are cases too, as unanswered."""
     done = {each.job: each for each in found}
     return [
         _record(folder / f"{model}.py", model, [(job, done.get(job)) for job in asked if job.model == model])
@@ -78,6 +78,6 @@ def _case(file: Path, job: VerifyJob, done: JobResult | None) -> Case:
 
 
 def _named(job: VerifyJob) -> str:
-    """``kernel``; of what is pinned with its configuration: ``check --scope tiny --without ST-14``."""
+    """The name of a job: ``kernel``; a pinned job with its configuration: ``check --scope tiny --without ST-14``."""
     pinned = job.engine in ("check", "live") and job.entries
     return f"{job.engine} {job.entries[0].configuration}" if pinned else job.engine

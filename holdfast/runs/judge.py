@@ -19,7 +19,7 @@ class Violation:
     prop: Property | None = None
 
 
-class Judge:
+class StepJudge:
     """Judges single states and steps by the selected properties."""
 
     def __init__(self, machine: Interpreter, selection: Selection) -> None:

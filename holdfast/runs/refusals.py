@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from holdfast.runs.explorer.choices import Chooser, Untried
+from holdfast.runs.explorer.choices import Chooser, UntriedAction
 from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Trace
 
@@ -30,7 +30,7 @@ def _clauses(chooser: Chooser, state: bytes) -> Clauses:
     possible = Counter(choice.step.action for choice in chooser.choices(state))
     parts = {action.name: [f"{possible[action.name]} possible"] for action in chooser.actions}
     for refusal in chooser.refusals(state):
-        if isinstance(refusal, Untried):
+        if isinstance(refusal, UntriedAction):
             parts[refusal.action].append(f"the rest of {refusal.instances:,} not tried")
         else:
             by = f"cut by {refusal.label}" if refusal.by_bound else refusal.label

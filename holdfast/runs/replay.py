@@ -137,23 +137,23 @@ class Replayer:
         )
         return next(failing, None)
 
-    def _judge(self, name: str) -> _Judge:
+    def _judge(self, name: str) -> _ClaimTest:
         found = self._known.get(name)
         if found is None:
             hint = did_you_mean(name, self._known, f"it has: {', '.join(self._known) or 'none'}")
             raise UsageError(f"{self.system.name} has no property {name!r} that a run shows; {hint}")
         return found
 
-    def _claims(self) -> Iterator[_Judge]:
+    def _claims(self) -> Iterator[_ClaimTest]:
         """All claims that a run can show, in the order in which engines report them."""
         for prop in self.selection.of_kind("invariant", "lemma", "step", "witness"):
-            yield _OfProperty(Claim.of_property(prop), prop)
+            yield _PropertyTest(Claim.of_property(prop), prop)
         for action in self.selection.idempotent:
-            yield _OfRepetition(idempotence(self.system, action), action)
+            yield _RepetitionTest(idempotence(self.system, action), action)
         if self.selection.deadlock:
-            yield _OfDeadlock(deadlock_claim(self.system), self.selection.of_kind("final"))
+            yield _DeadlockTest(deadlock_claim(self.system), self.selection.of_kind("final"))
         for prop in self.leads_to:
-            yield _OfLeadsTo(Claim.of_property(prop), prop)
+            yield _LeadsToTest(Claim.of_property(prop), prop)
 
     @property
     def lassos(self) -> LassoJudge:
@@ -250,7 +250,7 @@ def with_every_ghost(trace: Trace, system: System, scope: Scope) -> Trace:
 
 
 @attrs.frozen
-class _Judge:
+class _ClaimTest:
     """A claim, and the test whether the end of a run shows it."""
 
     claim: Claim
@@ -269,7 +269,7 @@ class _Judge:
 
 
 @attrs.frozen
-class _OfProperty(_Judge):
+class _PropertyTest(_ClaimTest):
     prop: Property
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
@@ -291,7 +291,7 @@ class _OfProperty(_Judge):
 
 
 @attrs.frozen
-class _OfRepetition(_Judge):
+class _RepetitionTest(_ClaimTest):
     action: Action
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
@@ -305,7 +305,7 @@ class _OfRepetition(_Judge):
 
 
 @attrs.frozen
-class _OfLeadsTo(_Judge):
+class _LeadsToTest(_ClaimTest):
     prop: Property
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:
@@ -328,7 +328,7 @@ class _OfLeadsTo(_Judge):
 
 
 @attrs.frozen
-class _OfDeadlock(_Judge):
+class _DeadlockTest(_ClaimTest):
     finals: tuple[Property, ...]
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:  # noqa: ARG002

@@ -24,7 +24,7 @@ None(UNIT)`` there, without ``tag``."""
 
 
 def itf_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
-    """The run in the object of an ITF file. Raises UsageError with file and place if the object holds no run."""
+    """The run in the object of an ITF file. Raises UsageError with file and place if the object contains no run."""
     try:
         return _Reading(data, path).run()
     except _WrongError as error:

@@ -1,4 +1,4 @@
-"""Read a run from a file: detect its format, or say in one line why the file holds no run."""
+"""Read a run from a file: detect its format, or say in one line why the file contains no run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_file(path: Path) -> ForeignRun | Line:
         return tlc_run(text, path)
     if looks_like_line(text):
         return parse_line(text)
-    raise UsageError(f"{path}: holds no run; {FORMATS}")
+    raise UsageError(f"{path}: contains no run; {FORMATS}")
 
 
 def _json(data: Any, path: Path) -> ForeignRun:
@@ -40,7 +40,7 @@ def _json(data: Any, path: Path) -> ForeignRun:
             return itf_run(data, path)
         if "findings" in data:
             raise UsageError(f"{path}: is a result of --json; give the line that one of its runs has as replay")
-    raise UsageError(f"{path}: is JSON, but no run; an ITF file is an object with vars and states")
+    raise UsageError(f"{path}: is JSON, but not a run; an ITF file is an object with vars and states")
 
 
 def _text(path: Path) -> str:

@@ -30,7 +30,7 @@ ORDER_OF_INPUTS = -1
 """With this order in a commit, the controller gives the output the least order of its inputs (CS-04)."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class CompactionLimits(msgspec.Struct, frozen=True):
     """The limits of compactions.
 
     - ``split``: a stream with at least this many bytes in the inputs gets stream objects.
@@ -79,7 +79,7 @@ class Compactor:
         image: Callable[[], Image],
         halt: Callable[[str], None],
         *,
-        limits: Limits = Limits(),  # noqa: B008 - frozen
+        limits: CompactionLimits = CompactionLimits(),  # noqa: B008 - frozen
     ) -> None:
         self._tasks, self._calls, self._identity = tasks, calls, identity
         self._image, self._limits, self._halt = image, limits, halt

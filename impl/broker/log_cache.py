@@ -23,7 +23,7 @@ MOST_BLOCKS = 64
 """The maximum number of archived blocks, as far as the oldest ones are committed."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class CacheLimits(msgspec.Struct, frozen=True):
     """A block is full with ``block`` bytes or ``streams`` streams. ``capacity``: the bytes of all blocks together.
 
     ``widest``: the maximum number of offsets of one stream in one block.
@@ -35,7 +35,7 @@ class Limits(msgspec.Struct, frozen=True):
     widest: int = WIDEST
 
 
-class Block:
+class CacheBlock:
     """Records by stream; the records of a stream are in the order of their appends.
 
     ``position``: the WAL offset of the last record, set when the block is archived. ``size``: in bytes, with OVERHEAD.
@@ -61,9 +61,9 @@ class Block:
 class LogCache:
     """The blocks of a broker. ``size``: the bytes of all blocks. ``gaps``: how often a stream skipped offsets."""
 
-    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 - frozen
-        self.active = Block()
-        self.archived: deque[Block] = deque()
+    def __init__(self, limits: CacheLimits = CacheLimits()) -> None:  # noqa: B008 - frozen
+        self.active = CacheBlock()
+        self.archived: deque[CacheBlock] = deque()
         self.size = 0
         self.gaps = 0
         self._limits = limits
@@ -71,7 +71,7 @@ class LogCache:
         self._runs: dict[int, list[list[Record]]] = {}
         """By stream: its records in runs without a gap. A stream has one run, unless an append has failed."""
 
-    def put(self, record: Record, position: int) -> Block | None:
+    def put(self, record: Record, position: int) -> CacheBlock | None:
         """Add a record with its WAL offset. If the record fills the active block, archives and returns that block.
 
         Records come in the order of their positions (PL-02). If the record does not fit into the active block, that
@@ -91,16 +91,16 @@ class LogCache:
         full = self.active.size >= self._limits.block or len(self.active.streams) >= self._limits.streams
         return self.archive() if full else None
 
-    def archive(self) -> Block | None:
+    def archive(self) -> CacheBlock | None:
         """End the active block, and return it; None if it is empty (PL-11)."""
         if not self.active.streams:
             return None
-        block, self.active = self.active, Block()
+        block, self.active = self.active, CacheBlock()
         block.position = self._position
         self.archived.append(block)
         return block
 
-    def commit(self, block: Block) -> None:
+    def commit(self, block: CacheBlock) -> None:
         """Mark a block as committed. If there is little room, free the oldest blocks that are committed (PL-11)."""
         block.is_committed = True
         while self.archived and (self.size > self._limits.capacity * 0.9 or len(self.archived) > MOST_BLOCKS):
@@ -127,7 +127,7 @@ class LogCache:
             return _overlapping(runs[-1], begin, end)
         return []
 
-    def _free(self, block: Block) -> None:
+    def _free(self, block: CacheBlock) -> None:
         self.size -= block.size
         # The oldest block is freed first, so its records are the first ones in the runs of their streams.
         for stream, records in block.streams.items():

@@ -15,7 +15,7 @@ from impl.broker.failover_worker import fail_over
 from impl.broker.handle import StreamHandle, outcome
 from impl.broker.log_cache import LogCache
 from impl.broker.object_writer import ObjectWriter
-from impl.broker.owned import Owned
+from impl.broker.owned import OwnedStreams
 from impl.broker.partition.api import Api
 from impl.broker.partition.host import Host
 from impl.broker.reader import Reader
@@ -74,7 +74,7 @@ class Broker:
         self._compactor = Compactor(
             *(tasks, self._bucket, self._calls, identity, lambda: self._image, self._halt), limits=settings.compaction
         )
-        self._owned = Owned(tasks, self._calls, identity, settings, self._uploader, self._make)
+        self._owned = OwnedStreams(tasks, self._calls, identity, settings, self._uploader, self._make)
         self._host = Host(
             *(tasks, self._calls, self._owned, identity, lambda: self._image, self._wait_newer),
             *(self._ready, self._halt, settings),

@@ -10,7 +10,7 @@ import msgspec
 
 from impl import wire
 from impl.broker.calls import Calls
-from impl.broker.log_cache import Block
+from impl.broker.log_cache import CacheBlock
 from impl.broker.messages import Identity
 from impl.broker.object_format import encode, object_key
 from impl.broker.settings import TTL_MS
@@ -45,7 +45,7 @@ class Prepared(msgspec.Struct, frozen=True):
     commit: SetCommit
 
 
-def split(block: Block, split_bytes: int) -> Split:
+def split(block: CacheBlock, split_bytes: int) -> Split:
     """PL-21. Split a block: its only stream, or a stream with at least ``split_bytes``, gets an object of its own."""
     streams = {stream: block.streams[stream] for stream in sorted(block.streams)}
     if len(streams) == 1:
@@ -77,7 +77,7 @@ class ObjectWriter:
         self._tasks, self._bucket, self._calls = tasks, bucket, calls
         self._identity, self._split_bytes = identity, split_bytes
 
-    async def prepare(self, block: Block) -> Prepared:
+    async def prepare(self, block: CacheBlock) -> Prepared:
         """Get ids for the objects of a block, and encode them. The shared object gets the first id as id and order."""
         parts = split(block, self._split_bytes)
         answer = await self._calls.call(wire.PrepareObjects(parts.count, TTL_MS))
@@ -113,7 +113,7 @@ class ObjectWriter:
         """Commit the objects. Raises ControllerError."""
         await self._calls.call(wire.CommitStreamSetObject(prepared.commit), thrown=self._thrown)
 
-    async def write(self, block: Block) -> None:
+    async def write(self, block: CacheBlock) -> None:
         """Prepare, put and commit a block, one step after the other (RC-04)."""
         prepared = await self.prepare(block)
         await self.put(prepared)

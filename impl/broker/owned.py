@@ -23,7 +23,7 @@ Make = Callable[[OpenItem, wire.Answer], StreamHandle]
 """Makes the handle of a stream that the controller has opened."""
 
 
-class Owned:
+class OwnedStreams:
     """The handles of a process. ``make``: makes a handle. ``stopping``: whether the process opens no more streams."""
 
     def __init__(

@@ -12,7 +12,7 @@ import msgspec
 
 from impl import wire
 from impl.broker.calls import Calls, ControllerError
-from impl.broker.log_cache import Block, Limits
+from impl.broker.log_cache import CacheBlock, CacheLimits
 from impl.broker.messages import Identity, Step
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.wal import FencedError, Wal
@@ -33,7 +33,7 @@ close a stream that the barrier has listed as open.
 """
 
 
-class Left(msgspec.Struct):
+class StreamToRecover(msgspec.Struct):
     """A stream to recover. ``next``: the offset of the next record to keep.
 
     ``end``: the end of the records to keep: the sealed end after a fast close; None for an open stream.
@@ -60,14 +60,14 @@ class Recovery:
         writer: ObjectWriter,
         image: Callable[[], Image],
         newer: Callable[[], Awaitable[None]],
-        limits: Limits,
+        limits: CacheLimits,
         as_built: frozenset[str] = frozenset(),
     ) -> None:
         self._tasks, self._calls, self._identity = tasks, calls, identity
         self._wal, self._writer, self._as_built, self._limits = wal, writer, as_built, limits
         self._image, self._newer = image, newer
-        self._left: dict[int, Left] = {}
-        self._block = Block()
+        self._left: dict[int, StreamToRecover] = {}
+        self._block = CacheBlock()
         self.closed: dict[int, int] = {}
         """By stream: the epoch that the last process or the recovery closed. A late copy of the close may come."""
         self.gaps = 0
@@ -94,7 +94,7 @@ class Recovery:
         identity = self._identity
         answer = await self._calls.call(wire.GetOpeningStreams(identity.node, identity.epoch, identity.failover))
         for each in answer.values["streams"]:
-            self._left[each["stream"]] = Left(each["epoch"], each["start"], each["end"], None)
+            self._left[each["stream"]] = StreamToRecover(each["epoch"], each["start"], each["end"], None)
         await self._see_barrier()
         self.closed = _closed_by(self._image(), identity.node)
         entries = self._image().entries.get(identity.node, {})
@@ -125,7 +125,7 @@ class Recovery:
             if rule("RC-02.opening"):
                 return
             # With the rule switched off, the stream is recovered from its first record on.
-            left = self._left.setdefault(record.stream, Left(record.epoch, 0, record.base, None))
+            left = self._left.setdefault(record.stream, StreamToRecover(record.epoch, 0, record.base, None))
         if rule("RC-02.base", record.base < left.next) and not self._is_cut(record, left):
             return
         if rule("RC-02.gap", record.base > left.next):
@@ -142,7 +142,7 @@ class Recovery:
         if self._block.size >= self._limits.block or len(self._block.streams) >= self._limits.streams:
             await self._write()
 
-    def _is_cut(self, record: Record, left: Left) -> bool:
+    def _is_cut(self, record: Record, left: StreamToRecover) -> bool:
         """Whether a trim has cut into the batch, and the rest of the batch is not committed.
 
         AutoMQ drops such a batch (RC-03), and then drops all later batches of the stream as well (AM-08).
@@ -152,7 +152,7 @@ class Recovery:
 
     async def _write(self) -> None:
         """Upload and commit the records that were kept, and begin a new block."""
-        block, self._block = self._block, Block()
+        block, self._block = self._block, CacheBlock()
         if block.streams:
             await self._writer.write(block)
 
@@ -165,7 +165,7 @@ class Recovery:
         for close in closes:
             await close.wait()
 
-    async def _close(self, stream: int, left: Left) -> None:
+    async def _close(self, stream: int, left: StreamToRecover) -> None:
         identity = self._identity
         self.closed[stream] = left.epoch
         item = CloseItem(stream, left.epoch)

@@ -31,10 +31,10 @@ class Settings(msgspec.Struct, frozen=True):
     elects: bool = True
     threads: int = 512
     as_built: frozenset[str] = frozenset()
-    wal: wal.Limits = wal.Limits()
-    cache: log_cache.Limits = log_cache.Limits()
-    recovery: log_cache.Limits = log_cache.Limits(block=512 << 20)
-    compaction: compaction.Limits = compaction.Limits()
+    wal: wal.WalLimits = wal.WalLimits()
+    cache: log_cache.CacheLimits = log_cache.CacheLimits()
+    recovery: log_cache.CacheLimits = log_cache.CacheLimits(block=512 << 20)
+    compaction: compaction.CompactionLimits = compaction.CompactionLimits()
     split_bytes: int = 8 << 20
     index_bytes: int = TAIL_BYTES
     upload_interval_ms: int = 60_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from impl.broker.log_cache import Limits, LogCache
+from impl.broker.log_cache import CacheLimits, LogCache
 from impl.broker.uploader import Uploader
 from impl.broker.wal import OverCapacityError, Wal
 from impl.broker.wal_format import Record
@@ -26,7 +26,13 @@ class Storage:
     """``failed``: called when the WAL has failed. It closes all handles, and halts the process (PL-04)."""
 
     def __init__(
-        self, tasks: Tasks, wal: Wal, cache: LogCache, uploader: Uploader, limits: Limits, failed: Callable[[], None]
+        self,
+        tasks: Tasks,
+        wal: Wal,
+        cache: LogCache,
+        uploader: Uploader,
+        limits: CacheLimits,
+        failed: Callable[[], None],
     ) -> None:
         self._tasks, self._wal, self._cache, self._uploader = tasks, wal, cache, uploader
         self._limits, self._failed = limits, failed

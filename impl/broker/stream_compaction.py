@@ -7,7 +7,7 @@ from impl.broker.messages import Identity
 from impl.broker.object_copy import Caller, Copier
 from impl.broker.object_index import Span
 from impl.controller.commits import StreamCommit
-from impl.controller.objects import NOOP, Operation
+from impl.controller.objects import NOOP, InputTreatment
 from impl.metadata.image import Image, Stream, StreamObject
 from impl.rules import rule
 
@@ -16,7 +16,7 @@ TTL_MS = 3_600_000
 PER_COMMIT = 1_000
 """The maximum number of dead objects in one commit (CP-02)."""
 
-Held = tuple[int, StreamObject]
+HeldObject = tuple[int, StreamObject]
 """A stream object, with its id."""
 
 
@@ -31,7 +31,7 @@ async def compact_stream(
     if rule("CP-02.owner", not _owns(image, identity.node, stream, epoch)):
         return False
     start = image.streams.get(stream, Stream()).start
-    live: list[Held] = []
+    live: list[HeldObject] = []
     dead: list[int] = []
     # By start, so that neighbours in the list are neighbours in the stream.
     for each, held in sorted(image.stream_objects.get(stream, {}).items(), key=lambda pair: (pair[1].start, pair[0])):
@@ -42,20 +42,22 @@ async def compact_stream(
     sizes = {each: stored.size for each, _ in live if (stored := image.objects.get(each)) is not None}
     groups = [group for group in _groups(live, sizes, most_bytes) if len(group) > 1]
 
-    async def commit(object_id: int, size: int, span: Span, sources: tuple[int, ...], operation: Operation) -> None:
+    async def commit(
+        object_id: int, size: int, span: Span, sources: tuple[int, ...], operation: InputTreatment
+    ) -> None:
         operations = (operation,) * len(sources)
         node, node_epoch = identity.node, identity.epoch
         body = StreamCommit(node, node_epoch, object_id, size, stream, epoch, *span, sources, operations=operations)
         await calls.call(wire.CommitStreamObject(body))
 
     for at in range(0, len(dead), PER_COMMIT):
-        await commit(NOOP, 0, (0, 0), tuple(dead[at : at + PER_COMMIT]), Operation.DEEP_DELETE)
+        await commit(NOOP, 0, (0, 0), tuple(dead[at : at + PER_COMMIT]), InputTreatment.DEEP_DELETE)
     for group in groups:
         inputs = tuple(each for each, _ in group)
         object_id = await copier.prepare(1, TTL_MS)
         sources = [source for each in inputs for source in await copier.sources(each, sizes.get(each, 0))]
         data = await copier.copy(sources, object_id)
-        await commit(object_id, len(data), (group[0][1].start, group[-1][1].end), inputs, Operation.DELETE)
+        await commit(object_id, len(data), (group[0][1].start, group[-1][1].end), inputs, InputTreatment.DELETE)
     return bool(dead or groups)
 
 
@@ -65,9 +67,9 @@ def _owns(image: Image, node: int, stream: int, epoch: int) -> bool:
     return row is not None and row.epoch == epoch and current is not None and current.node == node
 
 
-def _groups(live: list[Held], sizes: dict[int, int], most_bytes: int) -> list[list[Held]]:
+def _groups(live: list[HeldObject], sizes: dict[int, int], most_bytes: int) -> list[list[HeldObject]]:
     """Group objects, sorted by start, without a gap. A group of several objects has at most ``most_bytes``."""
-    groups: list[list[Held]] = []
+    groups: list[list[HeldObject]] = []
     size = 0
     for each, held in live:
         own = sizes.get(each, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from impl.broker.log_cache import Block, LogCache
+from impl.broker.log_cache import CacheBlock, LogCache
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.wal import Wal
 from impl.rules import rule
@@ -21,7 +21,7 @@ TICK_MS = 100
 class Upload:
     """The upload of one block."""
 
-    def __init__(self, tasks: Tasks, block: Block) -> None:
+    def __init__(self, tasks: Tasks, block: CacheBlock) -> None:
         self.block = block
         self.prepared: Gate[None] = Gate(tasks)
         self.committed: Gate[None] = Gate(tasks)
@@ -36,7 +36,7 @@ class Uploader:
         self._tasks, self._writer, self._cache, self._wal, self._failed = tasks, writer, cache, wal, failed
         self._in_flight: list[Upload] = []
         """The uploads that are not committed, in their order."""
-        self._newest: Block | None = None
+        self._newest: CacheBlock | None = None
         """The newest block whose upload has begun."""
         self._barriers: dict[int, list[Gate[None]]] = {}
         """By stream: its forced uploads that have not ended."""
@@ -44,7 +44,7 @@ class Uploader:
 
     def begin(self) -> None:
         """Upload all archived blocks whose upload has not begun."""
-        waiting: list[Block] = []
+        waiting: list[CacheBlock] = []
         # From the newest block back to the last one whose upload has begun.
         for block in reversed(self._cache.archived):
             if block is self._newest:
@@ -127,7 +127,7 @@ class Uploader:
         if trims_late:
             self._trim(upload.block)
 
-    def _trim(self, block: Block) -> None:
+    def _trim(self, block: CacheBlock) -> None:
         """PL-25. Trim the WAL through a block. A failed trim does no harm: a replay drops committed records (RC-02)."""
         try:
             self._wal.trim(block.position)

@@ -34,7 +34,7 @@ Bulk = list[tuple[Record, Gate[int]]]
 """The appends of one object: each record, and the gate that opens with its offset."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class WalLimits(msgspec.Struct, frozen=True):
     """WL-04. ``bulk`` bytes or ``linger_ms`` end a bulk. At most ``in_flight`` objects are put at once, and at most
     ``unflushed`` bytes wait to be stored.
     """
@@ -69,7 +69,7 @@ class Wal:
         *,
         failover: bool = False,
         as_built: frozenset[str] = frozenset(),
-        limits: Limits = Limits(),  # noqa: B008 - frozen
+        limits: WalLimits = WalLimits(),  # noqa: B008 - frozen
     ) -> None:
         self.next = 0
         self.fenced = False

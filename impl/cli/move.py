@@ -14,7 +14,7 @@ from holdfast.cli.output import Ticker, check_writable, say, write
 from holdfast.ir.errors import UsageError
 from impl.scenario.suggest import unknown
 from impl.sim.move.conditions import Conditions
-from impl.sim.move.measure import TAIL_BYTES, VARIANTS, LimitError, Move, Question
+from impl.sim.move.measure import TAIL_BYTES, VARIANTS, LimitError, Move, MoveStudy
 from impl.sim.move.plot import plot as plot_of
 from impl.sim.move.report import data, lines
 from impl.sim.move.world import Variant
@@ -93,7 +93,7 @@ def _question(
     history: str,
     version: Literal["legacy", "V6"] | None,
     generation: Literal["G0", "G1"] | None,
-) -> Question:
+) -> MoveStudy:
     histories = {label: _amount("--history", label, SIZES, DEFAULT_HISTORY) for label in history.split(",")}
     tail = TAIL_BYTES if options.tail is None else _amount("--tail", options.tail, SIZES, "500MiB")
     bandwidth = 10**9 if options.bandwidth is None else _amount("--bandwidth", options.bandwidth, RATES, "1Gbps")
@@ -105,7 +105,7 @@ def _question(
     written = {"--tail": options.tail, "--bandwidth": options.bandwidth}
     texts = {option: text for option, text in written.items() if text is not None}
     try:
-        return Question(histories, tail, variants, Conditions(bandwidth=bandwidth), texts)
+        return MoveStudy(histories, tail, variants, Conditions(bandwidth=bandwidth), texts)
     except LimitError as error:
         raise UsageError(str(error)) from error
 

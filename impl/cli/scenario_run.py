@@ -21,7 +21,7 @@ from impl.scenario.language import Scenario, read_file
 from impl.scenario.reading import MalformedError
 from impl.scenario.replay import check_replay
 from impl.scenario.report import failure_lines, said, summary, text, title, to_json
-from impl.scenario.runner import Verdict
+from impl.scenario.runner import ScenarioVerdict
 from impl.scenario.runner import run as run_scenario
 from impl.scenario.suggest import unknown_id
 from impl.scenario.switches import ALWAYS, OF_BROKERS, REFUSED, RUN, switches
@@ -66,7 +66,7 @@ def run(
     as_built = _switches(switch)
     _check_labels(without)
     reports.prepare(json=json)
-    verdicts: list[Verdict] = []
+    verdicts: list[ScenarioVerdict] = []
     # Ctrl-C ends the present scenario without a verdict. The verdicts of earlier scenarios stay.
     with without_rules(*without), suppress(KeyboardInterrupt):
         for scenario in scenarios:
@@ -151,15 +151,15 @@ def _switches(names: Sequence[str]) -> frozenset[str]:
     return frozenset(names) - ALWAYS.keys()
 
 
-def _records(verdicts: Sequence[Verdict], changes: tuple[str, ...], options: list[str]) -> list[Record]:
+def _records(verdicts: Sequence[ScenarioVerdict], changes: tuple[str, ...], options: list[str]) -> list[Record]:
     """One record for each file, with a case for each scenario. ``options``: options of the command that repeats it."""
-    by_file: dict[str, list[Verdict]] = {}
+    by_file: dict[str, list[ScenarioVerdict]] = {}
     for verdict in verdicts:
         by_file.setdefault(verdict.scenario.file, []).append(verdict)
     return [_record(file, found, changes, options) for file, found in by_file.items()]
 
 
-def _record(file: str, verdicts: list[Verdict], changes: tuple[str, ...], options: list[str]) -> Record:
+def _record(file: str, verdicts: list[ScenarioVerdict], changes: tuple[str, ...], options: list[str]) -> Record:
     failed = sum(verdict.failure is not None for verdict in verdicts)
     return Record(
         engine="scenario run",
@@ -173,7 +173,7 @@ def _record(file: str, verdicts: list[Verdict], changes: tuple[str, ...], option
     )
 
 
-def _case(verdict: Verdict, options: list[str]) -> Case:
+def _case(verdict: ScenarioVerdict, options: list[str]) -> Case:
     scenario, failure = verdict.scenario, verdict.failure
     at = Place(scenario.file, scenario.line)
     if failure is None:

@@ -18,7 +18,7 @@ from holdfast.ir.errors import HoldfastError
 from impl.cli.finding import Finding, investigate, told
 from impl.cli.simulate_report import record_of, to_json
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.outcome import Outcome, Totals, outcome
+from impl.sim.outcome import RunSummary, Totals, outcome
 from impl.sim.run import StoppedError
 from impl.sim.seeds import WorkerError, outcomes
 from impl.sim.summary import summary, title
@@ -105,7 +105,7 @@ class Simulations:
                 ticker.show(f"making the run of seed {each.seed} small")
                 self._investigate(each)
 
-    def _shown(self) -> Iterator[Outcome]:
+    def _shown(self) -> Iterator[RunSummary]:
         """For each oracle, the first run that it is the first to object to."""
         seen: set[str] = set()
         for each in self.totals.violated:
@@ -113,7 +113,7 @@ class Simulations:
                 seen.add(each.violations[0].oracle)
                 yield each
 
-    def _investigate(self, each: Outcome) -> None:
+    def _investigate(self, each: RunSummary) -> None:
         question = msgspec.structs.replace(self._question, seed=each.seed)
         violation = each.violations[0]
         found = investigate(question, check(question), violation, self._folder, shrunk=self._shrunk, meter=self._meter)

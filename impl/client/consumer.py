@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from impl.broker.messages import Consume
-from impl.client.contents import Run, runs
+from impl.client.contents import SendRecords, runs
 from impl.client.leaders import Key
 from impl.client.node import ClientNode
 from impl.client.routing import ask_until
@@ -21,7 +21,7 @@ class Page(msgspec.Struct, frozen=True):
     ``confirmed``: the high watermark.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[SendRecords, ...]
     end: int
     confirmed: int
 

@@ -13,20 +13,20 @@ from impl.client.payload import decode
 
 FOREIGN = -1
 """The value of a record that belongs to no send."""
-Run = tuple[int, int, int]
+SendRecords = tuple[int, int, int]
 """Records of one send: the base offset, the number of records, the value."""
 
 
-def runs(batches: Iterable[tuple[int, Sequence[bytes]]], begin: int) -> list[Run]:
+def runs(batches: Iterable[tuple[int, Sequence[bytes]]], begin: int) -> list[SendRecords]:
     """The sends of batches, without sends that end at ``begin`` or below. ``batches``: base offset and records."""
-    found: list[Run] = []
+    found: list[SendRecords] = []
     for base, values in batches:
         found += _runs(base, values)
     return [(base, count, value) for base, count, value in found if base + count > begin]
 
 
-def _runs(base: int, records: Sequence[bytes]) -> list[Run]:
-    found: list[Run] = []
+def _runs(base: int, records: Sequence[bytes]) -> list[SendRecords]:
+    found: list[SendRecords] = []
     for offset, record in enumerate(records, base):
         try:
             value, place = decode(record)

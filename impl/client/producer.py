@@ -15,7 +15,7 @@ from impl.broker.partition.batches import ABSENT
 from impl.client.leaders import Key
 from impl.client.node import ClientNode
 from impl.client.payload import payload
-from impl.client.routing import Outcome, ask_until
+from impl.client.routing import RequestOutcome, ask_until
 from impl.client.sequences import Sequences
 from impl.errors import E
 from impl.tasks import Gate
@@ -30,7 +30,7 @@ class PendingSend(msgspec.Struct, frozen=True):
     value: int
     count: int
     begun: int
-    outcome: Gate[tuple[Outcome, int | None]]
+    outcome: Gate[tuple[RequestOutcome, int | None]]
 
 
 class Producer:
@@ -115,7 +115,7 @@ class Producer:
             sends.append(line.popleft())
         return sends
 
-    async def _deliver(self, key: Key, sends: list[PendingSend]) -> Outcome:
+    async def _deliver(self, key: Key, sends: list[PendingSend]) -> RequestOutcome:
         """Deliver a batch. Its sequence number and its bytes are the same in every attempt."""
         values = tuple(payload(send.value, place) for send in sends for place in range(send.count))
         epoch, sequence = self._sequences.epoch, self._sequences.next(key)

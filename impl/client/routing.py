@@ -17,7 +17,7 @@ FIND_MS = 5_000
 """How long a client waits for a broker's answer about leaders before it asks the next broker."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class RequestOutcome(msgspec.Struct, frozen=True):
     """The outcome of an operation. ``node``: the broker that was asked last, None if none was. ``error``: its error.
 
     ``values``: the values of the answer if the operation succeeded, else empty.
@@ -37,7 +37,7 @@ async def ask_until(
     retry_ms: int,
     repeats_unknown: bool,
     final: frozenset[E],
-) -> Outcome:
+) -> RequestOutcome:
     """Send a request to the leader of its partition, and repeat it until the outcome is final.
 
     ``until``: no attempt but the first one begins after this time. ``retry_ms``: the wait before the next attempt, left
@@ -50,11 +50,11 @@ async def ask_until(
     while True:
         node, result = await _ask_leader(client, body)
         if isinstance(result, Done) and result.error is E.NONE:
-            return Outcome("ok", node, result.error.name, result.values)
+            return RequestOutcome("ok", node, result.error.name, result.values)
         unknown |= is_unknown(result)
         ends = isinstance(result, Done) and result.error in final
         if ends or (unknown and not repeats_unknown) or client.now >= until:
-            return Outcome("info" if unknown else "fail", node, name(result), {})
+            return RequestOutcome("info" if unknown else "fail", node, name(result), {})
         if client.leaders.leader((body.topic, body.partition)) is None:
             await client.sleep(retry_ms)
 

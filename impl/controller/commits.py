@@ -10,13 +10,13 @@ from impl.controller.continuity import CommittedRange, check_continuity, entry_c
 from impl.controller.nodes import check_node_epoch, check_ownership, pack_ranges
 from impl.controller.objects import (
     NOOP,
-    Operation,
+    InputTreatment,
     commit_object,
     is_committed,
     mark_destroyed,
     replace_attributes,
 )
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import SetObject
 from impl.records import (
@@ -70,22 +70,22 @@ class StreamCommit(msgspec.Struct, frozen=True):
     end: int
     sources: tuple[int, ...] = ()
     attributes: int = 0
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[InputTreatment, ...] = ()
 
 
-def commit_stream_set_object(view: View, commit: SetCommit) -> Outcome:
+def commit_stream_set_object(view: View, commit: SetCommit) -> OperationResult:
     """CS-01 to CS-35. Commit a stream set object. A repeated commit succeeds and changes nothing."""
     exempt = rule("CS-01", commit.failover)  # G-10
     check_node_epoch(view.image, commit.node, commit.node_epoch, failover_barred=not exempt)
     if rule("CS-02", commit.compacted == (commit.object,)):
         return replace_attributes(view, commit.object, commit.size, commit.attributes)
     if rule("CS-03", is_committed(view.image, commit.object)):  # G-21
-        return Outcome()
+        return OperationResult()
     records = commit_object(view, commit.object, commit.size, commit.attributes)
     return _commit_compaction(view, commit, records) if commit.compacted else _commit_upload(view, commit, records)
 
 
-def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> Outcome:
+def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> OperationResult:
     """CS-05 to CS-09. Commit a WAL upload. Its ranges, and those of its stream objects, move ends and entries."""
     if commit.object != NOOP:  # CS-05
         records.append(_set_object(commit, commit.order, view.now))
@@ -98,16 +98,16 @@ def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> Outc
         records.append(S3StreamEndOffsets(pack_end_offsets(ends)))
     siblings = _commit_stream_objects(view, commit.stream_objects)
     if siblings is None:
-        return Outcome()
+        return OperationResult()
     records += siblings
     # A refusal drops all records above, since none of them is applied yet.
     for each in committed:  # CS-09
         check_continuity(view.image, commit.node, each)
     records += entry_changes(view, commit.node, committed)
-    return Outcome(tuple(records))
+    return OperationResult(tuple(records))
 
 
-def _commit_compaction(view: View, commit: SetCommit, records: list[Record]) -> Outcome:
+def _commit_compaction(view: View, commit: SetCommit, records: list[Record]) -> OperationResult:
     """CS-04 to CS-08. Commit a compaction. Its data was committed before, so no end and no entry moves (CS-35, G-30).
 
     If an input is not a stream set object of the node, AutoMQ fails with an unhandled error (AM-12). Here the
@@ -129,10 +129,10 @@ def _commit_compaction(view: View, commit: SetCommit, records: list[Record]) -> 
         records.append(_set_object(commit, order, time))
     siblings = _commit_stream_objects(view, commit.stream_objects)
     if siblings is None:
-        return Outcome()
+        return OperationResult()
     records += siblings
     records += (RemoveStreamSetObject(commit.node, each) for each in commit.compacted)  # CS-08
-    return Outcome(tuple(records))
+    return OperationResult(tuple(records))
 
 
 def _set_object(commit: SetCommit, order: int, data_time: int) -> S3StreamSetObject:
@@ -149,7 +149,7 @@ def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> li
     records: list[Record] = []
     for each in objects:
         if rule("CS-07.missing", each.stream not in view.image.streams):
-            records += mark_destroyed(view, (each.object,), (Operation.DEEP_DELETE,)) or ()
+            records += mark_destroyed(view, (each.object,), (InputTreatment.DEEP_DELETE,)) or ()
             continue
         if rule("CS-07.redundant", is_committed(view.image, each.object)):  # G-21
             return None
@@ -158,7 +158,7 @@ def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> li
     return records
 
 
-def commit_stream_object(view: View, commit: StreamCommit) -> Outcome:
+def commit_stream_object(view: View, commit: StreamCommit) -> OperationResult:
     """CO-01 to CO-06. Commit a compaction of one stream.
 
     The controller checks neither state nor offsets of the stream, so its end may rise (AM-07).
@@ -169,7 +169,7 @@ def commit_stream_object(view: View, commit: StreamCommit) -> Outcome:
     if rule("CO-03", commit.epoch != -1):
         check_ownership(view.image, commit.stream, commit.epoch, commit.node)
     if rule("CO-04", is_committed(view.image, commit.object)):
-        return Outcome()
+        return OperationResult()
     records = commit_object(view, commit.object, commit.size, commit.attributes)
     marked = mark_destroyed(view, commit.sources, commit.operations)
     require(marked is not None, "CO-05", E.COMPACTED_OBJECTS_NOT_FOUND)
@@ -177,4 +177,4 @@ def commit_stream_object(view: View, commit: StreamCommit) -> Outcome:
     if commit.object != NOOP:  # CO-06
         records.append(S3StreamObject(commit.stream, commit.start, commit.end, commit.object))
     records += (RemoveS3StreamObject(commit.stream, each) for each in commit.sources)
-    return Outcome(tuple(records))
+    return OperationResult(tuple(records))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from impl.controller.registration import NO_LEADER, Kind, acceptable, build, exists, find, target
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.records import PartitionChange
 from impl.rules import require
 
 
-def elect(view: View, topic: str, partition: int, kind: str = "preferred") -> Outcome:
+def elect(view: View, topic: str, partition: int, kind: str = "preferred") -> OperationResult:
     """EL-08. Elect by the present registration: a request names no epoch and no reassignment.
 
     ``kind``: preferred or unclean.
@@ -24,10 +24,10 @@ def elect(view: View, topic: str, partition: int, kind: str = "preferred") -> Ou
         require(row.replicas[:1] != (row.leader,), "EL-08.leader", E.ELECTION_NOT_NEEDED)
         change = build(row, target(row), acceptable(view), Kind.PREFERRED)
         require(change is not None, "EL-08.active", E.PREFERRED_LEADER_NOT_AVAILABLE)
-    return Outcome(() if change is None else (change,))
+    return OperationResult(() if change is None else (change,))
 
 
-def balance(view: View) -> Outcome:
+def balance(view: View) -> OperationResult:
     """EL-10. Elect the first replica wherever another broker leads, or nobody. Only G0 does this, every 300 s."""
     changes: list[PartitionChange] = []
     if view.profile.handshake == "G0":
@@ -36,4 +36,4 @@ def balance(view: View) -> Outcome:
                 change = build(row, target(row), acceptable(view), Kind.PREFERRED)
                 # A change that elects nobody is left out.
                 changes += [change] if change is not None and change.leader not in (None, NO_LEADER) else []
-    return Outcome(tuple(changes))
+    return OperationResult(tuple(changes))

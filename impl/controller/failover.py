@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from impl.controller.nodes import NO_NODE, has_opening, runtime_state, stored_registration
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.metadata.image import Image
 from impl.records import KV, KeyValue
 from impl.rules import rule
@@ -34,7 +34,7 @@ def contexts(image: Image) -> list[Context]:
     return [] if data is None else msgspec.json.decode(data, type=list[Context])
 
 
-def scan(view: View, after: int = -1, *, left: Mapping[int, int] = _NEVER) -> Outcome:
+def scan(view: View, after: int = -1, *, left: Mapping[int, int] = _NEVER) -> OperationResult:
     """FO-01 to FO-03. Run one round: end failovers that are over, and begin at most one.
 
     If a failover begins, the answer holds its ``target``. ``after``: the target that was chosen last; the round robin
@@ -93,7 +93,7 @@ def _next_target(image: Image, after: int) -> int | None:
     return next(behind, active[0] if active else None)
 
 
-def _store(before: list[Context], now: list[Context], values: dict[str, int] | None = None) -> Outcome:
+def _store(before: list[Context], now: list[Context], values: dict[str, int] | None = None) -> OperationResult:
     """The outcome that stores the failovers; without a record if they have not changed."""
     records = () if before == now else (KV((KeyValue(KEY, msgspec.json.encode(now)),)),)
-    return Outcome(records, values=dict(values or {}))
+    return OperationResult(records, values=dict(values or {}))

@@ -16,7 +16,7 @@ from impl.controller.registration import (
     nobody,
     target,
 )
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.metadata.image import Image
 from impl.records import Broker, Partition, PartitionChange, Record
 from impl.rules import rule
@@ -25,29 +25,29 @@ EVICTED_AT_ONCE = 100
 """The most partitions that one pass of an eviction moves."""
 
 
-def set_broker(view: View, node: int, state: str) -> Outcome:
+def set_broker(view: View, node: int, state: str) -> OperationResult:
     """Change the state of a broker to active, fenced, shutting_down, or gone (unregistered).
 
     A broker that begins its shutdown keeps its partitions until ``drain`` moves them.
     """
     before = view.image.brokers.get(node, "gone")
     if state == before:
-        return Outcome()
+        return OperationResult()
     records: list[Record] = [Broker(node, state)]
     if state == "active":
         records += _unfence(view, node)
     elif state in ("fenced", "gone") and is_registered(view.image, node):
         records += _fence(view, node)
-    return Outcome(tuple(records))
+    return OperationResult(tuple(records))
 
 
-def drain(view: View, node: int) -> Outcome:
+def drain(view: View, node: int) -> OperationResult:
     """Run one pass of eviction over a broker in controlled shutdown. The answer holds ``moved``, the number of moves.
 
     Without another active broker the partitions stay where they are, and lose their leader.
     """
     if view.image.brokers.get(node) != "shutting_down":
-        return Outcome(values={"moved": 0})
+        return OperationResult(values={"moved": 0})
     homes = _Homes(view.image, node)
     mine = [row for row in _elastic(view.image) if row.replicas == (node,)]
     changes: list[PartitionChange] = []
@@ -60,7 +60,7 @@ def drain(view: View, node: int) -> Outcome:
         if change is not None:
             changes.append(change)
             moved += home is not None
-    return Outcome(tuple(changes), values={"moved": moved})
+    return OperationResult(tuple(changes), values={"moved": moved})
 
 
 # Fencing --------------------------------------------------------------------------------------------------------

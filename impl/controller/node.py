@@ -18,7 +18,7 @@ from impl.controller.objects import ObjectClock
 from impl.controller.partitions import move_back, set_broker
 from impl.controller.requests import Event, Operation, events_of, items_of
 from impl.controller.timers import Timers
-from impl.controller.view import Outcome, Profile, View
+from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.metadata import snapshot
 from impl.metadata.image import Image
@@ -83,21 +83,21 @@ class Controller:
 
     # One operation under a quorum that commits at once --------------------------------------------------------
 
-    def execute(self, operation: Operation) -> Outcome:
+    def execute(self, operation: Operation) -> OperationResult:
         """Run one operation as one event; its records are committed at once."""
         outcome = _run(operation, self.view)
         if outcome.records:
             self.log.commit(self._append(outcome.records).index + 1)
         return outcome
 
-    def open(self, operation: Operation, stream: int) -> Outcome:
+    def open(self, operation: Operation, stream: int) -> OperationResult:
         """Run an open of a stream. If a lock refuses it, move the stream's partition back to its owner (ST-16)."""
         outcome = self.execute(operation)
         if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
             self.execute(partial(move_back, stream=stream))
         return outcome
 
-    def elect(self, topic: str, partition: int, kind: str = "preferred") -> Outcome:
+    def elect(self, topic: str, partition: int, kind: str = "preferred") -> OperationResult:
         """Run the election that a request asks for. Whatever its answer, the request may disarm the timer (EL-04)."""
         self.timers.requested(topic, partition)
         return self.execute(partial(elect, topic=topic, partition=partition, kind=kind))
@@ -106,7 +106,7 @@ class Controller:
         """Move the clock. Timers that become due do not fire by themselves."""
         self.now += ms
 
-    def tick(self, ms: int) -> list[tuple[str, Outcome]]:
+    def tick(self, ms: int) -> list[tuple[str, OperationResult]]:
         """Move the clock, then fire the timers that are due. Returns their partitions and elections, in order."""
         self.advance(ms)
         return self._fire(self.execute)
@@ -167,7 +167,7 @@ class Controller:
             outputs.append(reply)
         return outputs
 
-    def _event(self, event: Event, outputs: list[Output]) -> list[Outcome]:
+    def _event(self, event: Event, outputs: list[Output]) -> list[OperationResult]:
         """Run the operations of an event on one state; the records of all are one batch (EX-05)."""
         view = self.view
         outcomes = [_run(operation, view) for operation in event]
@@ -176,7 +176,7 @@ class Controller:
             outputs.append(self._append(records))
         return outcomes
 
-    def _send_back(self, opens: OpenStreams, outcomes: list[Outcome], outputs: list[Output]) -> None:
+    def _send_back(self, opens: OpenStreams, outcomes: list[OperationResult], outputs: list[Output]) -> None:
         """ST-16. Where a lock refused the open of a stream, move the stream's partition back to the owner."""
         for item, outcome in zip(opens.items, outcomes, strict=True):
             if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
@@ -263,15 +263,15 @@ class Controller:
         found = self._alone(outputs, partial(scan, after=self._target, left=self.heartbeats.left))
         self._target = found.values.get("target", self._target)
 
-    def _alone(self, outputs: list[Output], operation: Operation) -> Outcome:
+    def _alone(self, outputs: list[Output], operation: Operation) -> OperationResult:
         """Run an operation that no client has asked for, as an event of its own."""
         return self._event((operation,), outputs)[0]
 
-    def _fire(self, execute: Callable[[Operation], Outcome]) -> list[tuple[str, Outcome]]:
+    def _fire(self, execute: Callable[[Operation], OperationResult]) -> list[tuple[str, OperationResult]]:
         """Fire the timers that are due, each as one event."""
-        outcomes: list[Outcome] = []
+        outcomes: list[OperationResult] = []
 
-        def kept(operation: Operation) -> Outcome:
+        def kept(operation: Operation) -> OperationResult:
             outcomes.append(execute(operation))
             return outcomes[-1]
 
@@ -292,9 +292,9 @@ class Controller:
         return outputs
 
 
-def _run(operation: Operation, view: View) -> Outcome:
+def _run(operation: Operation, view: View) -> OperationResult:
     """The outcome of an operation; a refusal is an outcome with its error and without records."""
     try:
         return operation(view)
     except RefusedError as refused:
-        return Outcome(error=refused.error)
+        return OperationResult(error=refused.error)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from impl.controller.objects import mark_destroyed
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import Image, Node, SetObject, Stream
 from impl.records import KV, KeyValue, Record, RemoveKV, RemoveStreamSetObject
@@ -97,9 +97,9 @@ def unfenced(image: Image) -> list[int]:
     return sorted(node for node, state in image.brokers.items() if state in ("active", "shutting_down"))
 
 
-def heartbeat(view: View, node: int) -> Outcome:
+def heartbeat(view: View, node: int) -> OperationResult:
     """Answer a heartbeat with the state of the broker. If that is not active, a broker that goes on has to register."""
-    return Outcome(values={"state": view.image.brokers.get(node, "gone")})
+    return OperationResult(values={"state": view.image.brokers.get(node, "gone")})
 
 
 # Registry -------------------------------------------------------------------------------------------------------
@@ -107,29 +107,29 @@ def heartbeat(view: View, node: int) -> Outcome:
 
 def register_node(
     view: View, node: int, node_epoch: int, wal_config: str = "", tags: Mapping[str, str] | None = None
-) -> Outcome:
+) -> OperationResult:
     """ND-10. Store the row of a node. The registry keeps a node epoch of its own, which CK-01 does not read."""
     stored = stored_registration(view.image, node)
     require(stored is None or stored.epoch <= node_epoch, "ND-10", E.NODE_EPOCH_EXPIRED)
-    return Outcome((_row(Registration(node, node_epoch, wal_config, dict(tags or {}))),))
+    return OperationResult((_row(Registration(node, node_epoch, wal_config, dict(tags or {}))),))
 
 
-def lock_node(view: View, node: int) -> Outcome:
+def lock_node(view: View, node: int) -> OperationResult:
     """ND-20. Open the circuit breaker of a node; an unknown node is registered with epoch 0."""
     return _set_lock(view, node, "OPEN")
 
 
-def unlock_node(view: View, node: int) -> Outcome:
+def unlock_node(view: View, node: int) -> OperationResult:
     """ND-20. Close the circuit breaker of a node."""
     return _set_lock(view, node, "CLOSED")
 
 
-def unregister_node(view: View, node: int) -> Outcome:
+def unregister_node(view: View, node: int) -> OperationResult:
     """ND-11. Remove the row of a node from the registry. The node epoch that CK-01 reads stays."""
     require(not has_opening(view.image, node), "ND-11.opening", E.UnregisterNodeWithOpenStreamsException)
     require(not is_locked(view.image, node), "ND-11.locked", E.NodeLockedException)
     known = stored_registration(view.image, node) is not None
-    return Outcome((RemoveKV((registry_key(node),)),) if known else ())
+    return OperationResult((RemoveKV((registry_key(node),)),) if known else ())
 
 
 def registration(view: View, node: int, *, left: Mapping[int, int] = _NEVER) -> dict[str, Any]:
@@ -152,9 +152,9 @@ def stored_registration(image: Image, node: int) -> Registration | None:
     return None if data is None else msgspec.json.decode(data, type=Registration)
 
 
-def _set_lock(view: View, node: int, value: str) -> Outcome:
+def _set_lock(view: View, node: int, value: str) -> OperationResult:
     stored = stored_registration(view.image, node) or Registration(node, 0)
-    return Outcome((_row(msgspec.structs.replace(stored, tags={**stored.tags, LOCK_TAG: value})),))
+    return OperationResult((_row(msgspec.structs.replace(stored, tags={**stored.tags, LOCK_TAG: value})),))
 
 
 def _row(row: Registration) -> KV:
@@ -177,7 +177,7 @@ def unpack_ranges(data: bytes) -> list[tuple[int, int, int]]:
     return list(_RANGE.iter_unpack(data[1:]))
 
 
-def scale_in_cleanup(view: View) -> Outcome:
+def scale_in_cleanup(view: View) -> OperationResult:
     """ND-40. Destroy objects of inactive nodes that no stream needs. A node without a broker counts as inactive."""
     records: list[Record] = []
     for node in sorted(view.image.set_objects):
@@ -189,7 +189,7 @@ def scale_in_cleanup(view: View) -> Outcome:
             # An object that is gone or marked already only loses its row.
             records += mark_destroyed(view, (object_id,)) or []
             records.append(RemoveStreamSetObject(node, object_id))
-    return Outcome(tuple(records))
+    return OperationResult(tuple(records))
 
 
 def _is_needed(image: Image, held: SetObject) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from itertools import islice, zip_longest
 
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import Image, StoredObject
 from impl.records import AssignedS3ObjectId, ObjectState, Record, RemoveS3Object, S3Object
@@ -22,7 +22,7 @@ CALL = 1000
 """The most objects that one delete call names (OB-05)."""
 
 
-class Operation(IntEnum):
+class InputTreatment(IntEnum):
     """The treatment of the input of a compaction (OB-03)."""
 
     DELETE = 0
@@ -30,12 +30,12 @@ class Operation(IntEnum):
     KEEP_DATA = 2
 
 
-def prepare(view: View, count: int, ttl_ms: int) -> Outcome:
+def prepare(view: View, count: int, ttl_ms: int) -> OperationResult:
     """OB-01. Prepare ``count`` objects, which expire after ``ttl_ms`` unless they are committed."""
     first = view.image.ids["object"] + 1
     ids = range(first, first + count)
     objects = (S3Object(each, 0, ObjectState.PREPARED, view.now + ttl_ms) for each in ids)
-    return Outcome((AssignedS3ObjectId(first + count - 1), *objects), values={"first": first})
+    return OperationResult((AssignedS3ObjectId(first + count - 1), *objects), values={"first": first})
 
 
 def is_committed(image: Image, object_id: int) -> bool:
@@ -59,7 +59,7 @@ def commit_object(view: View, object_id: int, size: int, attributes: int) -> lis
     return [S3Object(object_id, size, ObjectState.COMMITTED, view.now, attributes)]
 
 
-def replace_attributes(view: View, object_id: int, size: int, attributes: int) -> Outcome:
+def replace_attributes(view: View, object_id: int, size: int, attributes: int) -> OperationResult:
     """OB-06. Change only the attributes of a committed object.
 
     As built, the size of the request becomes the timestamp (AM-07).
@@ -68,10 +68,10 @@ def replace_attributes(view: View, object_id: int, size: int, attributes: int) -
     require(object_id in view.image.objects, "OB-06.missing", E.OBJECT_NOT_EXIST)
     require(stored.state is ObjectState.COMMITTED, "OB-06.state", E.OBJECT_NOT_COMMITED)
     timestamp = size if "AM-07" in view.profile.as_built else stored.timestamp
-    return Outcome((S3Object(object_id, stored.size, ObjectState.COMMITTED, timestamp, attributes),))
+    return OperationResult((S3Object(object_id, stored.size, ObjectState.COMMITTED, timestamp, attributes),))
 
 
-def mark_destroyed(view: View, ids: Sequence[int], operations: Sequence[Operation] = ()) -> list[Record] | None:
+def mark_destroyed(view: View, ids: Sequence[int], operations: Sequence[InputTreatment] = ()) -> list[Record] | None:
     """OB-03. The records that mark objects as destroyed, one for each id; None if any id is missing or marked already.
 
     A prepared object may be marked. ``operations``: by the position of the id; ids without an operation get DELETE.
@@ -81,16 +81,16 @@ def mark_destroyed(view: View, ids: Sequence[int], operations: Sequence[Operatio
         return None
     if rule("OB-03.marked", any(each and each.state is ObjectState.MARK_DESTROYED for each in stored)):  # G-54
         return None
-    pairs = zip_longest(ids, operations[: len(ids)], fillvalue=Operation.DELETE)
-    return [_destruction(view, each, Operation(operation)) for each, operation in pairs]
+    pairs = zip_longest(ids, operations[: len(ids)], fillvalue=InputTreatment.DELETE)
+    return [_destruction(view, each, InputTreatment(operation)) for each, operation in pairs]
 
 
-def _destruction(view: View, object_id: int, operation: Operation) -> Record:
+def _destruction(view: View, object_id: int, operation: InputTreatment) -> Record:
     """The record that marks an object, or the one that forgets an object whose data another one keeps."""
-    if rule("OB-03.keep", operation is Operation.KEEP_DATA):
+    if rule("OB-03.keep", operation is InputTreatment.KEEP_DATA):
         return RemoveS3Object(object_id)
     stored = view.image.objects.get(object_id, StoredObject(0, ObjectState.UNINITIALIZED, 0))
-    deep = rule("OB-03.deep", operation is Operation.DEEP_DELETE)
+    deep = rule("OB-03.deep", operation is InputTreatment.DEEP_DELETE)
     attributes = stored.attributes | DEEP_DELETE if deep else stored.attributes
     return S3Object(object_id, stored.size, ObjectState.MARK_DESTROYED, view.now, attributes)
 
@@ -113,7 +113,7 @@ class ObjectClock:
         self._in_flight: tuple[int, ...] = ()
         self._swapped = now
 
-    def check(self, view: View, *, hold_deletes: bool = False) -> Outcome:
+    def check(self, view: View, *, hold_deletes: bool = False) -> OperationResult:
         """Run one check: mark expired objects, and delete the old generation from the store.
 
         The answer holds ``deletes``, the number of objects in each delete call. The calls end within the check. With
@@ -121,7 +121,7 @@ class ObjectClock:
         the meantime checks do nothing.
         """
         if hold_deletes and rule("OB-05.in_flight", bool(self._in_flight)):
-            return Outcome(values={"deletes": []})
+            return OperationResult(values={"deletes": []})
         records = self._end_deletion(view.image)
         expired = self._expire(view)
         gone = {record.object_id for record in records}  # The image still has them: no record is applied yet.
@@ -130,12 +130,12 @@ class ObjectClock:
         self._in_flight = doomed
         ended = [] if hold_deletes else self._end_deletion(view.image)
         calls = [len(doomed[at : at + CALL]) for at in range(0, len(doomed), CALL)]
-        return Outcome((*records, *expired, *ended), values={"deletes": calls})
+        return OperationResult((*records, *expired, *ended), values={"deletes": calls})
 
-    def end(self, view: View, deleted: tuple[int, ...]) -> Outcome:
+    def end(self, view: View, deleted: tuple[int, ...]) -> OperationResult:
         """Remove the ``deleted`` objects from the metadata. A round that another controller began is ignored."""
         done = deleted == self._in_flight
-        return Outcome(tuple(self._end_deletion(view.image)) if done else ())
+        return OperationResult(tuple(self._end_deletion(view.image)) if done else ())
 
     @property
     def in_flight(self) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from impl.controller.registration import (
 )
 from impl.controller.replicas import alter_partition, start
 from impl.controller.streams import partition_of
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.records import Partition, PartitionChange, Record, Topic
 from impl.rules import RefusedError, require, rule
@@ -47,10 +47,10 @@ BATCH_CAP = 50_000
 """The most records that one request may append (RA-08)."""
 
 
-def create_topic(view: View, topic: str, partitions: Sequence[Sequence[int]], elastic: bool = False) -> Outcome:
+def create_topic(view: View, topic: str, partitions: Sequence[Sequence[int]], elastic: bool = False) -> OperationResult:
     """Create a topic. ``partitions``: the replicas of each. All are in sync, the first one leads, both epochs are 0."""
     if any(name == topic for name, _ in view.image.partitions):
-        return Outcome(error=E.TOPIC_ALREADY_EXISTS)
+        return OperationResult(error=E.TOPIC_ALREADY_EXISTS)
     records: list[Record] = [Topic(topic, elastic)]
     for number, replicas in enumerate(partitions):
         require(bool(replicas), "RA-42.empty", E.INVALID_REPLICA_ASSIGNMENT)
@@ -59,13 +59,13 @@ def create_topic(view: View, topic: str, partitions: Sequence[Sequence[int]], el
         registered = all(is_registered(view.image, broker) for broker in replicas)
         require(registered, "RA-42.registered", E.INVALID_REPLICA_ASSIGNMENT)
         records.append(Partition(topic, number, tuple(replicas), tuple(replicas), replicas[0]))
-    return Outcome(tuple(records))
+    return OperationResult(tuple(records))
 
 
 # AlterPartitionReassignments ------------------------------------------------------------------------------------
 
 
-def alter(view: View, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> Outcome:
+def alter(view: View, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> OperationResult:
     """RA-01, RA-08. Start reassignments, or cancel them where the replicas are None.
 
     The answer has a row with the error of each partition. The records of the partitions without an error are one batch.
@@ -84,7 +84,7 @@ def alter(view: View, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) 
                 error = refused.error
             rows[label(topic, partition)] = error.name
     require(len(changes) <= BATCH_CAP, "RA-08.cap", E.INVALID_REQUEST)
-    return Outcome(tuple(changes), values={"topics": set(topics), "rows": rows})
+    return OperationResult(tuple(changes), values={"topics": set(topics), "rows": rows})
 
 
 def _alter_one(view: View, topic: str, partition: int, replicas: Sequence[int] | None) -> PartitionChange | None:
@@ -129,7 +129,7 @@ def _origin(view: View, row: Partition, replicas: tuple[int, ...]) -> dict[str, 
     return {"original": original, "marker": row.leader_epoch + 1}
 
 
-def move_back(view: View, stream: int) -> Outcome:
+def move_back(view: View, stream: int) -> OperationResult:
     """ST-16. Move the partition of a stream back to its locked owner, whose WAL alone may hold the newest data."""
     topic, number = partition_of(view.image.streams[stream])
     return alter(view, {topic: {number: [owner_of(view.image, stream)]}})
@@ -138,7 +138,7 @@ def move_back(view: View, stream: int) -> Outcome:
 # ListPartitionReassignments -------------------------------------------------------------------------------------
 
 
-def list_reassignments(view: View, topics: Mapping[str, Iterable[int]] | None = None) -> Outcome:
+def list_reassignments(view: View, topics: Mapping[str, Iterable[int]] | None = None) -> OperationResult:
     """RA-40. The running reassignments of all partitions, or of the given ones as far as they exist.
 
     A move of an elastic partition shows its target as added and its origin as removed (CA-41).
@@ -161,4 +161,4 @@ def list_reassignments(view: View, topics: Mapping[str, Iterable[int]] | None = 
             "adding": set(adding),
             "removing": set(removing),
         }
-    return Outcome(values={"reassignments": listed})
+    return OperationResult(values={"reassignments": listed})

@@ -20,7 +20,7 @@ from impl.controller.registration import (
     is_registered,
     target,
 )
-from impl.controller.view import Outcome, Profile, View
+from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.records import Partition, PartitionChange
 from impl.rules import require, rule
@@ -88,7 +88,7 @@ def alter_partition(
     partition_epoch: int | None = None,
     version: int = 3,
     recovery: int | None = None,
-) -> Outcome:
+) -> OperationResult:
     """RA-47. Change the ISR, as ``broker`` asks, which has to be the leader. ``version``: the version of the request.
 
     Epochs and a recovery state that are None stand for the present ones.
@@ -104,10 +104,10 @@ def alter_partition(
     wish = target(row, isr=tuple(isr), recovery=row.leader_recovery_state if recovery is None else recovery)
     change = build(row, wish, acceptable(view), automatic(view.profile))
     if change is None:
-        return Outcome()
+        return OperationResult()
     if rule("RA-46", change.leader is not None and change.leader != row.leader):
-        return Outcome((change,), E.NEW_LEADER_ELECTED if version >= 2 else E.FENCED_LEADER_EPOCH)
-    return Outcome((change,))
+        return OperationResult((change,), E.NEW_LEADER_ELECTED if version >= 2 else E.FENCED_LEADER_EPOCH)
+    return OperationResult((change,))
 
 
 def _check_epochs(row: Partition, broker: int, leader_epoch: int | None, partition_epoch: int | None) -> None:

@@ -28,10 +28,10 @@ from impl.controller.streams import (
     open_stream,
     trim_stream,
 )
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 
-Operation = Callable[[View], Outcome]
+Operation = Callable[[View], OperationResult]
 Event = tuple[Operation, ...]
 """The operations of an event. Each of them reads the state before the event. Their records form one batch."""
 

@@ -7,9 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from impl.controller.nodes import NO_STREAM, check_node_epoch, check_ownership, is_locked, owner_of
-from impl.controller.objects import Operation, mark_destroyed
+from impl.controller.objects import InputTreatment, mark_destroyed
 from impl.controller.ranges import range_record, removable, trim_ranges
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import Image, Stream, StreamRange
 from impl.records import (
@@ -45,20 +45,22 @@ def stream_record(stream: int, row: Stream) -> S3Stream:
     return S3Stream(stream, row.epoch, row.range_index, row.start, row.state, row.tags)
 
 
-def create_stream(view: View, node: int, node_epoch: int, tags: tuple[Tag, ...] = ()) -> Outcome:
+def create_stream(view: View, node: int, node_epoch: int, tags: tuple[Tag, ...] = ()) -> OperationResult:
     """ST-01, ST-02. Create a stream; the answer holds its id.
 
     Each request allocates an id, so a repeated request leaves a stream that nobody uses.
     """
     check_node_epoch(view.image, node, node_epoch, failover_barred=True)
     stream = view.image.ids["stream"] + 1
-    return Outcome((AssignedStreamId(stream), stream_record(stream, Stream(tags=tags))), values={"stream": stream})
+    return OperationResult(
+        (AssignedStreamId(stream), stream_record(stream, Stream(tags=tags))), values={"stream": stream}
+    )
 
 
 # Registration ---------------------------------------------------------------------------------------------------
 
 
-def get_opening_streams(view: View, node: int, node_epoch: int, failover: bool = False) -> Outcome:
+def get_opening_streams(view: View, node: int, node_epoch: int, failover: bool = False) -> OperationResult:
     """ND-01 to ND-03. Register the process ``node_epoch`` of a node; the answer lists the streams of its WAL.
 
     From then on the checks of node epochs refuse older processes. The list has every stream of which the WAL may hold
@@ -71,9 +73,9 @@ def get_opening_streams(view: View, node: int, node_epoch: int, failover: bool =
         if view.profile.v6:
             streams += _sealed_streams(view.image, node, {each["stream"] for each in streams})
     except RefusedError as refused:
-        return Outcome(error=refused.error, values={"streams": []})
+        return OperationResult(error=refused.error, values={"streams": []})
     streams.sort(key=lambda each: int(each["stream"]))
-    return Outcome((NodeWALMetadata(node, node_epoch, failover),), values={"streams": streams})
+    return OperationResult((NodeWALMetadata(node, node_epoch, failover),), values={"streams": streams})
 
 
 def _opened_streams(image: Image, node: int) -> list[dict[str, int]]:
@@ -115,7 +117,9 @@ def _sealed_streams(image: Image, node: int, listed: set[int]) -> list[dict[str,
 # Open -----------------------------------------------------------------------------------------------------------
 
 
-def open_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, tags: tuple[Tag, ...] = ()) -> Outcome:
+def open_stream(
+    view: View, node: int, node_epoch: int, stream: int, epoch: int, tags: tuple[Tag, ...] = ()
+) -> OperationResult:
     """ST-10 to ST-24. Open a stream under ``epoch``. The answer holds its start, and the offset of the next append."""
     check_node_epoch(view.image, node, node_epoch, failover_barred=True)  # ST-10
     stored = view.image.streams.get(stream, NO_STREAM)
@@ -125,7 +129,7 @@ def open_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int,
         records = _open_again(view, node, stream)
     else:
         records = _open_anew(view, node, stream, epoch, tags)
-    return Outcome(tuple(records), values={"start": stored.start, "next": stored.end})
+    return OperationResult(tuple(records), values={"start": stored.start, "next": stored.end})
 
 
 def _open_again(view: View, node: int, stream: int) -> list[Record]:
@@ -169,7 +173,7 @@ def _open_anew(view: View, node: int, stream: int, epoch: int, tags: tuple[Tag, 
 # Close ----------------------------------------------------------------------------------------------------------
 
 
-def close_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, end: int = -1) -> Outcome:
+def close_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, end: int = -1) -> OperationResult:
     """ST-30 to ST-38. Close a stream.
 
     ``end``: the offset at which a fast close seals the stream; -1 for the legacy close, after which the next open seals
@@ -185,7 +189,7 @@ def close_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int
     current = image.current_range(stream) or StreamRange(epoch, node, stored.end, stored.end)
     closed = stored.state is StreamState.CLOSED
     if rule("ST-33", closed and (not fast or end == current.end)):  # G-16
-        return Outcome()
+        return OperationResult()
     require(not (closed and fast), "ST-34", E.OFFSET_NOT_MATCHED)  # G-15
     require(not fast or end >= stored.end, "ST-35", E.OFFSET_NOT_MATCHED)  # G-14
     records: list[Record] = [stream_record(stream, replace(stored, state=StreamState.CLOSED))]  # ST-36
@@ -193,13 +197,13 @@ def close_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int
         records.append(range_record(stream, stored.range_index, replace(current, end=end)))
     if rule("ST-37.entry", fast and end > stored.end):  # G-17
         records.append(NodeWALUncommittedOffsets(node, (UncommittedOffsets(stream, stored.end, end),)))
-    return Outcome(tuple(records))
+    return OperationResult(tuple(records))
 
 
 # Trim, delete ---------------------------------------------------------------------------------------------------
 
 
-def trim_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, to: int) -> Outcome:
+def trim_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int, to: int) -> OperationResult:
     """ST-40 to ST-45. Raise the start of a stream to ``to``. A start above the end raises that too.
 
     Entries do not change (CK-03).
@@ -211,23 +215,23 @@ def trim_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int,
     require(stored.state is StreamState.OPENED, "ST-41", E.STREAM_NOT_OPENED)  # G-18
     require(to >= stored.start, "ST-42", E.OFFSET_NOT_MATCHED)  # G-18
     if rule("ST-43", to == stored.start):
-        return Outcome()
-    return Outcome((stream_record(stream, replace(stored, start=to)), *trim_ranges(image, stream, to)))
+        return OperationResult()
+    return OperationResult((stream_record(stream, replace(stored, start=to)), *trim_ranges(image, stream, to)))
 
 
-def delete_stream(view: View, stream: int) -> Outcome:
+def delete_stream(view: View, stream: int) -> OperationResult:
     """ST-50 to ST-52. Delete a closed stream. To delete a missing one is a success.
 
     The controller checks neither node, epoch nor owner (AM-11). Entries stay until the node's next commit.
     """
     if rule("ST-50", stream not in view.image.streams):
-        return Outcome()
+        return OperationResult()
     stored = view.image.streams.get(stream, NO_STREAM)
     require(stored.state is StreamState.CLOSED, "ST-51", E.STREAM_NOT_CLOSED)  # G-20
     objects = sorted(view.image.stream_objects.get(stream, {}))
-    marked = mark_destroyed(view, objects, (Operation.DEEP_DELETE,) * len(objects))
+    marked = mark_destroyed(view, objects, (InputTreatment.DEEP_DELETE,) * len(objects))
     require(marked is not None, "ST-52", E.STREAM_INNER_ERROR)
-    return Outcome((RemoveS3Stream(stream), *(marked or ())))
+    return OperationResult((RemoveS3Stream(stream), *(marked or ())))
 
 
 # Describe -------------------------------------------------------------------------------------------------------
@@ -239,7 +243,7 @@ def describe_streams(
     node: int | None = None,
     topic: str | None = None,
     partition: int | None = None,
-) -> Outcome:
+) -> OperationResult:
     """ST-60. Describe the stream with an id, else the streams of a node, else the streams tagged with a partition."""
     image = view.image
     require(not (stream is None and node is None and topic is None), "ST-60", E.INVALID_REQUEST)
@@ -249,7 +253,7 @@ def describe_streams(
         found = [each for each in image.streams if owner_of(image, each) == node]
     else:
         found = [each for each, row in image.streams.items() if partition_of(row) == (topic, partition)]
-    return Outcome(values={"streams": [_description(image, each) for each in sorted(found)]})
+    return OperationResult(values={"streams": [_description(image, each) for each in sorted(found)]})
 
 
 def _description(image: Image, stream: int) -> dict[str, Any]:

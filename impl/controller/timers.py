@@ -13,7 +13,7 @@ import msgspec
 
 from impl.controller.elections import elect
 from impl.controller.registration import NO_LEADER, find, label
-from impl.controller.view import Outcome, Profile, View
+from impl.controller.view import OperationResult, Profile, View
 from impl.metadata.image import Image
 from impl.records import Broker, Partition, PartitionChange, Record
 from impl.rules import rule
@@ -24,7 +24,7 @@ WHEEL_TICK_MS = 1_000
 
 Key = tuple[str, int]
 """A topic and a partition."""
-Operation = Callable[[View], Outcome]
+Operation = Callable[[View], OperationResult]
 
 
 class Timer(msgspec.Struct, frozen=True):
@@ -143,11 +143,11 @@ class Timers:
     def fire(self, timer: Timer) -> Operation:
         """The election that a timer asks for. A timer of an earlier leader epoch elects nobody (EL-12)."""
 
-        def operation(view: View) -> Outcome:
+        def operation(view: View) -> OperationResult:
             row = find(view.image, *timer.key)
             stale = row.leader != NO_LEADER or row.leader_epoch != timer.leader_epoch
             if rule("EL-12.tag", self.profile.timer == "epoch" and stale):
-                return Outcome()
+                return OperationResult()
             return elect(view, *timer.key)
 
         return operation
@@ -159,7 +159,7 @@ class Timers:
         if rule("EL-12.again", waits and not self._fires_once()):
             self._arm(timer.key, timer.leader_epoch, now)
 
-    def run(self, execute: Callable[[Operation], Outcome], view: Callable[[], View]) -> list[str]:
+    def run(self, execute: Callable[[Operation], OperationResult], view: Callable[[], View]) -> list[str]:
         """Fire the timers that are due, each as one event. Returns the names of their partitions, in order.
 
         ``execute`` runs an operation and lets ``observe`` see its records. ``view`` returns the present view.

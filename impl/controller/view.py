@@ -38,7 +38,7 @@ class View(msgspec.Struct, frozen=True):
     now: int
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class OperationResult(msgspec.Struct, frozen=True):
     """The result of an operation. ``records``: applied all or not at all. ``error`` and ``values``: its answer."""
 
     records: tuple[Record, ...] = ()

@@ -12,7 +12,7 @@ from copy import deepcopy
 from msgspec.structs import replace
 
 from impl.scenario.language import Scenario
-from impl.scenario.runner import Verdict, run
+from impl.scenario.runner import ScenarioVerdict, run
 from impl.scenario.world import World
 
 TIMED = {"object_clock": ("OB-05",), "registration": ("ND-30",), "tick": ("EL-06", "EL-12")}
@@ -21,7 +21,7 @@ TIMED = {"object_clock": ("OB-05",), "registration": ("ND-30",), "tick": ("EL-06
 
 def run_with_failovers(
     scenario: Scenario, as_built: frozenset[str] = frozenset(), *, at: tuple[int, ...] | None = None
-) -> Verdict:
+) -> ScenarioVerdict:
     """Run a scenario without a change of controller, then again with a change before each step, one step a run.
 
     ``at``: the steps before which the controller changes; None for all. Stops at the first failure without an excuse.
@@ -46,7 +46,7 @@ def run_with_failovers(
         excused |= dict.fromkeys(rules)
         when = f"with a change of controller before step {number}"
         failure = None if rules else replace(verdict.failure, when=when)
-        verdict = Verdict(scenario, failure)
+        verdict = ScenarioVerdict(scenario, failure)
     return replace(verdict, runs=runs, excused=tuple(excused))
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from impl.scenario.language import Call, Step
 from impl.scenario.matching import Difference, show
-from impl.scenario.runner import Failure, Verdict
+from impl.scenario.runner import Failure, ScenarioVerdict
 
 WIDE = 60
 """Values longer than this stand below each other, not side by side."""
 
 
-def line(verdict: Verdict) -> str:
+def line(verdict: ScenarioVerdict) -> str:
     """One line about a scenario."""
     scenario = verdict.scenario
     word = "ok  " if verdict.failure is None else "FAIL"
@@ -25,7 +25,7 @@ def line(verdict: Verdict) -> str:
     return f"{word}  {scenario.file}:{scenario.line}: {scenario.name} ({steps}{blank}{runs}{excused})"
 
 
-def text(verdict: Verdict) -> str:
+def text(verdict: ScenarioVerdict) -> str:
     """The line of a scenario and, if it failed, the step with expected and actual values side by side."""
     if verdict.failure is None:
         return line(verdict)
@@ -59,14 +59,14 @@ def said(step: Step, call: Call) -> str:
     return f"{{{', '.join([f'op: {step.op}', *(f'{name}: {show(value)}' for name, value in call.said.items())])}}}"
 
 
-def summary(verdicts: Sequence[Verdict]) -> str:
+def summary(verdicts: Sequence[ScenarioVerdict]) -> str:
     """How many scenarios passed, and how many failed."""
     failed = sum(verdict.failure is not None for verdict in verdicts)
     count = "1 scenario" if len(verdicts) == 1 else f"{len(verdicts)} scenarios"
     return f"{count}, {failed} failed" if failed else f"{count}, all as expected"
 
 
-def to_json(verdict: Verdict) -> str:
+def to_json(verdict: ScenarioVerdict) -> str:
     """A verdict as one line of JSON."""
     scenario, failure = verdict.scenario, verdict.failure
     answer: dict[str, Any] = {

@@ -36,7 +36,7 @@ class Failure(msgspec.Struct, frozen=True):
     when: str = ""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class ScenarioVerdict(msgspec.Struct, frozen=True):
     """The outcome of a scenario after ``runs`` runs. ``failure``: None if every result was as expected.
 
     ``excused``: the rules by which changes of controller were allowed to alter results.
@@ -54,7 +54,7 @@ Hook = Callable[[World, int], str | None]
 
 def run(
     scenario: Scenario, as_built: frozenset[str] = frozenset(), *, before: Hook | None = None, after: Hook | None = None
-) -> Verdict:
+) -> ScenarioVerdict:
     """Run a scenario in a world of its own. The hooks run before each step, and after each call."""
     world = World(scenario, as_built)
     for number, step in enumerate(scenario.steps, 1):
@@ -62,8 +62,8 @@ def run(
             before(world, number)
         failure = _run_step(world, step, number, after)
         if failure is not None:
-            return Verdict(scenario, failure)
-    return Verdict(scenario)
+            return ScenarioVerdict(scenario, failure)
+    return ScenarioVerdict(scenario)
 
 
 def _run_step(world: World, step: Step, number: int, after: Hook | None) -> Failure | None:

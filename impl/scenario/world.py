@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from impl.controller.node import Controller
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.records import AssignedS3ObjectId, ObjectState, PartitionChange, Record, S3Object, Topic
 from impl.scenario.language import Scenario
 
@@ -40,11 +40,11 @@ class World:
         self._absent = scenario.absent
         self._prepared: set[int] = set()
 
-    def run(self, operation: Callable[[View], Outcome], **refused: Any) -> Result:
+    def run(self, operation: Callable[[View], OperationResult], **refused: Any) -> Result:
         """Run an operation of the controller. ``refused``: the values of results that a refusal does not give."""
         return self.answer(self.controller.execute(operation), **refused)
 
-    def answer(self, outcome: Outcome, **refused: Any) -> Result:
+    def answer(self, outcome: OperationResult, **refused: Any) -> Result:
         """The result of an operation; ``refused`` as in ``run``."""
         return {"error": outcome.error.name, **refused, **outcome.values, **written(outcome.records)}
 
@@ -80,7 +80,7 @@ class World:
 
     def replay(self, *records: Record) -> None:
         """Append records as one batch; nothing is checked."""
-        self.controller.execute(lambda _: Outcome(records))
+        self.controller.execute(lambda _: OperationResult(records))
 
 
 def written(records: tuple[Record, ...]) -> Result:

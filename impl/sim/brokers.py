@@ -16,10 +16,10 @@ from impl.sim.options import Options
 from impl.sim.run import Run, always, simulate
 
 SMALL = Settings(
-    wal=wal.Limits(bulk=600, linger_ms=20, in_flight=4, unflushed=4_000),
-    cache=log_cache.Limits(block=10_000, capacity=25_000),
-    recovery=log_cache.Limits(block=1_500, widest=5),
-    compaction=compaction.Limits(split=500, split_age_ms=60_000, interval_ms=15_000),
+    wal=wal.WalLimits(bulk=600, linger_ms=20, in_flight=4, unflushed=4_000),
+    cache=log_cache.CacheLimits(block=10_000, capacity=25_000),
+    recovery=log_cache.CacheLimits(block=1_500, widest=5),
+    compaction=compaction.CompactionLimits(split=500, split_age_ms=60_000, interval_ms=15_000),
     split_bytes=400,
     index_bytes=64,
     threads=2,

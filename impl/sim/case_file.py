@@ -18,7 +18,7 @@ from impl.scenario.switches import switches
 from impl.sim.check import Question
 from impl.sim.faults import KINDS
 from impl.sim.options import Options
-from impl.sim.script import Operation, unique_values
+from impl.sim.script import ScriptOperation, unique_values
 from impl.sim.tape import Fault
 
 PACKAGES = ("broker", "controller", "metadata")
@@ -49,7 +49,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     without: tuple[str, ...]
     switches: tuple[str, ...]
     violation: Violation
-    script: tuple[Operation, ...]
+    script: tuple[ScriptOperation, ...]
     faults: tuple[Fault, ...]
 
     def question(self, *, mended: bool = False) -> Question:

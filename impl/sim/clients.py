@@ -19,7 +19,7 @@ from impl.sim.director import Director
 from impl.sim.fleet import Fleet
 from impl.sim.process import Process
 from impl.sim.queue import Queue
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 
 TIMEOUT_MS = 30_000
 """How long a client waits for an answer. Longer than most pauses, so that paused processes may still answer."""
@@ -50,7 +50,7 @@ class Client:
     def __init__(
         self,
         number: int,
-        operations: list[Operation],
+        operations: list[ScriptOperation],
         queue: Queue,
         fleet: Fleet,
         catalog: Catalog,
@@ -95,7 +95,7 @@ class Client:
 
     # One operation ----------------------------------------------------------------------------------------------
 
-    def _start(self, operation: Operation) -> None:
+    def _start(self, operation: ScriptOperation) -> None:
         entry = self._catalog.entry(operation.key)
         if operation.f != "create" and (entry.stream < 0 or entry.doomed):
             self.begin()  # There is no stream for this operation: skip it.
@@ -117,7 +117,7 @@ class Client:
         self._body = body
         self._attempt(operation)
 
-    def _make(self, operation: Operation, entry: Entry) -> tuple[Asked, Any, int | None]:
+    def _make(self, operation: ScriptOperation, entry: Entry) -> tuple[Asked, Any, int | None]:
         """The command of an operation, and the value and the offset of its begin in the history."""
         known = entry.start + int(operation.part * (max(entry.end, entry.start) - entry.start))
         match operation.f:
@@ -135,7 +135,7 @@ class Client:
             case _:
                 return Create(), None, None
 
-    def _attempt(self, operation: Operation) -> None:
+    def _attempt(self, operation: ScriptOperation) -> None:
         self._command += 1
         process = self._target(operation)
         if process is None:
@@ -148,7 +148,7 @@ class Client:
         refused: Callable[[], None] = lambda: self._refused(operation, number)  # noqa: E731
         self._fleet.command(process, Command(self.number, number, self._body), refused)
 
-    def _target(self, operation: Operation) -> Process | None:
+    def _target(self, operation: ScriptOperation) -> Process | None:
         """The process to ask; None if the client knows of none."""
         if operation.f == "create":
             nodes = self._director.active()
@@ -168,7 +168,7 @@ class Client:
             waits, self._waits = self._waits, None
             waits(done)
 
-    def _answered(self, operation: Operation, process: Process, done: Done) -> None:
+    def _answered(self, operation: ScriptOperation, process: Process, done: Done) -> None:
         if done.error is E.NONE:
             self._succeed(operation, process, done.values)
         elif done.error is E.REQUEST_TIMED_OUT:
@@ -176,7 +176,7 @@ class Client:
         else:
             self._retry(operation, done.error)
 
-    def _succeed(self, operation: Operation, process: Process, values: dict[str, Any]) -> None:
+    def _succeed(self, operation: ScriptOperation, process: Process, values: dict[str, Any]) -> None:
         entry, now = self._catalog.entry(operation.key), self._queue.now
         value, offset = None, None
         if operation.f == "append":
@@ -192,7 +192,7 @@ class Client:
             self._director.adopt(operation.key, process.node)
         self._complete("ok", now, value=value, offset=offset, broker=process.name)
 
-    def _retry(self, operation: Operation, error: E) -> None:
+    def _retry(self, operation: ScriptOperation, error: E) -> None:
         """After a definite failure: try again with the newest owner, for at most ``PATIENCE_MS``."""
         self._known.pop(operation.key, None)
         doomed = operation.f != "destroy" and self._catalog.entry(operation.key).doomed
@@ -206,7 +206,7 @@ class Client:
             self.failed += 1
             self._complete("fail", self._queue.now, error=error.name)
 
-    def _refused(self, operation: Operation, number: int) -> None:
+    def _refused(self, operation: ScriptOperation, number: int) -> None:
         if self._waits is not None and number == self._command:
             self._waits = None
             self._retry(operation, E.NOT_LEADER_OR_FOLLOWER)

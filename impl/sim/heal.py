@@ -14,17 +14,17 @@ from impl.sim.clients import Client
 from impl.sim.cluster import Cluster
 from impl.sim.director import Director
 from impl.sim.queue import Queue
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.stages import HANDOVERS, Probe, is_drained, missing_of
 
 BOUND_MS = 300_000
 """How long a run waits for its end."""
 
-Spawn = Callable[[list[Operation], str], Client]
+Spawn = Callable[[list[ScriptOperation], str], Client]
 """Starts a further client with operations, in a phase of the history."""
 
 
-class Heal:
+class StreamHealing:
     """Waits for the conditions, one after the other. ``advance`` runs events up to a time."""
 
     def __init__(
@@ -70,15 +70,15 @@ class Heal:
         leader = self._cluster.leader
         return leader is not None and is_drained(leader.image)
 
-    def _probed(self, make: Callable[[], list[Operation]], phase: str) -> bool:
+    def _probed(self, make: Callable[[], list[ScriptOperation]], phase: str) -> bool:
         return self._probe.succeeds(make, phase) and self._is_open()
 
-    def _appends(self) -> list[Operation]:
+    def _appends(self) -> list[ScriptOperation]:
         found = []
         for key in self._catalog.living():
-            found.append(Operation(0, 0, "append", key, value=self._value))
+            found.append(ScriptOperation(0, 0, "append", key, value=self._value))
             self._value -= 1
         return found
 
-    def _reads(self) -> list[Operation]:
-        return [Operation(0, 0, "fetch", key) for key in self._catalog.living()]
+    def _reads(self) -> list[ScriptOperation]:
+        return [ScriptOperation(0, 0, "fetch", key) for key in self._catalog.living()]

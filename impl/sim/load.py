@@ -17,7 +17,7 @@ from impl.sim.network import Network
 from impl.sim.options import Options
 from impl.sim.process import Process
 from impl.sim.queue import Queue
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.tape import Tape
 from impl.wire import Reply
 
@@ -50,7 +50,7 @@ class Parts(msgspec.Struct, frozen=True):
 class Load(Protocol):
     """The clients of a run. ``script``: the operations, in the order of their times."""
 
-    script: Sequence[Operation]
+    script: Sequence[ScriptOperation]
 
     def set_up(self) -> None:
         """Create the streams or partitions that exist before the script. No fault happens meanwhile."""

@@ -6,7 +6,7 @@ import msgspec
 
 from impl.controller.view import Profile
 from impl.sim import script
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.tape import Fault
 
 
@@ -32,4 +32,4 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
     profile: Profile = Profile()
     recorded: tuple[Fault, ...] | None = None
-    operations_of: tuple[Operation, ...] | None = None
+    operations_of: tuple[ScriptOperation, ...] | None = None

@@ -11,7 +11,7 @@ from impl.sim.check import CheckResult
 from impl.tasks import Place
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of the run of a seed.
 
     ``error``: why there is no verdict, None if there is one. ``looked``: how much the oracles have looked at.
@@ -31,10 +31,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     decided: dict[str, int]
 
 
-def outcome(checked: CheckResult) -> Outcome:
+def outcome(checked: CheckResult) -> RunSummary:
     """The outcome of a run that the oracles have judged."""
     run = checked.run
-    return Outcome(
+    return RunSummary(
         seed=run.seed,
         violations=checked.violations,
         error=checked.error,
@@ -55,8 +55,8 @@ class Totals:
 
     def __init__(self) -> None:
         self.runs = 0
-        self.violated: list[Outcome] = []
-        self.errors: list[Outcome] = []
+        self.violated: list[RunSummary] = []
+        self.errors: list[RunSummary] = []
         self.counts: Counter[str] = Counter()
         self.least: dict[str, int] = {}
         self.most: dict[str, int] = {}
@@ -67,7 +67,7 @@ class Totals:
         self.crashed: Counter[Place] = Counter()
         self.decided: Counter[str] = Counter()
 
-    def add(self, each: Outcome) -> None:
+    def add(self, each: RunSummary) -> None:
         """Add the outcome of a further run."""
         self.runs += 1
         if each.violations:

@@ -24,7 +24,7 @@ from impl.sim.options import Options
 from impl.sim.partitions.load import PartitionLoad
 from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.store_faults import FaultyStore
 from impl.sim.stream_load import StreamLoad
 from impl.sim.tape import Fault, Tape, stream
@@ -54,7 +54,7 @@ class Run(msgspec.Struct, kw_only=True):
     seed: int
     history: History
     log: EventLog
-    script: tuple[Operation, ...]
+    script: tuple[ScriptOperation, ...]
     faults: list[Fault]
     drawn: dict[str, float]
     happened: dict[str, int]

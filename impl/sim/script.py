@@ -26,7 +26,7 @@ HOPS = (0, 1, 1, 1, 2, 2, 2)
 F = Literal["append", "fetch", "trim", "move", "create", "destroy", "swap", "cancel", "elect"]
 
 
-class Operation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class ScriptOperation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """An operation of a client on the stream or partition with the number ``key``, not before ``at`` milliseconds.
 
     ``value``: the value that an append writes, unique in the script; ``count``: the number of its records. ``part``:
@@ -45,7 +45,9 @@ class Operation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     hop: int = 1
 
 
-def make(seed: int, *, clients: int, streams: int, operations: int, span_ms: int = SPAN_MS) -> tuple[Operation, ...]:
+def make(
+    seed: int, *, clients: int, streams: int, operations: int, span_ms: int = SPAN_MS
+) -> tuple[ScriptOperation, ...]:
     """A script in the order of times, with ``operations`` operations. Streams 0 to ``streams`` - 1 exist before it."""
     draw = stream(seed, "script")
     moves = min(operations, max(MOVES, operations // 50))
@@ -54,7 +56,7 @@ def make(seed: int, *, clients: int, streams: int, operations: int, span_ms: int
     found = [_operation(draw, lives, clients, at, number) for number, at in enumerate(times)]
     for number in range(moves):
         at = int((number + draw()) * span_ms / moves)
-        found.append(Operation(-1, at, "move", int(draw() * streams), hop=HOPS[int(draw() * len(HOPS))]))
+        found.append(ScriptOperation(-1, at, "move", int(draw() * streams), hop=HOPS[int(draw() * len(HOPS))]))
     return tuple(sorted(found, key=lambda each: (each.at, each.client)))
 
 
@@ -67,28 +69,28 @@ class _Lives:
         self.living = list(range(streams))
 
 
-def _operation(draw: Callable[[], float], lives: _Lives, clients: int, at: int, number: int) -> Operation:
+def _operation(draw: Callable[[], float], lives: _Lives, clients: int, at: int, number: int) -> ScriptOperation:
     client = int(draw() * clients)
     kind, part = draw(), draw()
     key = lives.living[int(draw() * len(lives.living))]
     if draw() < BURST:
         at = max(0, at - 2_000)  # Overdue when the operation before it ends.
     if kind < 0.60:
-        return Operation(client, at, "append", key, value=number + 1, count=1 + int(part * 3))
+        return ScriptOperation(client, at, "append", key, value=number + 1, count=1 + int(part * 3))
     if kind < 0.90:
-        return Operation(client, at, "fetch", key, part=0.0 if part < 0.3 else part)
+        return ScriptOperation(client, at, "fetch", key, part=0.0 if part < 0.3 else part)
     if kind < 0.97:
-        return Operation(client, at, "trim", key, part=part * part)
+        return ScriptOperation(client, at, "trim", key, part=part * part)
     if kind < 0.985 or len(lives.living) == lives.first:
         lives.living.append(lives.next)
         lives.next += 1
-        return Operation(client, at, "create", lives.next - 1)
-    return Operation(
+        return ScriptOperation(client, at, "create", lives.next - 1)
+    return ScriptOperation(
         client, at, "destroy", lives.living.pop(lives.first + int(part * (len(lives.living) - lives.first)))
     )
 
 
-def unique_values(script: Sequence[Operation]) -> bool:
+def unique_values(script: Sequence[ScriptOperation]) -> bool:
     """Whether no two appends write the same value."""
     values = [each.value for each in script if each.f == "append"]
     return len(values) == len(set(values))

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 import msgspec
 
 from impl.sim.check import Question, check
-from impl.sim.outcome import Outcome, outcome
+from impl.sim.outcome import RunSummary, outcome
 from impl.sim.run import StoppedError
 
 AHEAD = 4
@@ -24,7 +24,7 @@ class WorkerError(Exception):
     """A process that made runs has ended before its time."""
 
 
-def outcomes(question: Question, seeds: range, jobs: int, go_on: Callable[[], bool]) -> Generator[Outcome]:
+def outcomes(question: Question, seeds: range, jobs: int, go_on: Callable[[], bool]) -> Generator[RunSummary]:
     """The outcome of each seed in turn. ``jobs``: the number of processes; with 1 the runs are made in this process.
 
     The generator asks ``go_on`` several times a second, and ends if the answer is no. When the caller closes it, the
@@ -34,7 +34,7 @@ def outcomes(question: Question, seeds: range, jobs: int, go_on: Callable[[], bo
     yield from found
 
 
-def _here(question: Question, seeds: range, go_on: Callable[[], bool]) -> Generator[Outcome]:
+def _here(question: Question, seeds: range, go_on: Callable[[], bool]) -> Generator[RunSummary]:
     for seed in seeds:
         try:
             checked = check(msgspec.structs.replace(question, seed=seed), go_on)
@@ -43,13 +43,13 @@ def _here(question: Question, seeds: range, go_on: Callable[[], bool]) -> Genera
         yield outcome(checked)
 
 
-def _one(question: Question, seed: int) -> Outcome:
+def _one(question: Question, seed: int) -> RunSummary:
     return outcome(check(msgspec.structs.replace(question, seed=seed)))
 
 
-def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[], bool]) -> Generator[Outcome]:
+def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[], bool]) -> Generator[RunSummary]:
     left = iter(seeds)
-    begun: deque[Future[Outcome]] = deque()
+    begun: deque[Future[RunSummary]] = deque()
     pool = ProcessPoolExecutor(
         jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_signals_to_the_parent
     )

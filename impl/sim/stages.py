@@ -7,7 +7,7 @@ from typing import Protocol
 
 from impl.metadata.image import Image
 from impl.sim.queue import Queue
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 
 POLL_MS = 100
 HANDOVERS = 3
@@ -47,11 +47,11 @@ class ProbingClient(Protocol):
 class Probe:
     """Tries again and again whether a client can do some operations. ``spawn`` starts a client with them in a phase."""
 
-    def __init__(self, spawn: Callable[[list[Operation], str], ProbingClient]) -> None:
+    def __init__(self, spawn: Callable[[list[ScriptOperation], str], ProbingClient]) -> None:
         self._spawn = spawn
         self._client: ProbingClient | None = None
 
-    def succeeds(self, make: Callable[[], list[Operation]], phase: str) -> bool:
+    def succeeds(self, make: Callable[[], list[ScriptOperation]], phase: str) -> bool:
         """Whether a client has done all operations; a new one tries after a failure."""
         if self._client is None:
             self._client = self._spawn(make(), phase)

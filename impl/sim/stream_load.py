@@ -12,10 +12,10 @@ from impl.sim import script
 from impl.sim.catalog import Catalog
 from impl.sim.clients import Client
 from impl.sim.director import Director
-from impl.sim.heal import Heal
+from impl.sim.heal import StreamHealing
 from impl.sim.load import Parts
 from impl.sim.process import Process
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.wire import Reply
 
 
@@ -38,7 +38,7 @@ class StreamLoad:
             operations=options.operations,
             span_ms=options.span_ms,
         )
-        self.script: Sequence[Operation] = made if options.operations_of is None else options.operations_of
+        self.script: Sequence[ScriptOperation] = made if options.operations_of is None else options.operations_of
         self._in_script: list[Client] = []
 
     def set_up(self) -> None:
@@ -46,13 +46,13 @@ class StreamLoad:
         options = self._parts.options
         keys = range(options.streams)
         self._parts.wait(lambda: len(self.director.active()) == options.brokers)
-        self._spawn([Operation(0, 0, "create", key) for key in keys], "setup")
+        self._spawn([ScriptOperation(0, 0, "create", key) for key in keys], "setup")
         self._parts.wait(lambda: all(self.director.is_open(key) for key in keys))
 
     def begin(self) -> None:
         """Begin with the script: operations of clients one after the other, moves at their times."""
         begin = self._parts.queue.now
-        by_client: dict[int, list[Operation]] = {}
+        by_client: dict[int, list[ScriptOperation]] = {}
         for operation in self.script:
             if operation.f == "move":
                 self._parts.queue.at(begin + operation.at, self.director.move, operation.key, operation.hop)
@@ -67,7 +67,7 @@ class StreamLoad:
     def heal(self) -> str:
         """Run the heal phase. Returns the condition that fails, "" if none does."""
         parts = self._parts
-        return Heal(
+        return StreamHealing(
             *(parts.queue, parts.cluster, self.director, self.catalog, self._in_script, self._spawn, parts.advance)
         ).run()
 
@@ -111,10 +111,10 @@ class StreamLoad:
             for client in self.clients.values():
                 client.reset(process)
 
-    def _spawn(self, operations: list[Operation], phase: str) -> Client:
+    def _spawn(self, operations: list[ScriptOperation], phase: str) -> Client:
         return self._client(operations, self._parts.queue.now, phase)
 
-    def _client(self, operations: list[Operation], begin: int, phase: str | None = None) -> Client:
+    def _client(self, operations: list[ScriptOperation], begin: int, phase: str | None = None) -> Client:
         parts, number = self._parts, len(self.clients) + 1
         client = self.clients[number] = Client(
             *(number, operations, parts.queue, parts.fleet, self.catalog, self.director, parts.history),

@@ -1,7 +1,8 @@
-"""The seam between a campaign and what it runs: ``run_case(seed, config)`` is pure, and all else only distributes it.
+"""The interface between a campaign and the runs that it makes. ``run_case(seed, config)`` is a pure function; all other
+code of a campaign only distributes its calls.
 
-A *target* says what is run: a small value that executors get as bytes. It is made *ready* once in each process, which
-may take long (imports, compiling); a ready target runs cases and shows single runs. Today a target is a model
+A *target* makes the runs: a small value that executors get as bytes. Each process makes it *ready* once, which may take
+long (imports, compiling). A ready target runs cases and shows single runs. The only kind of target is a model
 (``model_target.py``).
 """
 
@@ -20,10 +21,10 @@ from spark.campaign.findings import ShrunkRun
 
 @attrs.frozen(kw_only=True)
 class Sighting:
-    """What some runs of a case violate: ``times`` of them, of which that of number ``run`` is the shortest.
+    """Alike violations in the runs of a case: ``times`` runs violate ``property``; the shortest has number ``run``.
 
-    ``action`` is the last one, empty if an initial state violates the property; ``state`` are the predicates of the
-    model that hold before that action. Runs are told apart by these three, and by nothing else.
+    ``action``: the last action, or empty if an initial state violates the property. ``state``: the predicates of the
+    model that hold before that action. Two violating runs are alike if property, action and state are equal.
     """
 
     property: str
@@ -36,7 +37,7 @@ class Sighting:
 
 @attrs.frozen(kw_only=True)
 class CaseResult:
-    """What was counted over the runs of one seed; see ``tables.py`` for the meaning of each."""
+    """The counts over the runs of one seed; see ``tables.py`` for the meaning of each field."""
 
     runs: int
     steps: int
@@ -57,51 +58,51 @@ class CaseResult:
 
 
 class RunnableTarget(Protocol):
-    """A target that can be run at once."""
+    """A target that is ready to make runs."""
 
     def run(self, seed: int, traces: int) -> CaseResult:
-        """So many runs of a seed."""
+        """Make the runs 0 to ``traces`` - 1 of a seed, and count."""
 
     def show(self, seed: int, run: int) -> ShrunkRun:
-        """The run of that number, which violates something."""
+        """Make one run again, by its number, and shrink it. The run must violate a property."""
 
 
 class Target(Protocol):
-    """What a campaign runs: a value that can be pickled."""
+    """Makes the runs of a campaign once it is ready. It must be a value that can be pickled."""
 
     def ready(self) -> RunnableTarget:
-        """Make it ready."""
+        """The ready target; this may take long."""
 
 
 @attrs.frozen
 class CaseConfig:
-    """What a case is made from besides its seed: the target, as bytes, and how many runs."""
+    """The input of a case besides its seed: the target as bytes, and the number of runs."""
 
     target: bytes
     traces: int
 
 
 def run_case(seed: int, config: CaseConfig) -> CaseResult:
-    """The case of a seed. It depends on its arguments alone: not on where it runs, nor on what ran before."""
+    """The case of a seed. It depends only on the arguments: not on the machine, nor on earlier cases."""
     return ready(config.target).target.run(seed, config.traces)
 
 
 @attrs.define
 class TimedTarget:
-    """A ready target, and how many seconds it took to make it so, until somebody has noted them."""
+    """A ready target, and the seconds that it took to make it ready."""
 
     target: RunnableTarget
     seconds: float
 
     def unspent(self) -> float:
-        """The seconds, once; then 0."""
+        """The seconds for the first caller, and 0 for all others: so only one unit of a process counts them."""
         seconds, self.seconds = self.seconds, 0.0
         return seconds
 
 
 @cache
 def ready(target: bytes) -> TimedTarget:
-    """The target of these bytes, made ready once in this process."""
+    """The ready target of these bytes; cached, so that a process makes it ready once."""
     meter = Meter(Budget())
     found: Target = pickle.loads(target)  # noqa: S301 - written by the driver of this campaign
     return TimedTarget(found.ready(), meter.seconds)

@@ -1,4 +1,4 @@
-"""What a campaign was asked for: it fixes every random run, and with them all its tables but the times."""
+"""The configuration of a campaign. It determines every random run, and so all tables except the times."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from holdfast.check.walk.options import MOST_RUNS, WalkOptions
 from holdfast.ir.errors import UsageError
 
 SHARE = 64
-"""Into how many units a campaign is divided, if they are neither very small nor very large."""
+"""The number of units of a campaign, unless that makes a unit too small or too large."""
 
 LEAST_TRACES, MOST_TRACES = 1 << 10, 1 << 21
-"""How many runs a unit has at least, and at most: it should take seconds at most, and its files some kilobytes."""
+"""Bounds for the runs of a unit: a unit should take at most seconds, and its files some kilobytes."""
 
 WAVE = 16
-"""How many units are run before the findings are counted, where a number of findings ends the campaign."""
+"""With ``stop_after``: the number of units that run before the findings are counted."""
 
 
 @attrs.frozen(kw_only=True)
 class Config:
     """The runs of a campaign: ``traces`` of them, each of at most ``depth`` steps, in units of ``traces_per_unit``.
 
-    ``target`` is what the command line calls the model. ``stop_after`` is the number of findings that ends the
-    campaign; it is looked at after every WAVE units, so that which units there are depends on nothing else.
+    ``target`` is the model's name on the command line. ``stop_after`` is the number of findings that ends the campaign.
+    Findings are counted only after every WAVE units, so the set of units that run does not depend on their timing.
     """
 
     target: str
@@ -45,20 +45,20 @@ class Config:
 
     @property
     def units(self) -> int:
-        """How many units there are."""
+        """The number of units."""
         return -(-self.traces // self.traces_per_unit)
 
     def traces_of(self, unit: int) -> int:
-        """How many runs a unit has: the last may have fewer."""
+        """The number of runs of a unit; the last unit may have fewer."""
         return min(self.traces_per_unit, self.traces - unit * self.traces_per_unit)
 
     def seed_of(self, unit: int) -> int:
-        """The seed of a unit's runs: it follows from the campaign's seed and the unit's number alone."""
+        """The seed of a unit's runs. It depends only on the campaign's seed and the unit's number."""
         digest = hashlib.blake2b(f"holdfast campaign, seed {self.seed}, unit {unit}".encode(), digest_size=8)
         return int.from_bytes(digest.digest(), "big")
 
     def campaign(self, seed: int, run: int | None = None) -> WalkOptions:
-        """The runs of that seed, or the one of that number, as `holdfast walk` makes them."""
+        """The options of `holdfast walk` for the runs of a unit with this seed; ``run``: for one of them, by number."""
         return WalkOptions(
             seed=seed,
             traces=max(1, min(self.traces, self.traces_per_unit)),
@@ -78,18 +78,19 @@ class Config:
             raise UsageError(f"--traces {self.traces}: choose a number from 1 to {MOST_RUNS:,}")
 
     def to_json(self) -> str:
-        """The configuration on one line; equal ones give equal text."""
+        """The configuration as JSON on one line. Equal configurations give equal texts."""
         return json.dumps(attrs.asdict(self), sort_keys=True)
 
 
 def traces_per_unit(traces: int) -> int:
-    """How many runs a unit of a campaign has: a power of two, so that plans and tables read well."""
+    """The number of runs of a unit: a power of two, which is easy to read in plans and tables."""
+    # The largest power of two that is at most traces / SHARE.
     wanted = 1 << max(traces // SHARE, 1).bit_length() - 1
     return min(max(wanted, LEAST_TRACES), MOST_TRACES)
 
 
 def read_config(place: str, text: str) -> Config:
-    """The configuration of the campaign in a place; raises UsageError for what none has written."""
+    """The configuration in a JSON text. Raises UsageError, which names ``place``, if the text is no configuration."""
     try:
         found: dict[str, Any] = json.loads(text)
         lists = ("variants", "removed", "properties")

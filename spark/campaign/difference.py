@@ -1,4 +1,4 @@
-"""Two campaigns of one model side by side: what one found or covered and the other did not."""
+"""Compares two campaigns of one model: the findings and the coverage that only one of them has."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from spark.campaign.findings import Finding
 from spark.campaign.summary import Rates, Summary
 
 MOST_FINDINGS = 20
-"""How many findings of a kind the text lists before it only counts."""
+"""The most findings of a kind that the text lists; it only counts the others."""
 MOST_NAMES = 12
-"""How many names a line of the text lists before it only counts."""
+"""The most names that a line of the text lists; it only counts the others."""
 
 
 NOTHING = "nothing"
@@ -26,7 +26,7 @@ NOTHING = "nothing"
 
 @attrs.frozen
 class OneSided:
-    """What each of two campaigns has, and the other has not."""
+    """The names that only the first campaign has, and those that only the second has."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -34,9 +34,9 @@ class OneSided:
 
 @attrs.frozen(kw_only=True)
 class CampaignDifference:
-    """What two campaigns differ in. ``settings`` are the options that do, each with both values.
+    """The differences of two campaigns, A and B. ``settings``: the options that differ, each with both values.
 
-    ``findings_a`` and ``findings_b`` were met by one only, ``both`` are pairs of the same finding.
+    ``findings_a`` and ``findings_b``: the findings of only A and only B. ``both``: the common findings, as pairs.
     """
 
     model: str
@@ -60,7 +60,7 @@ class CampaignDifference:
 
 
 def compare(a: Summary, b: Summary) -> CampaignDifference:
-    """The differences; raises UsageError for campaigns of different models, which have nothing to compare."""
+    """The differences of two campaigns. Raises UsageError if their models differ: then nothing is comparable."""
     if a.model != b.model:
         raise UsageError(
             f"{a.name} is a campaign of {a.model} and {b.name} one of {b.model}; compare campaigns of one model"
@@ -84,7 +84,7 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
 
 
 def _settings(a: Summary, b: Summary) -> Iterator[tuple[str, str, str]]:
-    """What was asked, where it differs."""
+    """The settings that differ: name, value in A, value in B."""
     one, two = _asked(a.asked), _asked(b.asked)
     one |= {"fingerprint": a.fingerprint, "holdfast": a.holdfast}
     two |= {"fingerprint": b.fingerprint, "holdfast": b.holdfast}
@@ -94,7 +94,7 @@ def _settings(a: Summary, b: Summary) -> Iterator[tuple[str, str, str]]:
 
 
 def _asked(config: Config) -> dict[str, str]:
-    """What was asked by the names of its options, as text."""
+    """The settings of a campaign as texts, by the names of their options."""
     names = {"removed": "without", "traces_per_unit": "traces a unit"}
     return {names.get(name, name.replace("_", " ")): _shown(value) for name, value in attrs.asdict(config).items()}
 
@@ -121,7 +121,7 @@ def _two(a: Sequence[str], b: Sequence[str]) -> OneSided:
 
 
 def render_difference(found: CampaignDifference) -> str:
-    """The comparison, A and B by their names, without a final newline. Only the rates depend on the machine."""
+    """The comparison as text, without a final newline. Only the rates in it depend on the machine."""
     lines = textwrap.wrap(_verdict(found), WIDTH, subsequent_indent="  ")
     lines += ["", *entry("A", _about(found, 0)), *entry("B", _about(found, 1))]
     for name, one, two in found.settings:
@@ -163,7 +163,7 @@ def _about(found: CampaignDifference, side: int) -> str:
 def _finding(finding: Finding) -> Iterator[str]:
     yield from entry(finding.signature[:12], f"{finding.property}, {_by(finding)}: {count(finding.times, 'run')}")
     if finding.shrunk is not None and finding.shrunk.replay:
-        # A command stays on one line, however long: it is there to be copied.
+        # A command is never wrapped, however long it is, so that it can be copied.
         yield f"{'':18}{finding.shrunk.replay}"
 
 
@@ -194,7 +194,7 @@ def _covered(found: CampaignDifference) -> Iterator[str]:
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """The names, the first of them where they are many."""
+    """The names, separated by commas; if there are more than ``most``, the first ones and the number of the others."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[:most])}, and {len(names) - most:,} more"

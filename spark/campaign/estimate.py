@@ -1,4 +1,4 @@
-"""What a campaign would take: time, machine hours and room, from rates that were measured, formula by formula."""
+"""The estimated costs of a campaign: time, machine hours and storage, computed from measured rates."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from spark.campaign.summary import Summary
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:[eE]\+?(\d{1,2}))?", re.ASCII)
 MANY_FILES = 3_000_000
-"""Files from which on listing them takes minutes."""
+"""With more files than this, listing them takes minutes."""
 
 
 @attrs.frozen(kw_only=True)
 class MeasuredCosts:
-    """What was measured on one core, and in words where.
+    """The costs measured on one core. ``source`` says in words where they were measured.
 
-    ``setup_seconds`` are what a worker takes before its first unit, ``start_seconds`` what the cluster does.
+    ``setup_seconds``: the time of a worker before its first unit. ``start_seconds``: the time until the cluster is
+    ready; 0 if that was not measured.
     """
 
     source: str
@@ -37,7 +38,7 @@ class MeasuredCosts:
 
 @attrs.frozen(kw_only=True)
 class CampaignPlan:
-    """A campaign that might be: see ``render_plan`` for what each number is made of."""
+    """A planned campaign. ``render_plan`` shows the formula of each number."""
 
     traces: int
     cores: int
@@ -46,47 +47,47 @@ class CampaignPlan:
 
     @property
     def each(self) -> int:
-        """How many traces a unit has."""
+        """The number of traces of a unit."""
         return min(self.traces, traces_per_unit(self.traces))
 
     @property
     def units(self) -> int:
-        """How many units there are to run."""
+        """The number of units."""
         return -(-self.traces // self.each)
 
     @property
     def rounds(self) -> int:
-        """How many units the busiest core runs."""
+        """The number of units on the busiest core."""
         return -(-self.units // self.cores)
 
     @property
     def unit_seconds(self) -> float:
-        """What a unit takes on a core."""
+        """Seconds of a unit on one core."""
         return self.each / self.rates.runs_per_second
 
     @property
     def seconds(self) -> float:
-        """From start to end."""
+        """Seconds from start to end."""
         return self.rates.start_seconds + self.rates.setup_seconds + self.rounds * self.unit_seconds
 
     @property
     def machines(self) -> int:
-        """How many machines have so many cores."""
+        """The number of machines that provide the cores."""
         return -(-self.cores // self.cores_per_machine)
 
     @property
     def machine_hours(self) -> float:
-        """How long all machines are taken, together."""
+        """The hours of all machines together."""
         return self.machines * self.seconds / 3600
 
     @property
     def bytes(self) -> int:
-        """What the tables take."""
+        """The size of the tables."""
         return math.ceil(self.units * self.rates.bytes_per_unit)
 
 
 def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: int = 8) -> CampaignPlan:
-    """The plan for so many traces; raises UsageError for numbers that make none."""
+    """The plan for a number of traces and cores. Raises UsageError for numbers out of range, or if no rate is known."""
     for name, value, most in (("--traces", traces, MOST_RUNS), ("--cores", cores, 10**6)):
         if not 1 <= value <= most:
             raise UsageError(f"{name} {value}: choose a number from 1 to {most:,}")
@@ -98,7 +99,7 @@ def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: in
 
 
 def measured(summary: Summary, *, start_seconds: float = 0.0) -> MeasuredCosts:
-    """The rates of a campaign; what its cluster took to start is in no table."""
+    """The measured rates of a campaign. Its tables do not record how long the cluster took to start."""
     runs, done = summary.rates, max(1, summary.done)
     return MeasuredCosts(
         source=summary.name,
@@ -110,7 +111,11 @@ def measured(summary: Summary, *, start_seconds: float = 0.0) -> MeasuredCosts:
 
 
 def parse_count(option: str, text: str) -> int:
-    """``10000000``, ``1_000_000``, ``1e12``, ``2.5e6``; raises UsageError, naming the option, for what is no count."""
+    """The whole number in a text: ``10000000``, ``1_000_000``, ``1e12``, ``2.5e6``.
+
+    Raises UsageError, which names the option, if the text is no whole number.
+    """
+    # Exact: no float is involved, because 1e23 as a float is not 10**23.
     found = _NUMBER.fullmatch(re.sub(r"(?<=\d)[_,](?=\d)", "", text.strip()))
     if found is not None and len(text) < 64:
         whole, part, power = found[1], (found[2] or "").rstrip("0"), int(found[3] or 0)
@@ -123,7 +128,7 @@ def parse_count(option: str, text: str) -> int:
 
 
 def render_plan(found: CampaignPlan) -> str:
-    """The plan, and below it what each number is made of; without a final newline."""
+    """The plan as text, with the formula of each number below it; without a final newline."""
     rates = found.rates
     title = f"{count(found.traces, 'trace')} on {count(found.cores, 'core')}: {span(found.seconds)}, "
     title += f"{found.machine_hours:,.1f} machine hours, {size(found.bytes)}"
@@ -169,7 +174,8 @@ def _notes(found: CampaignPlan) -> list[str]:
 
 
 def span(seconds: float) -> str:
-    """``42 s``, ``3 min 20 s``, ``7 h 5 min``, ``12 days 3 h``: two units of time at most, rounded."""
+    """A duration in words, rounded to at most two units: ``42 s``, ``3 min 20 s``, ``7 h 5 min``, ``12 days 3 h``."""
+    # Each test rounds to the unit of its result, so that no result reads "60 min" or "24 h".
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s" if whole or not seconds else "less than 1 s"
@@ -187,7 +193,7 @@ def _two(value: int, base: int, large: str, unit: int, small: str) -> str:
 
 
 def size(octets: float) -> str:
-    """``812 bytes``, ``14.2 kB``, ``3.1 TB``, in powers of ten."""
+    """A number of bytes in words, with decimal units: ``812 bytes``, ``14.2 kB``, ``3.1 TB``."""
     if round(octets) < 1000:
         return f"{round(octets)} bytes" if round(octets) != 1 else "1 byte"
     for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), start=1):

@@ -15,7 +15,7 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class ShrunkRun:
-    """The run that shows a finding, as short as it got: see ``tables.FINDINGS`` for the fields."""
+    """The shrunk run that shows a finding: see ``tables.FINDINGS`` for the fields."""
 
     drawn: int
     steps: int
@@ -28,17 +28,18 @@ class ShrunkRun:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> ShrunkRun:
-        """The run in a row of a table that has its fields, among others."""
+        """The run in a row of a table. The row may have other columns, too."""
         return cls(**{field.name: row[field.name] for field in attrs.fields(cls)})
 
 
 @attrs.frozen(kw_only=True)
 class Finding:
-    """A violated property: in how many runs (``times``) and units, and the best of these runs as it was drawn.
+    """A violated property: how many runs (``times``) and units violate it alike, and the best of these runs as drawn.
 
-    The best run is the shortest, of equals the first: number ``run`` of the ``unit`` with that ``seed``, of ``drawn``
-    steps. ``signatures`` are those of the runs as drawn; all of them shrink to runs of the one ``signature``. Before
-    the campaign ends or pauses nothing is shrunk: ``shrunk`` is None, and the signature is that of the runs as drawn.
+    The best run is the shortest one, and the first of equally short ones: run ``run`` of unit ``unit`` with seed
+    ``seed``; it has ``drawn`` steps. ``signatures`` are those of the runs as drawn; all of them shrink to runs with the
+    same ``signature``. Until the campaign ends or pauses, nothing is shrunk: ``shrunk`` is None, and ``signature`` is
+    that of the runs as drawn.
     """
 
     signature: str
@@ -56,18 +57,21 @@ class Finding:
 
 
 def signature(prop: str, action: str, state: Sequence[str]) -> str:
-    """Twelve hex digits that tell a finding from others: the property, the last action, the state before it."""
+    """The name of a finding: 12 hex digits, a hash of the property, the last action, and the state before it."""
     said = "\0".join((prop, action, *state))
     return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()
 
 
 def rank(finding: Finding) -> tuple[int, int, int]:
-    """The order of the runs that show a finding: the least is the best."""
+    """The sort key of runs that show a finding; the run with the least key is the best."""
     return finding.drawn, finding.unit, finding.run
 
 
 def sighted(known: Finding | None, unit: int, seed: int, sighting: Mapping[str, Any]) -> Finding:
-    """The finding with one more unit: ``sighting`` is a row in ``tables.RUNS``. The order of units does not matter."""
+    """The finding with one more unit added. ``sighting`` is a row of ``sightings`` in ``tables.RUNS``.
+
+    The result of several calls does not depend on the order of the units.
+    """
     new = Finding(
         signature=sighting["signature"],
         signatures=(sighting["signature"],),

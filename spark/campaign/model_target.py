@@ -1,4 +1,4 @@
-"""A model as the target of a campaign: its random runs, in machine code."""
+"""A model as the target of a campaign. Its kernel makes the random runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.check.walk.engine import plan_of, walk
 from holdfast.check.walk.result import StopFigures
 from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import System
-from holdfast.lower.kernel.walks import Sample, Violating, Walks
+from holdfast.lower.kernel.walks import ViolatingRun, Walks, WalkSample
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.random_runs.plan import STOPS
 from holdfast.runs.selection import deadlock_claim, idempotence, select
@@ -29,7 +29,7 @@ Row = tuple[int, ...]
 
 
 def _portable(system: System) -> System:
-    """The system without the class that it was compiled from, whose module an executor may not have."""
+    """The system without the Python class that it was compiled from: an executor may not have the class's module."""
     return attrs.evolve(system, python=object)
 
 
@@ -41,12 +41,12 @@ class ModelTarget:
     config: Config
 
     def ready(self) -> ReadyModel:
-        """Compile its kernel, unless this machine has done so before."""
+        """The model with its compiled kernel. The compiled code is cached on the machine."""
         return ReadyModel(self)
 
 
 class ReadyModel:
-    """A compiled model. Raises UsageError and ModelError as `holdfast walk` does."""
+    """A model with its compiled kernel. Raises UsageError and ModelError as `holdfast walk` does."""
 
     def __init__(self, target: ModelTarget) -> None:
         self.config = config = target.config
@@ -56,7 +56,7 @@ class ReadyModel:
         self.machine = Interpreter(system, self.scope, ghosts=selection.ghosts, properties=selection.properties)
         plan = plan_of(self.machine, config.campaign(0), initial_states(self.machine, selection))
         self.walker = Walker(self.machine, selection, plan)
-        # A run is shown with all ghosts, whichever properties were asked for.
+        # A run is shown with all ghosts, whichever properties are checked.
         everything = select(system, None)
         self.whole = Interpreter(system, self.scope, ghosts=everything.ghosts, properties=everything.properties)
         self.walks = Walks(
@@ -70,7 +70,7 @@ class ReadyModel:
         self.walks.compile()
 
     def run(self, seed: int, traces: int) -> CaseResult:
-        """So many runs of a seed."""
+        """Make the runs 0 to ``traces`` - 1 of a seed with the kernel, and count."""
         sample = self.walks.sample(0, traces, seed)
         tally, names = sample.tally, [action.name for action in self.system.actions]
         refused = self._refused(sample)
@@ -103,7 +103,7 @@ class ReadyModel:
         )
 
     def show(self, seed: int, run: int) -> ShrunkRun:
-        """The run of that number, made again by the interpreter and then small."""
+        """Make one run again with the interpreter, by its number, and shrink it. The run must violate a property."""
         result = walk(
             self.system,
             self.scope,
@@ -127,7 +127,7 @@ class ReadyModel:
         )
 
     def _signature_of(self, trace: Trace) -> tuple[str, str, tuple[str, ...]]:
-        """The same as ``_signature``, of a run that is shown."""
+        """The signature of a shown run, equal to what ``_signature`` computes for a run of the kernel."""
         machine, violated, last = self.whole, trace.shown.name, trace.steps[-1]
         if len(trace.steps) == 1:
             return violated, "", self._held(machine, violated, last.code)
@@ -141,7 +141,7 @@ class ReadyModel:
     # Coverage -------------------------------------------------------------------------------------------------
 
     def _rules(self) -> Iterator[tuple[str, str]]:
-        """Each rule in each action that it serves, but for those that were removed."""
+        """Each action and rule that belong together, without removed rules."""
         removed = self.system.removed
         for rule in self.system.rules:
             for action in rule.actions:
@@ -149,16 +149,16 @@ class ReadyModel:
                 if known and rule.label not in removed and f"{rule.label}@{action}" not in removed:
                     yield action, rule.label
 
-    def _refused(self, sample: Sample) -> dict[tuple[str, str], int]:
-        """How often each ``require`` refused an action: whenever it decided something."""
+    def _refused(self, sample: WalkSample) -> dict[tuple[str, str], int]:
+        """How often each ``require`` refused an action. A ``require`` is decisive exactly when it refuses."""
         requires = {rule.label for rule in self.system.rules if rule.kind == "require"}
         return {pair: times for pair, times in sample.decisive.items() if pair[1] in requires}
 
     # Findings -------------------------------------------------------------------------------------------------
 
-    def _sightings(self, sample: Sample) -> Iterator[Sighting]:
-        """The violating runs by what tells them apart, in that order."""
-        alike: dict[tuple[str, str, tuple[str, ...]], list[Violating]] = {}
+    def _sightings(self, sample: WalkSample) -> Iterator[Sighting]:
+        """The sightings of a sample: the violating runs grouped by their signature, in the order of the signatures."""
+        alike: dict[tuple[str, str, tuple[str, ...]], list[ViolatingRun]] = {}
         for group in _grouped(sample.violating.tolist()):
             alike.setdefault(self._signature(group[0]), []).extend(group)
         for (prop, action, state), runs in sorted(alike.items()):
@@ -172,9 +172,10 @@ class ReadyModel:
                 steps=shortest.steps,
             )
 
-    def _signature(self, run: Violating) -> tuple[str, str, tuple[str, ...]]:
-        """What tells a violating run from others: the property, the last action, and the state before it by predicates
-        of the model: its witnesses, and whether the property spoke of the state already.
+    def _signature(self, run: ViolatingRun) -> tuple[str, str, tuple[str, ...]]:
+        """The signature of a violating run: the property, the last action, and predicates of the state before it.
+
+        The predicates are the witnesses that hold in that state, and whether the premise of the property holds there.
         """
         violated = self._violated(run)
         action = "" if run.action < 0 else self.system.actions[run.action].name
@@ -182,8 +183,10 @@ class ReadyModel:
         met = [prop.name for index, prop in enumerate(self.walker.witnesses) if run.witness >> index & 1]
         return violated, action, _predicates(violated if violated in said else None, met)
 
-    def _violated(self, run: Violating) -> str:
-        """The first property of the source that fails, as `Walker` has it."""
+    def _violated(self, run: ViolatingRun) -> str:
+        """The violated property; of several the first in the source, as `Walker` chooses it."""
+        # See `Violating` for the codes: -1 in `state` means no invariant fails; -1 in `steps_failing` means that
+        # idempotence fails, and is not a bit mask then.
         failing = [] if run.state < 0 else [self.machine.checked[run.state]]
         failing += [
             prop for index, prop in enumerate(self.machine.checked_steps) if max(run.steps_failing, 0) >> index & 1
@@ -196,13 +199,16 @@ class ReadyModel:
 
 
 def _predicates(spoke: str | None, witnesses: Sequence[str]) -> tuple[str, ...]:
-    """The predicates of a state as findings name them."""
+    """The names of the predicates of a state. ``spoke``: the property whose premise holds there, or None."""
     return (*([] if spoke is None else [f"premise {spoke}"]), *(f"witness {name}" for name in witnesses))
 
 
-def _grouped(rows: list[list[Any]]) -> Iterator[list[Violating]]:
-    """The violating runs by all but their number and length: most are of a few kinds."""
-    groups: dict[Row, list[Violating]] = {}
+def _grouped(rows: list[list[Any]]) -> Iterator[list[ViolatingRun]]:
+    """The violating runs, grouped by all fields except their number and length.
+
+    Most runs are of a few kinds, so a signature is computed only once for each group.
+    """
+    groups: dict[Row, list[ViolatingRun]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[2:]), []).append(Violating(*row))
+        groups.setdefault(tuple(row[2:]), []).append(ViolatingRun(*row))
     yield from groups.values()

@@ -1,4 +1,4 @@
-"""Where the tables of a campaign lie in its storage."""
+"""The paths of a campaign's tables in its storage."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from holdfast.ir.errors import UsageError
 CAMPAIGN = "campaign.parquet"
 FINDINGS = "findings.parquet"
 UNIT_TABLES = ("coverage", "timing", "runs")
-"""The tables with a file for each unit, in the order in which they are written."""
+"""The tables with a file for each unit, in the order of writing. ``runs`` is last: its file marks a finished unit."""
 
 SUFFIX = ".parquet"
 
 
 def unit_path(table: str, unit: int) -> str:
-    """The file of a unit in a table; names sort as units do."""
+    """The path of a unit's file in a table. Paths sort in the order of the units."""
     return f"{table}/{unit:010}{SUFFIX}"
 
 
 def unit_number(table: str, name: str) -> int:
-    """The unit whose file has this name; raises UsageError for a name that no unit's file has."""
+    """The number of the unit whose file has this name. Raises UsageError if no unit's file has this name."""
     stem = name.removesuffix(SUFFIX)
     if not stem.isascii() or not stem.isdigit() or name != unit_path("", int(stem))[1:]:
         raise UsageError(f"{table}/{name}: is no file of a campaign; move it elsewhere")

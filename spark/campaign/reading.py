@@ -1,4 +1,4 @@
-"""The files of a campaign, read unit by unit: memory holds few of them at a time."""
+"""Reads the files of a campaign, unit by unit: only a few of them are in memory at a time."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from spark.cluster.storage import Storage
 
 TOGETHER = 64
-"""How many units are fetched together: from S3 a file takes longer to come than to be read."""
+"""The number of units that are fetched together: a file from S3 takes longer to arrive than to decode."""
 READERS = 4 + (os.cpu_count() or 1)
-"""How many files are fetched or read at the same time."""
+"""The number of files that are fetched or decoded at the same time."""
 
 Row = Mapping[str, Any]
 
 
 @attrs.frozen
 class CampaignHeader:
-    """A campaign as it was begun: see ``tables.CAMPAIGN``."""
+    """The header of a campaign, written when it began: see ``tables.CAMPAIGN``."""
 
     config: Config
     model: str
@@ -40,7 +40,7 @@ class CampaignHeader:
 
 
 def read_campaign(storage: Storage) -> CampaignHeader:
-    """The campaign in a storage; raises UsageError where there is none, or one of another version."""
+    """The header of the campaign in a storage. Raises UsageError if there is none, or one of another version."""
     data = storage.read(CAMPAIGN)
     if data is None:
         raise UsageError(f"{storage.name}: holds no campaign ({CAMPAIGN} is missing); name what --out named")
@@ -57,7 +57,10 @@ def read_campaign(storage: Storage) -> CampaignHeader:
 
 
 def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:
-    """Each unit with its rows in ``UNIT_TABLES``, and the bytes that they take."""
+    """For each unit: its number, its rows in ``coverage``, ``timing`` and ``runs``, and the bytes of their files.
+
+    Raises UsageError if a file is missing or damaged.
+    """
     with ThreadPoolExecutor(READERS) as pool:
         for start in range(0, len(units), TOGETHER):
             some = units[start : start + TOGETHER]
@@ -69,7 +72,10 @@ def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tupl
 
 
 def _unit(storage: Storage, file: tuple[str, int]) -> tuple[Row, int]:
-    """The row of a table and unit that is done, so that it has one in all tables; and how many bytes its file has."""
+    """The row of a finished unit in a table, and the size of its file in bytes.
+
+    A finished unit has a file in each table, so a missing file is an error: UsageError.
+    """
     table, unit = file
     path = unit_path(table, unit)
     remedy = f"delete {unit_path('runs', unit)}, and resume the campaign"
@@ -86,7 +92,7 @@ def _unit(storage: Storage, file: tuple[str, int]) -> tuple[Row, int]:
 
 
 def row_of(storage: Storage, table: str, path: str, data: bytes) -> Row:
-    """The row of a file that has one."""
+    """The only row of a file. Raises UsageError if the file has another number of rows."""
     rows = rows_of(storage, table, path, data)
     if len(rows) != 1:
         raise UsageError(f"{storage.name}: {path} has {len(rows):,} rows instead of 1")
@@ -94,7 +100,7 @@ def row_of(storage: Storage, table: str, path: str, data: bytes) -> Row:
 
 
 def rows_of(storage: Storage, table: str, path: str, data: bytes) -> Sequence[Row]:
-    """The rows of a file of a table; raises UsageError for what is no such file."""
+    """The rows of a file. Raises UsageError if it is no Parquet file, or has other columns than the table."""
     try:
         rows = from_parquet(data)
     except (pa.ArrowException, OSError, ValueError) as error:

@@ -12,7 +12,10 @@ from spark.campaign.summary import Summary
 
 
 def campaign_record(system: System, config: Config, summary: Summary, command: str, code: int) -> Record:
-    """The record: each finding that has been shrunk is a run, and how often it was met."""
+    """The record of a campaign: a case for each shrunk finding, with its run and its frequency.
+
+    ``command`` is the verb of the command line, ``code`` its exit code.
+    """
     findings = [
         (open_trace(finding.shrunk.line).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}")
         for finding in summary.findings

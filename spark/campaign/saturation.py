@@ -1,14 +1,16 @@
-"""How much of what random runs can reach they have reached: what is new along the units, and how much is left.
+"""Saturation: how much of the reachable behaviour random runs have covered, and an estimate of what is left.
 
-A unit is a sample, and what it met are the species seen in it. From how many species one unit alone has met, and how
-many exactly two, Chao's estimator tells how many no unit has met yet: A. Chao, "Estimating the population size for
+The estimate comes from ecology. A unit is a sample, and the things that its runs met (kinds of state, pairs of actions,
+findings) are species. Chao's estimator computes how many species no unit has met yet. It needs the number of species
+that exactly one unit met, and the number that exactly two units met: A. Chao, "Estimating the population size for
 capture-recapture data with unequal catchability", Biometrics 43 (1987) 783-791; here in its bias-corrected form for
-incidences (Chao2). It is a lower bound, and it speaks of what these runs can reach, by their weights and depth: not of
-the state space.
+incidences (Chao2). The estimate is a lower bound. It concerns what these runs can reach with their weights and depth,
+not the state space.
 
-Signatures of states are hashes of 16 bits, so several kinds of state share one, and more so the more are in use. How
-many stand behind the signatures in use is estimated by linear counting: K.-Y. Whang, B. T. Vander-Zanden and
-H. M. Taylor, "A linear-time probabilistic counting algorithm for database applications", ACM TODS 15 (1990) 208-229.
+Signatures of states are hashes of 16 bits, so several kinds of state may share one; the more signatures are in use, the
+more collide. The number of kinds behind the signatures in use is estimated by linear counting: K.-Y. Whang,
+B. T. Vander-Zanden and H. M. Taylor, "A linear-time probabilistic counting algorithm for database applications", ACM
+TODS 15 (1990) 208-229.
 """
 
 from __future__ import annotations
@@ -22,15 +24,15 @@ import numpy as np
 from spark.campaign.tables import STATE_BITS
 
 MOST_POINTS = 120
-"""How many points a curve has at most: more cannot be told apart on a page."""
+"""The largest number of points of a curve: more cannot be distinguished on a page."""
 
 CROWDED = 0.9
-"""The share of signatures in use from which on their number says little about the states behind them."""
+"""Above this share of signatures in use, their number says little about the number of kinds of state."""
 
 
 @attrs.frozen
 class Point:
-    """After so many traces, so many had been seen."""
+    """A point of a curve: after ``traces`` runs, ``seen`` different things had been met."""
 
     traces: int
     seen: int
@@ -38,9 +40,10 @@ class Point:
 
 @attrs.frozen(kw_only=True)
 class Saturation:
-    """What was seen of one kind over ``samples`` units: ``seen`` in all, ``once`` and ``twice`` in so many units.
+    """The things of one kind that ``samples`` units have met.
 
-    ``room`` is how many signatures can be told apart, or None where nothing collides.
+    ``seen``: different things met by any unit; ``once`` and ``twice``: things met by exactly one and exactly two units.
+    ``room``: the number of different signatures, or None if the things are counted directly and nothing collides.
     """
 
     what: str
@@ -53,24 +56,24 @@ class Saturation:
 
     @property
     def expected(self) -> float | None:
-        """How many there are to be seen at least, by Chao2; None with fewer than two samples."""
+        """The estimated least number of things (or signatures) that exist, by Chao2; None for fewer than 2 samples."""
         if self.samples < 2:
             return None
         return chao2(self.seen, self.once, self.twice, self.samples)
 
     @property
     def occupancy(self) -> float | None:
-        """The share of signatures in use, where there is only so much room for them."""
+        """The share of signatures in use; None if ``room`` is None."""
         return None if self.room is None else self.seen / self.room
 
     @property
     def behind(self) -> float | None:
-        """How many things stand behind what was seen, collisions counted in; None where there is no telling."""
+        """The estimated number of things met, corrected for collisions; None if all signatures are in use."""
         return float(self.seen) if self.room is None else linear_count(self.seen, self.room)
 
     @property
     def left(self) -> float | None:
-        """How many more these runs can reach at least; None where there is no telling."""
+        """The estimated number of things left that these runs can reach at least; None if there is no estimate."""
         expected, behind = self.expected, self.behind
         if expected is None or behind is None:
             return None
@@ -79,7 +82,7 @@ class Saturation:
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """How many were new per million traces, up to each point from the one before."""
+        """For each point of the curve: new things per million traces, since the point before."""
         before = (Point(0, 0), *self.curve)
         return tuple(
             (now.seen - last.seen) * 1e6 / (now.traces - last.traces)
@@ -88,12 +91,19 @@ class Saturation:
 
 
 def chao2(seen: int, once: int, twice: int, samples: int) -> float:
-    """How many species there are at least, seen or not: see the module."""
+    """Chao2: the estimated least number of species, seen or not.
+
+    ``seen``: species met by any sample; ``once`` and ``twice``: by exactly one and exactly two samples. The formula
+    divides by ``twice + 1`` (the bias-corrected form), so it is defined even if no species was met twice.
+    """
     return seen + (samples - 1) / samples * once * (once - 1) / (2 * (twice + 1))
 
 
 def linear_count(used: float, room: int) -> float | None:
-    """How many things were hashed where so many of the places are in use; None where no place is left."""
+    """Linear counting: the estimated number of things hashed, if ``used`` of ``room`` places are in use.
+
+    None if all places are in use: then there is no bound.
+    """
     return None if used >= room else -room * math.log1p(-used / room)
 
 
@@ -101,7 +111,7 @@ def linear_count(used: float, room: int) -> float | None:
 
 
 class Growth:
-    """What is met by one unit after the other, each by its name."""
+    """Counts the things that units meet, one unit after the other; a thing is identified by its name."""
 
     def __init__(self, what: str, units: int) -> None:
         self.what = what
@@ -109,7 +119,7 @@ class Growth:
         self.times: dict[object, int] = {}
 
     def add(self, traces: int, met: Iterable[object]) -> None:
-        """Count a unit of so many traces that met these."""
+        """Add a unit with this number of traces, which met these things."""
         for name in set(met):
             self.times[name] = self.times.get(name, 0) + 1
         self.curve.add(traces, len(self.times))
@@ -128,14 +138,14 @@ class Growth:
 
 
 class StateGrowth:
-    """The same for signatures of states, which come as bits."""
+    """The same as ``Growth`` for signatures of states, which a unit gives as a bit set."""
 
     def __init__(self, units: int) -> None:
         self.curve = _Curve(units)
         self.times = np.zeros(STATE_BITS, np.int64)
 
     def add(self, traces: int, bits: bytes) -> None:
-        """Count a unit of so many traces that met the signatures whose bits are set, the lowest of a byte first."""
+        """Add a unit with this number of traces. ``bits``: a bit for each signature, the lowest bit of a byte first."""
         self.times += np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
         self.curve.add(traces, int(np.count_nonzero(self.times)))
 
@@ -153,7 +163,7 @@ class StateGrowth:
 
 
 class _Curve:
-    """The points of a curve over so many units, neighbours taken together where they are too many."""
+    """The points of a curve over N units. If these are more than MOST_POINTS, neighbours share a point."""
 
     def __init__(self, units: int) -> None:
         self.together = max(1, -(-units // MOST_POINTS))
@@ -175,7 +185,7 @@ class _Curve:
 
 
 def sentence(found: Saturation) -> str:
-    """What the numbers mean, in a sentence or two; which runs these are is said with them."""
+    """The meaning of the numbers in a sentence or two. It says "these runs": the caller's text has to name them."""
     if not found.samples:
         return "No unit is done, so nothing is known."
     said = _seen(found)

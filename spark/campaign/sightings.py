@@ -1,4 +1,4 @@
-"""What the finished units of a campaign have seen so far, read from their files as they appear."""
+"""The findings of a running campaign's finished units, read from their files as they appear."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from spark.campaign.reading import Row, row_of
 from spark.cluster.storage import Storage
 
 READERS = 8
-"""How many files are read at the same time: those of S3 take long to come."""
+"""The number of files that are read at the same time: a file from S3 takes long to arrive."""
 
 
 @attrs.define
 class Sightings:
-    """The finished units of a storage, added up; ``look`` adds those that are new. Sums depend on no order."""
+    """The sums over the finished units in a storage. ``look`` adds new units; the sums do not depend on their order."""
 
     storage: Storage
     done: set[int] = attrs.field(factory=set)
@@ -25,10 +25,10 @@ class Sightings:
     violations: int = 0
     seen: dict[str, Finding] = attrs.field(factory=dict)
     first: dict[str, int] = attrs.field(factory=dict)
-    """The first unit that met each finding."""
+    """For each finding: the lowest number of a unit that met it."""
 
     def look(self) -> None:
-        """Add the units that have come since the last look."""
+        """Add the units that were finished since the last look."""
         new = [unit for name in self.storage.list("runs") if (unit := unit_number("runs", name)) not in self.done]
         with ThreadPoolExecutor(READERS) as pool:
             for unit, data in zip(new, pool.map(self._read, new), strict=True):
@@ -48,5 +48,5 @@ class Sightings:
             self.first[name] = min(self.first.get(name, unit), unit)
 
     def before(self, unit: int) -> int:
-        """How many findings the units before this one have met."""
+        """The number of findings that the units before this one have met."""
         return sum(1 for first in self.first.values() if first < unit)

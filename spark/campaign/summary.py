@@ -1,7 +1,7 @@
-"""What a campaign comes to: the tables of all its units added up, whether all are done or not.
+"""The summary of a campaign: the sums over the tables of its finished units.
 
-Units are added in the order of their numbers, one after the other, so that memory holds one at a time. Nothing but the
-rates depends on when and where they ran.
+Units are added one after the other, in the order of their numbers, so only one is in memory at a time. Only the rates
+depend on when and where the units ran.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ActionSum:
 
 @attrs.frozen
 class RuleSum:
-    """How often a rule refused an action, and how often it decided something there."""
+    """How often a rule refused an action, and how often it was decisive there."""
 
     action: str
     label: str
@@ -75,9 +75,9 @@ class WitnessSum:
 
 @attrs.frozen(kw_only=True)
 class Rates:
-    """How fast it went, by what the units took, each on one core: from its begin to its end, without setting up.
+    """The speed of the units. A unit runs on one core; its time does not include the set-up of its worker.
 
-    ``setups`` is how many units had a worker to set up first.
+    ``setups``: the number of units whose worker had to be set up first. ``seconds`` and the others are sums over units.
     """
 
     runs: int
@@ -100,9 +100,9 @@ class Rates:
 
 @attrs.frozen(kw_only=True)
 class Summary:
-    """A campaign in numbers. ``done`` units of ``asked.units`` are in it; ``bytes`` are those of their files.
+    """A campaign in numbers. ``done`` of ``asked.units`` units are in it; ``bytes`` is the size of their files.
 
-    Everything by name is in the order of the model, findings by how often they were met.
+    Actions, rules, pairs and cuts are in the order of the model, witnesses are sorted by name, findings by frequency.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Summary:
     witnesses: tuple[WitnessSum, ...]
     findings: tuple[Finding, ...]
     signatures: int
-    """How many signatures the violating runs have as they were drawn."""
+    """The number of different signatures of violating runs as drawn."""
     states: Saturation
     met_pairs: Saturation
     met_findings: Saturation
@@ -131,20 +131,20 @@ class Summary:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to run: all units are done, or as many findings met as were to end it."""
+        """Whether nothing is left to run: all units are done, or there are at least ``stop_after`` findings."""
         enough = self.asked.stop_after
         return self.done == self.asked.units or (enough is not None and self.signatures >= enough)
 
     @property
     def verdict(self) -> Verdict:
-        """As of `holdfast walk`; what is not complete has found nothing only so far."""
+        """The verdict, as of `holdfast walk`. An incomplete campaign without a violation is ``out_of_budget``."""
         if self.violations:
             return "violated"
         return "not_found" if self.is_complete else "out_of_budget"
 
     @property
     def configuration(self) -> str:
-        """What was run, on one line."""
+        """The model, scope, variants and removed rules, on one line."""
         return configuration(self.model, self.asked.scope, self.asked.variants, self.asked.removed)
 
     @property
@@ -154,17 +154,17 @@ class Summary:
 
     @property
     def undecisive(self) -> tuple[RuleSum, ...]:
-        """The rules that decided nothing in an action that they stand in."""
+        """The rules that were never decisive, each with its action."""
         return tuple(rule for rule in self.rules if not rule.decisive)
 
     @property
     def unseen_pairs(self) -> int:
-        """How many pairs of actions of the model no run took one right after the other."""
+        """The number of pairs of actions that no run took one right after the other."""
         return len(self.actions) ** 2 - len(self.pairs)
 
 
 def summarise(storage: Storage) -> Summary:
-    """Read a campaign and add it up; raises UsageError, in one line, where there is none, or its files do not agree."""
+    """Read a campaign and add up its units. Raises UsageError if there is none, or if its files are inconsistent."""
     begun = read_campaign(storage)
     asked = begun.config
     units = sorted(unit_number("runs", name) for name in storage.list("runs"))
@@ -201,7 +201,8 @@ class _Summing:
         self.cuts: dict[tuple[str, str], int] = {}
         self.witnesses: dict[str, WitnessSum] = {}
         self.findings: dict[str, Finding] = {}
-        # The units that met each, one bit a unit: findings that turn out to be one share units.
+        # For each signature: a bit mask of the units that met it. Several signatures may turn out to be one finding.
+        # A unit that met two of them counts once, so numbers of units cannot be added; masks can be joined.
         self.units: dict[str, int] = {}
         self.stops: dict[str, StopFigures] = {}
         self.runs = self.steps = self.violations = self.bytes = 0
@@ -212,7 +213,7 @@ class _Summing:
         self.met_findings = Growth("findings", units)
 
     def add(self, unit: int, coverage: Row, timing: Row, runs: Row, size: int) -> None:
-        """Add a unit; units come in the order of their numbers."""
+        """Add a unit. Units must come in the order of their numbers: the first to reach a witness is kept."""
         self._add_coverage(unit, coverage)
         self.runs += runs["runs"]
         self.steps += runs["steps"]
@@ -245,6 +246,7 @@ class _Summing:
             self.cuts[cut] = self.cuts.get(cut, 0) + each["times"]
         for each in coverage["witnesses"]:
             name = each["witness"]
+            # The first entry stays: units come in order, so it is that of the first unit.
             self.witnesses.setdefault(name, WitnessSum(name, unit, each["run"], each["steps"]))
 
     def _sight(self, unit: int, seed: int, sighting: Row) -> None:
@@ -253,7 +255,7 @@ class _Summing:
         self.units[name] = self.units.get(name, 0) | 1 << unit
 
     def _folded(self, shrunk: Mapping[str, Row]) -> list[Finding]:
-        """The findings, those in one whose shrunk runs have the same signature: the one that shrinks best shows it."""
+        """The findings. Those whose shrunk runs have equal signatures become one, shown by the shortest shrunk run."""
         alike: dict[str, list[Finding]] = {}
         for name, finding in sorted(self.findings.items()):
             row = shrunk.get(name)
@@ -278,7 +280,7 @@ class _Summing:
         )
 
     def sums(self, shrunk: Mapping[str, Row]) -> dict[str, Any]:
-        """The fields of a Summary that units add up to."""
+        """The fields of a Summary that are sums over units."""
         order = {name: place for place, name in enumerate(self.actions)}
         findings = self._folded(shrunk)
         return {
@@ -318,7 +320,7 @@ def _add(sums: dict[Any, list[int]], key: object, one: int, two: int) -> None:
 
 
 def _joined(one: StopFigures, two: StopFigures) -> StopFigures:
-    """The runs of both."""
+    """The figures of both groups of runs together."""
     if not two.runs:
         return one
     return StopFigures(
@@ -331,5 +333,5 @@ def _joined(one: StopFigures, two: StopFigures) -> StopFigures:
 
 
 def _ordered(keys: Mapping[tuple[str, str], object], order: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Pairs of an action and a name, by the place of the action in the model; names as they came first."""
+    """Pairs of an action and a name, sorted by the place of the action in the model; otherwise in their given order."""
     return sorted(keys, key=lambda key: order.get(key[0], -1))

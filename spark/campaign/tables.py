@@ -1,11 +1,11 @@
-"""The tables of a campaign: what each column means, and Parquet files of them.
+"""The tables of a campaign: the meaning of each column, and their Parquet files.
 
-A unit is so many random runs with a seed of their own. Each has one row in ``runs``, one in ``coverage`` and one in
-``timing``, each in a file named by the unit's number: to write a unit again is to write the same file again. The file
-in ``runs`` is written last, so a unit that has one is whole. ``campaign`` has one row, written before all others;
-``findings`` is one file, written anew from ``runs`` whenever a campaign ends or pauses.
+A unit is a number of random runs with one seed. Each unit has one row in ``runs``, one in ``coverage`` and one in
+``timing``, each in a file named by the unit's number; so writing a unit again replaces the file by an equal one. The
+file in ``runs`` is written last: a unit that has one is complete. ``campaign`` has one row, written before all others.
+``findings`` is one file, rewritten from ``runs`` whenever a campaign ends or pauses.
 
-Nothing here depends on when, where or in which order units were run, but for ``timing``, which is about nothing else.
+No table but ``timing`` depends on when, where or in which order the units ran.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 VERSION = 3
-"""Of all schemas together: a change of any is another one, and no command mixes two."""
+"""The version of all schemas together. A change of any schema needs a new number; no command mixes two versions."""
 
 STATE_BITS = 1 << 16
-"""How many signatures of states can be told apart: see ``coverage``."""
+"""The number of different signatures of states: see ``coverage``."""
 
 TEXT, NUMBER, SEED, SECONDS = pa.string(), pa.int64(), pa.uint64(), pa.float64()
 
 
 def _row(**columns: pa.DataType) -> list[pa.Field]:
-    """Columns of which none is ever empty."""
+    """Columns without missing values."""
     return [pa.field(name, kind, nullable=False) for name, kind in columns.items()]
 
 
 def _rows(**columns: pa.DataType) -> pa.DataType:
-    """Rows within a row."""
+    """The type of a column that holds a list of rows."""
     return pa.list_(pa.struct(_row(**columns)))
 
 
@@ -40,10 +40,10 @@ CAMPAIGN = pa.schema(
     _row(
         version=NUMBER,  # of the schemas
         holdfast=TEXT,  # the version that began the campaign
-        fingerprint=TEXT,  # of the model, with its variants and without its rules
+        fingerprint=TEXT,  # of the model with its chosen variants and without its removed rules
         model=TEXT,  # the model's name
-        deadlock=TEXT,  # what findings of the model call a state without a step
-        config=TEXT,  # what was asked, as JSON: config.Config
+        deadlock=TEXT,  # the name of the claim that a deadlock violates
+        config=TEXT,  # the configuration as JSON: config.Config
         actions=pa.list_(TEXT),  # of the model, in its order
     )
 )
@@ -55,22 +55,22 @@ RUNS = pa.schema(
         verdict=TEXT,  # violated or not_found
         runs=NUMBER,
         steps=NUMBER,
-        violations=NUMBER,  # how many runs violate something
+        violations=NUMBER,  # how many runs violate a property
         stops=_rows(
             reason=TEXT,  # lower.walking.STOPS
             runs=NUMBER,
-            steps=NUMBER,  # of all of them together
+            steps=NUMBER,  # of all these runs together
             shortest=NUMBER,
             longest=NUMBER,
         ),
         sightings=_rows(
-            signature=TEXT,  # a digest of the next three; sightings are in their order
+            signature=TEXT,  # a hash of the next three columns; sightings are sorted by these three
             property=TEXT,
-            action=TEXT,  # the last one; "" if an initial state violates it
+            action=TEXT,  # the last action; "" if an initial state violates the property
             state=pa.list_(TEXT),  # the predicates that hold before that action
-            times=NUMBER,  # how many runs of the unit
-            run=NUMBER,  # the shortest of them, the first of equals
-            steps=NUMBER,  # that it has
+            times=NUMBER,  # how many runs of the unit violate it so
+            run=NUMBER,  # the number of the shortest of these runs, and of the first of equally short ones
+            steps=NUMBER,  # the length of that run
         ),
     )
 )
@@ -78,20 +78,20 @@ RUNS = pa.schema(
 COVERAGE = pa.schema(
     _row(
         unit=NUMBER,
-        # For each action of the model how often it was taken, and how often one of its rules refused it.
+        # For each action of the model: how often it was taken, and how often one of its rules refused it.
         actions=_rows(action=TEXT, taken=NUMBER, refused=NUMBER),
-        # For each rule in each action how often it refused it (a require), and how often it decided something: refused,
-        # held (a labelled condition), or took place (a labelled effect). It is counted once for all arguments that
-        # neither it nor a line before it reads.
+        # For each rule in each action: how often the rule refused the action (a require), and how often it was
+        # decisive: a require refused, a labelled condition held, or a labelled effect took place. Arguments that
+        # neither the rule nor a line before it reads are not distinguished: all their values count once.
         rules=_rows(action=TEXT, rule=TEXT, refused=NUMBER, decisive=NUMBER),
-        # How often the bounds of the scope cut a step.
+        # For each action and bound of the scope: how often the bound cut a step of the action.
         cuts=_rows(action=TEXT, bound=TEXT, times=NUMBER),
-        # How often one action was taken right after another, pairs that never happened left out.
+        # How often one action was taken right after another. Pairs that never happened are left out.
         pairs=_rows(first=TEXT, second=TEXT, times=NUMBER),
-        # For each witness the run that first reached one and after how many steps, those never reached left out.
+        # For each witness: the first run that reached it, and after how many steps. Unreached witnesses are left out.
         witnesses=_rows(witness=TEXT, run=NUMBER, steps=NUMBER),
-        # Signatures of the states met: STATE_BITS bits, the lowest of the first byte first. A signature is a hash of a
-        # state without its numbers: epochs, offsets, budgets.
+        # The signatures of the states met, as a bit set of STATE_BITS bits, the lowest bit of the first byte first. A
+        # signature is a hash of a state without its numbers (epochs, offsets, budgets).
         states=pa.binary(STATE_BITS // 8),
     )
 )
@@ -99,7 +99,7 @@ COVERAGE = pa.schema(
 TIMING = pa.schema(
     _row(
         unit=NUMBER,
-        seconds=SECONDS,  # from its begin to its end, without compiling
+        seconds=SECONDS,  # wall clock of the unit, without compiling
         cpu_seconds=SECONDS,  # of the process that ran it
         setup_seconds=SECONDS,  # imports and compiling before it, mostly 0
     )
@@ -117,8 +117,8 @@ FINDINGS = pa.schema(
         seed=SEED,  # of that unit
         run=NUMBER,
         drawn=NUMBER,  # steps of that run as it was drawn
-        steps=NUMBER,  # and as it was shrunk
-        shape=TEXT,  # the signature that the shrunk run has
+        steps=NUMBER,  # steps of the shrunk run
+        shape=TEXT,  # the signature of the shrunk run
         line=TEXT,  # the shrunk run on one line, as `holdfast replay` takes it
         replay=TEXT,  # the command that shows it
         sentence=TEXT,  # what the property says
@@ -137,7 +137,7 @@ SCHEMAS = {
 
 
 def to_parquet(table: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The rows as a Parquet file; equal rows are equal bytes. Raises for rows that are not of the schema."""
+    """The rows as a Parquet file; equal rows give equal bytes. Raises an Arrow error if rows do not fit the schema."""
     schema = SCHEMAS[table].with_metadata({"holdfast": f"{table} {VERSION}"})
     held = pa.Table.from_pylist(list(rows), schema=schema)
     out = io.BytesIO()
@@ -147,6 +147,6 @@ def to_parquet(table: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 def from_parquet(data: bytes) -> list[dict[str, Any]]:
     """The rows of a Parquet file."""
-    # `read_table` would look for a dataset first, which takes longer than to read so small a file.
+    # `read_table` looks for a dataset first, which takes longer than reading such a small file.
     rows: list[dict[str, Any]] = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False).to_pylist()
     return rows

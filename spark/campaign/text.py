@@ -1,4 +1,4 @@
-"""A campaign as people read it in a terminal: where it stands, and what it found."""
+"""A campaign as text for a terminal: its progress, and its findings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from spark.campaign.saturation import sentence
 from spark.campaign.summary import Summary
 
 MOST_FINDINGS = 10
-"""How many findings are listed; the page of `holdfast campaign report` has more."""
+"""The most findings that are listed; the page of `holdfast campaign report` has more."""
 
 
 def render_summary(summary: Summary) -> str:
-    """What came out, without a final newline. It holds no times: equal campaigns give equal bytes.
+    """The results of a campaign, without a final newline. The text has no times: equal campaigns give equal bytes.
 
-    The run of the finding that was met most often stands first, as commands print it.
+    It begins with the shrunk run of the most frequent finding, as other commands print a run.
     """
     blocks = [finding.shrunk.text for finding in summary.findings[:1] if finding.shrunk is not None]
     lines = [*_wrapped(f"{summary.configuration}: {answer(summary)}"), ""]
@@ -31,7 +31,7 @@ def render_summary(summary: Summary) -> str:
 
 
 def render_status(summary: Summary, cores: int | None = None) -> str:
-    """Where a campaign stands, without a final newline; what is left is told for so many cores, if that is known."""
+    """The progress of a campaign, without a final newline. With ``cores``, the remaining time is estimated for them."""
     asked, rates = summary.asked, summary.rates
     left = 0 if summary.is_complete else asked.units - summary.done
     rows = {
@@ -45,7 +45,7 @@ def render_status(summary: Summary, cores: int | None = None) -> str:
         rows["ended"] = f"by {count(asked.stop_after or 0, 'finding')}, as --stop-after wanted"
     if left and summary.done:
         seconds = (asked.traces - summary.runs) / rates.runs_per_second if rates.runs_per_second else 0.0
-        # Units are of one size, so as long as there are enough of them all cores are busy.
+        # All units have the same size, so all cores are busy as long as there are enough units.
         on = f", {span(seconds / min(cores, left))} on {count(cores, 'core')}" if cores else ""
         rows["left"] = f"{count(left, 'unit')}: {span(seconds)} on one core{on}"
     rows["findings"] = _found(summary)
@@ -59,7 +59,7 @@ def render_status(summary: Summary, cores: int | None = None) -> str:
 
 
 def timing_line(summary: Summary) -> str:
-    """How fast it went, for standard error."""
+    """The speed of a campaign on one line, for standard error."""
     return f"{count(summary.runs, 'run')}, {_rate(summary)}, {size(summary.bytes)} written"
 
 
@@ -129,7 +129,7 @@ def _stops(summary: Summary) -> Iterator[str]:
 
 
 def _findings(summary: Summary) -> list[str]:
-    """The findings, one after the other, those met most often first."""
+    """The lines of the findings, the most frequent finding first."""
     lines: list[str] = []
     for finding in summary.findings[:MOST_FINDINGS]:
         lines += ["", *_finding(finding)]
@@ -148,6 +148,6 @@ def _finding(finding: Finding) -> list[str]:
         length = f", shrunk to {shrunk.steps:,}" if shrunk.steps != finding.drawn else ""
     lines = entry(name, f"{finding.property}, {action}: {met}; {drawn}{length}")
     if shrunk is not None and shrunk.replay:
-        # A command stays on one line, however long: it is there to be copied.
+        # A command is never wrapped, however long it is, so that it can be copied.
         lines.append(f"{'':18}{shrunk.replay}")
     return lines

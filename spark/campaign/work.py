@@ -1,4 +1,4 @@
-"""What executors do: run units and write their files, and show what was found."""
+"""The work of executors: make units and write their files, and shrink the runs of findings."""
 
 from __future__ import annotations
 
@@ -31,19 +31,22 @@ SHOWN = pa.schema([FINDINGS.field(name) for name in ("signature", *(field.name f
 
 @attrs.frozen
 class Assignment:
-    """What every task of a campaign gets: what to run, as bytes, what was asked, and where to write."""
+    """The input of every task of a campaign: the target as bytes, the configuration, and the storage to write to."""
 
     target: bytes
     config: Config
     storage: Storage
 
     def to_bytes(self) -> bytes:
-        """As it travels."""
+        """The assignment as bytes, the payload of tasks."""
         return pickle.dumps(self)
 
 
 def run_units(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Run each unit and write its files, that in ``runs`` last; answers the units."""
+    """Make each unit of the batch and write its files. Yields the batch. An error names its unit.
+
+    The file in ``runs`` is written last, because it marks the unit as done.
+    """
     assignment: Assignment = pickle.loads(payload)  # noqa: S301 - written by the driver of this campaign
     for unit in batch.column("unit").to_pylist():
         try:
@@ -112,7 +115,7 @@ def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]
 
 
 def show_findings(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Make the run of each finding again, and small."""
+    """Make the best run of each finding again, and shrink it. Yields a row of SHOWN for each."""
     assignment: Assignment = pickle.loads(payload)  # noqa: S301 - as above
     for wanted in batch.to_pylist():
         shown = ready(assignment.target).target.show(wanted["seed"], wanted["run"])

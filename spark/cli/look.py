@@ -1,4 +1,4 @@
-"""``holdfast campaign status``, ``report``, ``diff`` and ``plan``: campaigns looked at, without Spark."""
+"""``holdfast campaign status``, ``report``, ``diff`` and ``plan``: the verbs that read campaigns, without Spark."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from spark.cluster.storage import Storage, open_storage
 PAGE = "report.html"
 
 SAMPLE = 3.0
-"""Seconds of runs from which a plan without a campaign takes its rates."""
+"""Seconds of runs that ``plan`` makes to measure the rates of a model."""
 
 SAMPLED = 1 << 14
-"""How many runs are made between two looks at the clock."""
+"""The number of runs between two readings of the clock."""
 
 
 def status(place: str, /, *, s3: str | None = None) -> int:
-    """Say where a campaign stands: what is done, at what rate, what is left, and what was found.
+    """Show the progress of a campaign: units done and left, the rate, and the findings.
 
     Parameters
     ----------
@@ -93,16 +93,16 @@ def report(place: str, /, *, html: Path | None = None, s3: str | None = None, re
 
 
 def diff(a: str, b: str, /, *, s3: str | None = None) -> int:
-    """Compare two campaigns of a model: what only one of them found, or covered.
+    """Compare two campaigns of a model: the findings and the coverage that only one of them has.
 
-    It ends with 0 if the second has found nothing that the first has not, and with 12 if it has.
+    Ends 12 if the second campaign has a finding that the first lacks, and 0 otherwise.
 
     Parameters
     ----------
     a
-        Where the tables of one campaign are.
+        Where the tables of the first campaign are.
     b
-        Where those of the other are.
+        Where the tables of the second campaign are.
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     """
@@ -124,20 +124,20 @@ def plan(
     depth: int = 50,
     s3: str | None = None,
 ) -> int:
-    """Say what a campaign would take: time, machine hours and room, and what each number is made of.
+    """Estimate the costs of a campaign: time, machine hours and storage, and how each number is computed.
 
     Parameters
     ----------
     place
-        Where the tables of a campaign are whose rates are those of the plan.
+        Where the tables of a campaign are, from which the plan takes its rates.
     target
-        Or a model whose rates are measured now, on one core of this machine.
+        Or a model, to measure its rates now, on one core of this machine.
     traces
         How many runs, such as 1e12.
     cores
         How many cores.
     cores_per_machine
-        How many of them a machine has (8).
+        How many cores a machine has (8).
     scope
         The scope of the target; otherwise default, or tiny.
     depth
@@ -158,12 +158,12 @@ def plan(
 
 
 def _storage(place: str, s3: str | None) -> Storage:
-    """A place of two: the address of S3 is for those that lie there."""
+    """The storage at one of two places. The address of S3 applies only to a place on S3: the other may be a folder."""
     return open_storage(place, s3 if place.startswith("s3://") else None)
 
 
 def _measure(name: str, scope: str | None, depth: int, traces: int) -> MeasuredCosts:
-    """The rates of a model on one core of this machine."""
+    """Measure the rates of a model for about SAMPLE seconds on one core of this machine."""
     system = load_variant(name)
     each = traces_per_unit(traces)
     config = Config(
@@ -181,6 +181,7 @@ def _measure(name: str, scope: str | None, depth: int, traces: int) -> MeasuredC
     setup, runs, units, octets = meter.seconds, 0, 0, 0
     while meter.seconds - setup < SAMPLE:
         case = ready.run(config.seed_of(units), SAMPLED)
+        # The size of a unit's files is estimated from units of SAMPLED runs.
         octets += len(to_parquet("coverage", [coverage_row(units, case)]))
         octets += len(to_parquet("runs", [runs_row(units, 0, case)]))
         octets += len(to_parquet("timing", [dict.fromkeys(TIMING.names, units)]))
@@ -195,7 +196,10 @@ def _measure(name: str, scope: str | None, depth: int, traces: int) -> MeasuredC
 
 
 def _renderer() -> Callable[[Summary], str]:
-    """The function that writes the page: it is found as those of other reports are."""
+    """The function that renders the page, found through the entry points of the reports.
+
+    Raises UsageError if it is not installed.
+    """
     for found in entry_points(group=GROUP, name="html"):
         renderer: Callable[[Summary], str] = found.load()
         return renderer

@@ -1,4 +1,4 @@
-"""Where Spark runs, as options of a command: those of spark-submit that mean something where it is the driver."""
+"""The options that say where Spark runs: those of spark-submit that apply if this command is the driver."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _PROPERTY = re.compile(r"^\s*(?P<name>spark\.[^\s=:]+)", re.MULTILINE)
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class SparkSettings:
-    """Where Spark runs; but for the first, the options are those of spark-submit.
+    """Where Spark runs. All options but --master work as those of spark-submit.
 
     Parameters
     ----------
     master
-        The master of Spark (local[*]): local[2], spark://HOST:PORT, yarn, k8s://URL.
+        The Spark master (local[*]): local[2], spark://HOST:PORT, yarn, k8s://URL.
     conf
-        A setting of Spark, KEY=VALUE. May be repeated.
+        A Spark setting, KEY=VALUE. May be repeated.
     properties_file
-        A file of settings of Spark.
+        A file of Spark settings.
     name
-        The name that the cluster shows.
+        The name of the application, which the cluster shows.
     driver_memory
-        Memory of this machine's Java, such as 2g.
+        Memory of the Java process on this machine, such as 2g.
     executor_memory
-        Memory of an executor's Java, such as 4g; its Python comes on top.
+        Memory of an executor's Java process, such as 4g; its Python processes come on top.
     executor_cores
         Cores of an executor.
     num_executors
@@ -45,13 +45,13 @@ class SparkSettings:
     queue
         The queue of YARN.
     py_files
-        Files of Python for executors: .py, .zip or .egg, separated by commas.
+        Python files for executors: .py, .zip or .egg, separated by commas.
     archives
-        Archives that executors unpack, separated by commas; one may be an environment of Python.
+        Archives that executors unpack, separated by commas; one may be a Python environment.
     packages
-        Packages of Maven, separated by commas.
+        Maven packages, separated by commas.
     deploy_mode
-        The driver is this command, so that there is one only: client.
+        Only client is possible, because this command is the driver.
     """
 
     master: str = "local[*]"
@@ -70,7 +70,10 @@ class SparkSettings:
     deploy_mode: str = "client"
 
     def options(self) -> SparkOptions:
-        """As the session wants them; raises UsageError for what contradicts itself or cannot be meant."""
+        """The options in the form that ``start_cluster`` takes.
+
+        Raises UsageError for values out of range, and for options that contradict each other.
+        """
         self._check()
         words = {
             "--properties-file": self.properties_file,
@@ -86,6 +89,8 @@ class SparkSettings:
             "--packages": self.packages,
         }
         given = {option: str(value) for option, value in words.items() if value is not None}
+        # Settings from a file and --name must win over this package's defaults, which are passed with --conf and would
+        # override them. --master is an option of this command, so a master in the file is ignored.
         kept = _PROPERTY.findall(self._properties()) if self.properties_file else []
         return SparkOptions(
             master=self.master,

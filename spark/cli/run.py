@@ -49,7 +49,7 @@ def run(
     spark: SparkSettings = NO_SETTINGS,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Begin a campaign: make many random runs of a model on Spark, and keep what they found in tables.
+    """Begin a campaign: make many random runs of a model on Spark, and keep the findings in tables.
 
     The same model, seed and options give the same tables, on any master and any number of cores.
 
@@ -64,12 +64,12 @@ def run(
     depth
         How many steps a run may take (50).
     seed
-        What all runs are drawn from: a number, or hexadecimal such as 0x5eed (0).
+        The seed of all runs: a number, or hexadecimal such as 0x5eed (0).
     swarm
-        Let each run leave out some actions, and draw the others by weights of its own (the default), or let all runs
-        draw all actions alike.
+        Let each run leave out some actions and draw the others by its own random weights (the default), or let all
+        runs draw from all actions with equal weights.
     scope
-        The scope to walk in; otherwise default, or tiny.
+        The scope of the runs; otherwise default, or tiny.
     variant
         Choose a named variant of the model. May be repeated.
     without
@@ -77,13 +77,14 @@ def run(
     property
         Check this property only, by its name or rule id. May be repeated.
     pct
-        Run processes by random priorities that change at so many points less one.
+        Schedule processes by random priorities (PCT, Burckhardt et al. 2010). A depth of D draws D - 1 points at which
+        the priorities change.
     pct_sort
-        The sort whose elements are the processes; otherwise that which most actions have a parameter of.
+        The sort whose elements are the processes; otherwise the sort of which most actions have a parameter.
     stop_after
-        Stop once there are so many different findings.
+        Stop after N different findings.
     budget
-        Stop at a limit of time: 30min; `holdfast campaign resume` goes on.
+        Stop at a limit of time: 30min; `holdfast campaign resume` continues.
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     spark
@@ -110,7 +111,7 @@ def run(
         stop_after=stop_after,
         traces_per_unit=traces_per_unit(wanted),
     )
-    # What would fail after the start of Spark fails before it.
+    # Check options and places now, so that a mistake shows before Spark starts.
     config.check()
     reports.prepare()
     options = spark.options()
@@ -127,7 +128,7 @@ def resume(
     spark: SparkSettings = NO_SETTINGS,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Make the runs of a campaign that are missing, whatever ended it before.
+    """Make the missing runs of a campaign, for whatever reason it ended before.
 
     Parameters
     ----------
@@ -173,7 +174,10 @@ def _go_on(
     reports: Reports,
     verb: str,
 ) -> int:
-    """Make what is missing, and say what the campaign comes to."""
+    """Make the missing units, print the summary, and write the reports. Returns the exit code.
+
+    ``verb`` is ``run`` or ``resume``.
+    """
     target = ModelTarget(system, config)
     meter = Meter(Budget())
     with Ticker() as ticker:
@@ -183,7 +187,7 @@ def _go_on(
         with start_cluster(options) as cluster:
             started = meter.seconds - compiled
             if verb == "run":
-                # Not before: what cannot start has not begun.
+                # Write the campaign only now: if Spark had not started, there would be no campaign to resume.
                 begin(storage, config, system)
             ended = advance(cluster, storage, config, target, budget=limits, progress=partial(_tick, ticker))
             ticker.show("adding up")
@@ -201,7 +205,11 @@ def _go_on(
 
 
 def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str) -> int:
-    """As of a walk: what was found counts, however much is missing; ``deadlock`` is what the model calls one."""
+    """The exit code of a campaign, as for ``holdfast walk``. A violation counts even if units are missing.
+
+    ``ended``: why the command stopped early, or None. ``deadlock``: the model's name of the claim that a deadlock
+    violates.
+    """
     if summary.violations:
         return DEADLOCK if all(finding.property == deadlock for finding in summary.findings) else VIOLATED
     return HOLDS if ended is None and summary.done == config.units else OUT_OF_BUDGET

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on, and a launcher for one that lacks a module which Spark always asks for."""
+"""Finds the Java that Spark runs on. A Java without the vector module gets a launcher that hides this from Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLDEST = 17
 """The first version of Java that Spark 4 runs on."""
 
 VECTOR = "jdk.incubator.vector"
-"""The module. Spark passes ``--add-modules`` with it, and Java does not start where it is missing."""
+"""The vector module. Spark always passes ``--add-modules`` with it, and a Java without this module does not start."""
 
 _LAUNCHER = """\
 #!/bin/sh
@@ -31,18 +31,21 @@ exec {java} "$@"
 """
 
 _ASKING = 60
-"""Seconds for the question what a Java is."""
+"""Seconds that ``java --list-modules`` may take."""
 
 
 @attrs.frozen
 class Java:
-    """A Java that Spark can run on. ``home`` is what JAVA_HOME must be, None to leave it as it is."""
+    """A Java that Spark can run on. ``program`` is the path of its executable."""
 
     program: str
     has_vector: bool
 
     def home(self, folder: Path) -> Path | None:
-        """What JAVA_HOME must be for this Java; a launcher is written to the folder if it needs one."""
+        """The JAVA_HOME for this Java; None to leave JAVA_HOME as it is.
+
+        A Java without the vector module gets a launcher, written below ``folder``, which drops Spark's flag.
+        """
         if self.has_vector:
             program = Path(self.program)
             return program.parents[1] if self.program == packaged_java() else None
@@ -55,13 +58,16 @@ class Java:
 
 
 def spark_java() -> Java:
-    """The Java to use, found as for TLC; raises UsageError, with the remedy, if it is missing, broken or too old."""
+    """The Java to use, found in the same way as for TLC.
+
+    Raises UsageError, with a remedy, if Java is missing, broken or too old.
+    """
     return _asked(find_java("Spark", EXTRA))
 
 
 @cache
 def _asked(program: str) -> Java:
-    """A Java with what it says of itself."""
+    """Ask a Java for its version and modules. Raises UsageError as ``spark_java`` does."""
     packaged = packaged_java()
     remedy = "set JAVA_HOME to another one" if packaged else f"install a newer one, or unset JAVA_HOME and {EXTRA}"
     if packaged and packaged != program:

@@ -1,4 +1,4 @@
-"""The Java process that Spark lives in: started with its words in a file, and ended whatever happens."""
+"""The Java process of Spark. Its output goes to a file, and it ends with this process in every case."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import psutil
 from holdfast.ir.errors import HoldfastError
 
 STARTING = 120
-"""Seconds for the process to say where it listens; packages may have to be fetched before that."""
+"""The longest time in seconds until the process listens on a port; it may have to fetch packages before that."""
 
 ENDING = 10
-"""Seconds to end by itself before it is killed."""
+"""Seconds that the process may take to end before it is killed."""
 
 _LINGERING = 1
-"""Seconds that what it started may take longer."""
+"""Further seconds for processes that it has started."""
 
 _TICK = 0.05
-"""Seconds between two looks whether the process listens."""
+"""Seconds between two checks whether the process listens."""
 
 
 class LostSparkError(HoldfastError):
@@ -36,33 +36,34 @@ class LostSparkError(HoldfastError):
 
 @attrs.frozen
 class Jvm:
-    """The process and the folder for its files: what it says goes to ``log``, where it listens to ``listens``."""
+    """The process, and the folder of its files: ``spark.log`` for its output, ``listens`` for its port and secret."""
 
     process: subprocess.Popen[bytes]
     folder: Path
 
     @classmethod
     def launched(cls, submit: Path, arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Jvm:
-        """Let spark-submit start the process with these arguments, for the gateway of pyspark."""
+        """Start the process through spark-submit, as a gateway for pyspark."""
         with _log(folder).open("wb") as log:
             process = subprocess.Popen(
                 [str(submit), *arguments, "pyspark-shell"],
                 env={**environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_listens(folder))},
-                # The process ends when this pipe closes, however this process ends.
+                # The Java process ends when this pipe closes, and the pipe closes however this process ends.
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # A Ctrl-C of the terminal is for this process alone, which then ends that one.
+                # A new session: Ctrl-C in the terminal reaches only this process, which then ends the Java process.
                 start_new_session=True,
             )
         return cls(process, folder)
 
     def listens(self) -> tuple[int, str]:
-        """The port and the secret; raises LostSparkError if the process has none in time."""
+        """Wait until the process listens. Returns its port and secret; raises LostSparkError if that fails."""
         path = _listens(self.folder)
         for _ in range(int(STARTING / _TICK)):
             if path.is_file():
                 data = path.read_bytes()
+                # The format of pyspark: port and length of the secret as big-endian 32-bit integers, then the secret.
                 port, length = struct.unpack_from(">ii", data)
                 return port, data[8 : 8 + length].decode("ascii")
             with suppress(subprocess.TimeoutExpired):
@@ -73,7 +74,7 @@ class Jvm:
         raise LostSparkError(f"Spark did not start: {self.said() or ended}")
 
     def ended(self, within: float = 0) -> str | None:
-        """How the process ended, in words; None if it still runs after so many seconds."""
+        """How the process ended, in words; None if it still runs after ``within`` seconds."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(within)
         code = self.process.poll()
@@ -82,11 +83,11 @@ class Jvm:
         return f"its Java process was killed by signal {-code}" if code < 0 else f"its Java process ended with {code}"
 
     def said(self) -> str:
-        """The line of what it said that tells most about an error; empty if none does."""
+        """The most telling line of the process's output; empty if there is none."""
         return telling_line(_log(self.folder).read_text(encoding="utf-8", errors="backslashreplace"))
 
     def end(self, seconds: float = ENDING) -> None:
-        """End the process and all that it started; nothing is left when this returns."""
+        """End the process and all processes that it started. None is left when this returns."""
         assert self.process.stdin is not None
         try:
             with suppress(OSError):
@@ -99,7 +100,10 @@ class Jvm:
             self._end_rest()
 
     def _end_rest(self) -> None:
-        """End what the process has started: it ends by itself, unless it is in the midst of something."""
+        """End the processes that the process has started: wait for _LINGERING seconds, then kill the rest.
+
+        They are found by their session: ``launched`` has made the process the leader of a new one.
+        """
         rest = [process for process in psutil.process_iter() if _session_of(process.pid) == self.process.pid]
         try:
             _, rest = psutil.wait_procs(rest, timeout=_LINGERING)
@@ -132,11 +136,11 @@ _TELLING = [
     re.compile(r"^Caused by: (?:[\w$]+\.)*(?P<what>.+)"),
     re.compile(r"^(?!WARN|Using Spark|Setting default|To adjust|\s)(?P<what>.+)"),
 ]
-"""What a line may look like that says why Spark failed, the most telling first."""
+"""Patterns of lines that say why Spark failed, the most telling pattern first."""
 
 
 def telling_line(text: str) -> str:
-    """The most telling line of a log, the first of equals; empty if there is none."""
+    """The most telling line of a log (the first of equally telling ones); empty if there is none."""
     lines = text.splitlines()
     for pattern in _TELLING:
         for line in lines:

@@ -1,7 +1,7 @@
-"""A session on Spark: start it, let tasks work on parts of a table, end it. The only module that knows pyspark.
+"""A session on Spark: start it, run tasks on parts of a table, end it. The only module that uses pyspark.
 
-Whatever goes wrong is one line: an error of the user's is raised as it was in the executor, everything else says what
-Spark or Java said, without their traces.
+Every error is one line. An error that the user can correct is raised as in the executor; any other error quotes the
+telling line of Spark or Java, without their stack traces.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BEGINNING = 120
-"""Seconds for a session to begin here, or on a standalone master."""
+"""The longest time in seconds for a session to begin on this machine, or on a standalone master."""
 
 QUEUEING = 600
-"""Seconds for a session to begin where others may come first: on YARN or Kubernetes."""
+"""The longest time in seconds for a session to begin on YARN or Kubernetes, where it may have to queue."""
 
 OFFERING = 120
-"""Seconds for a cluster to have an executor for the first task."""
+"""The longest time in seconds for a cluster to provide an executor for the first task."""
 
 _NOTICING = 2
-"""Seconds until a process that was killed is known to be gone: its sockets close first."""
+"""Seconds to wait for the exit of a process whose sockets have closed: a killed process closes its sockets first."""
 
 _LOOKING = 0.5
-"""Seconds that Ctrl-C may have to wait for whoever waits for a result."""
+"""Seconds between two checks for a result. Ctrl-C is handled between them."""
 
 _JOBS = 8
-"""How many jobs may be under way at once; more of them wait."""
+"""The largest number of jobs at a time; further jobs wait."""
 
 _T = TypeVar("_T")
 
 
 class SparkJob:
-    """Work under way in the background."""
+    """A job that runs in the background."""
 
     def __init__(self, future: Future[pa.Table], end: Callable[[], None]) -> None:
         self._future = future
@@ -76,20 +76,20 @@ class SparkJob:
         return self._future.done()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait so long at most; whether the job is done."""
+        """Wait for at most ``seconds``, or for ever if None. Returns whether the job is done."""
         wait([self._future], timeout=seconds)
         return self._future.done()
 
     def cancel(self) -> None:
-        """End its tasks, which takes a moment. There is no result then, unless it was there before."""
+        """End the job's tasks, which takes a moment. The job then has no result, unless it was done before."""
         if not self._future.done():
             self._cancelled = True
             self._future.cancel()
             self._end()
 
     def result(self) -> pa.Table:
-        """The table, once it is there; raises what went wrong, and CancelledError if the job was cancelled."""
-        # A wait without end would not let Ctrl-C through if another thread received it.
+        """Wait for the job, and return its table. Raises its error, or CancelledError if the job was cancelled."""
+        # Wait in short intervals: during an endless wait, a Ctrl-C that another thread received would have no effect.
         while not self.wait(_LOOKING):
             pass
         try:
@@ -101,7 +101,7 @@ class SparkJob:
 
 
 class Cluster:
-    """A session on Spark, and a context manager that ends it: no process and no file is left on this machine."""
+    """A session on Spark, as a context manager. At its end, no process and no file of it is left on this machine."""
 
     def __init__(self, session: SparkSession, jvm: Jvm, folder: Path, master: Master) -> None:
         self._session = session
@@ -112,7 +112,7 @@ class Cluster:
         self._threads = ThreadPoolExecutor(_JOBS, thread_name_prefix="holdfast-spark")
         self._shipped = ""
         self.parallelism: int = session.sparkContext.defaultParallelism
-        """How many tasks run at the same time."""
+        """The number of tasks that run at the same time."""
 
     def __enter__(self) -> Cluster:
         return self
@@ -123,10 +123,11 @@ class Cluster:
         self.close()
 
     def map(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> pa.Table:
-        """Let so many tasks do the work, each with its part of the rows; their answers in the order of the rows.
+        """Run the work in ``partitions`` tasks, each on its part of the rows. Returns the answers in the order of the
+        rows. Raises TaskError, LostSparkError, or the HoldfastError of a task.
 
-        ``work`` is a function of a module that executors can import. It gets the payload and its rows as one batch,
-        and yields batches of the schema. It may be called more than once for the same rows, and at the same time.
+        ``work`` is a function of a module that executors can import. It takes the payload and the task's rows as one
+        batch, and yields batches of the schema. Spark may call it several times for the same rows, also concurrently.
         """
         job = self.start(work, payload, rows, schema, partitions)
         try:
@@ -136,7 +137,7 @@ class Cluster:
             raise
 
     def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> SparkJob:
-        """The same in the background."""
+        """Start the work as ``map`` does, and return without waiting."""
         group = f"holdfast-{next(self._groups)}"
         parts = min(partitions, rows.num_rows)
         run = task(work, payload, rows, parts, self._ship())
@@ -157,16 +158,19 @@ class Cluster:
         try:
             _close(self._session, self._jvm, self._folder)
         finally:
-            # Its Java is gone, so that no job is under way.
+            # Java has ended, so no job is running: the threads end at once.
             self._threads.shutdown(cancel_futures=True)
 
     def _end_tasks(self, group: str) -> None:
-        # There is nothing to end if Java is gone.
+        # An error means that Java has ended, and its tasks with it.
         with suppress(Exception):
             self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)
 
     def _ship(self) -> Callable[[], str] | None:
-        """Where tasks find the kernels that this process has; None where they share its cache."""
+        """Send this process's kernels to the executors. Returns a function that gives their path in an executor.
+
+        None if there are no kernels, or if the tasks share this process's cache (a local master).
+        """
         data = b"" if self._master.local else kernels()
         if not data:
             return None
@@ -182,7 +186,7 @@ class Cluster:
 
     @contextmanager
     def _one_line(self) -> Iterator[None]:
-        """What Spark raises, as one line."""
+        """Turn an exception of Spark into TaskError or LostSparkError with one line."""
         try:
             yield
         except HoldfastError:
@@ -198,7 +202,11 @@ class Cluster:
 
 
 def start_cluster(options: SparkOptions) -> Cluster:
-    """A session on the master; raises one line for what is missing, wrong or out of reach."""
+    """Start a session on the master of the options.
+
+    Raises UsageError if Spark or Java is missing or the master cannot be reached, and LostSparkError if Spark does not
+    start in time. Nothing is left behind then.
+    """
     master = read_master(options.master)
     try:
         import pyspark  # noqa: PLC0415 - half a second that only Spark costs, and it may be missing
@@ -233,9 +241,9 @@ def _begin(folder: Path) -> SparkSession:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
     context = SparkContext(conf=SparkConf())
-    # It has a server that would print a traceback when Java ends; what that means is said elsewhere.
+    # The accumulator server prints a traceback when Java ends. Silence it: that error is reported elsewhere.
     vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
-    # Java removes the folder when it ends, for the case that this process could not.
+    # Java also removes the folder when it ends, in case this process is killed before it can.
     jvm = context._jvm
     assert jvm is not None
     jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(str(folder)))
@@ -244,12 +252,12 @@ def _begin(folder: Path) -> SparkSession:
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Whether a record of the root logger is not of py4j, which logs there what it raises as well."""
+    """A filter that drops py4j's log records: py4j logs each error that it also raises."""
     return "py4j" not in Path(record.pathname).parts
 
 
 def _within(seconds: float, step: Callable[[], _T], otherwise: str, jvm: Jvm) -> _T:
-    """What the step gives; raises LostSparkError if it takes longer or fails."""
+    """The result of ``step``. Raises LostSparkError if it fails, or takes longer than ``seconds``."""
     given: Future[_T] = Future()
 
     def take() -> None:
@@ -258,7 +266,8 @@ def _within(seconds: float, step: Callable[[], _T], otherwise: str, jvm: Jvm) ->
         except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
             given.set_exception(error)
 
-    # In a thread of its own, so that there is a limit, and so that pyspark leaves the handler of Ctrl-C alone.
+    # In its own thread, for two reasons: this thread can stop waiting, and pyspark replaces the handler of Ctrl-C only
+    # if it runs in the main thread.
     threading.Thread(target=take, daemon=True).start()
     try:
         return given.result(timeout=seconds)
@@ -267,13 +276,13 @@ def _within(seconds: float, step: Callable[[], _T], otherwise: str, jvm: Jvm) ->
         raise LostSparkError(f"{otherwise} within {seconds:g} s{said and ': '}{said}") from None
     except Exception as error:
         line = _line_of(error)
-        # Some other thread of Java has failed, and has logged why.
+        # Another thread of Java has failed: the cause is in Java's log, not in this error.
         line = (jvm.said() or line) if "stopped SparkContext" in line or jvm.ended(within=0) else line
         raise LostSparkError(f"Spark did not start: {line}") from error
 
 
 def _line_of(error: Exception) -> str:
-    """What Java says in the text of an error of pyspark, else its first line."""
+    """The line of Java in the text of a pyspark error, or else the first line of the text."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     java = [line for line in lines if re.match(r": (?:[\w$]+\.)+[\w$]+: \S", line)]
     if java:
@@ -282,23 +291,24 @@ def _line_of(error: Exception) -> str:
 
 
 def _close(session: SparkSession | None, jvm: Jvm | None, folder: Path) -> None:
-    """End all of it, whatever is left of it."""
+    """End the session, its Java process, and pyspark's state, and remove the folder; each step even if others fail."""
     from pyspark import SparkContext  # noqa: PLC0415 - as in start_cluster
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
     try:
-        # Java ends the session by itself when it ends, whatever state that is in.
+        # End Java first: that ends the session in whatever state it is.
         if jvm is not None:
             jvm.end()
     finally:
         try:
             with warnings.catch_warnings(), suppress(Exception):
-                # That Java does not answer any more is no news here.
+                # The session warns that Java does not answer; that is expected here.
                 warnings.simplefilter("ignore")
                 if session is not None:
                     session.stop()
         finally:
-            # pyspark keeps these for good; the next session starts anew.
+            # pyspark keeps these class attributes for the whole process. Without a reset, the next session would try to
+            # use the Java process that has ended.
             gateway = SparkContext._gateway
             SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
             SparkSession._instantiatedSession = SparkSession._activeSession = None
@@ -310,7 +320,7 @@ def _close(session: SparkSession | None, jvm: Jvm | None, folder: Path) -> None:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """These variables in this process, where pyspark reads them, while a session begins."""
+    """Set environment variables of this process while a session begins, because pyspark reads them there."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

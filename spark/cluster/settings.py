@@ -1,4 +1,4 @@
-"""How Spark is set up for Holdfast: what a user may choose, and each setting with its reason."""
+"""The settings of Spark for Holdfast, each with its reason, and the options that a user may set."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOG4J2_FILE = "log4j2.properties"
 
 _SOCKET_ROOM = 60
-"""How long the path of a folder may be for the sockets in it: a name is 42 characters, a path 103."""
+"""The longest path of a folder that can hold sockets: a socket's name has 42 characters, its path at most 103."""
 
 ATTEMPTS = 4
-"""How often a task is tried. Spark's own number on a cluster; in local mode it tries once unless told."""
+"""The number of attempts for a task. It is Spark's default on a cluster; in local mode the default is 1."""
 
 
 @attrs.frozen
 class SparkOptions:
-    """Where Spark runs, and what it is told.
+    """The master that Spark runs on, and the user's settings.
 
-    ``conf`` are settings of Spark, which win over those of this module. ``submit`` are options of spark-submit, as they
-    would stand on its command line, and ``kept`` are settings that they bring along: those of a file.
+    ``conf``: Spark settings; they override those of this module. ``submit``: options for the command line of
+    spark-submit. ``kept``: names of settings that these options set, for example in a properties file; this module does
+    not set them.
     """
 
     master: str = "local[*]"
@@ -48,7 +49,10 @@ class SparkOptions:
 
 
 def read_setting(text: str) -> tuple[str, str]:
-    """The name and the value of KEY=VALUE; raises UsageError for what Spark would pass over. A value may be secret."""
+    """The name and the value in KEY=VALUE. Raises UsageError for a text that Spark would silently ignore.
+
+    A value may be a secret, so no message quotes it.
+    """
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
         raise UsageError(f"--conf is {name!r}; write KEY=VALUE with a key of Spark, as in spark.cluster.task.cpus=1")
@@ -61,29 +65,29 @@ _CHOSEN = {
     "spark.master": "use --master for that",
     "spark.submit.deployMode": "the driver is this command, so that it is client",
 }
-"""The settings that are not the user's to set in this way."""
+"""The settings that a user cannot set with ``--conf``, each with the reason or the remedy."""
 
 
 @attrs.frozen
 class Master:
-    """A master's address, of a form that Spark knows; a local one with retries."""
+    """The address of a master in a form that Spark accepts. A local address includes the number of attempts."""
 
     address: str
     local: bool
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether driver and executors are all on this machine by the address alone."""
+        """Whether the address says that driver and executors are all on this machine."""
         return self.local or self.address.startswith("local-cluster")
 
     @property
     def queues(self) -> bool:
-        """Whether others may have to be served first."""
+        """Whether the session may have to wait for other users of the cluster."""
         return self.address.startswith(("yarn", "k8s://"))
 
 
 def read_master(text: str) -> Master:
-    """The master that the user wrote; raises UsageError for what is none."""
+    """The master in the user's text. Raises UsageError if the text is no master."""
     local = _LOCAL.fullmatch(text)
     if local is not None:
         cores, failures = local["cores"] or "1", local["failures"] or str(ATTEMPTS)
@@ -100,9 +104,9 @@ def read_master(text: str) -> Master:
 
 
 def check_reachable(master: Master) -> None:
-    """Raise UsageError if nobody listens at the address of a standalone master, of several at any.
+    """Raise UsageError if no process listens at the address of a standalone master, or at any of several addresses.
 
-    Spark alone would try for a minute, and say so in forty lines.
+    Without this check, Spark would retry for a minute and print forty lines.
     """
     matched = _OTHER.fullmatch(master.address)
     addresses = [] if matched is None else _addresses(matched)
@@ -128,7 +132,7 @@ def _addresses(matched: re.Match[str]) -> list[str]:
 
 
 def settings(master: Master, folder: Path) -> dict[str, str]:
-    """The settings for a master; whatever Spark would leave behind on this machine goes to the folder."""
+    """The settings for a master. All files that Spark would leave behind on this machine go to ``folder``."""
     chosen = {
         "spark.master": master.address,
         "spark.app.name": "holdfast",
@@ -136,48 +140,48 @@ def settings(master: Master, folder: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # No web page, and no port for it.
         "spark.ui.enabled": "false",
-        # Spark's log is short, and read where something fails. Java hands out tasks and no more: its second compiler
-        # would take ten seconds of processor time in the first minute, and give nothing back.
+        # Spark's log is short, and is read if something fails. Java only distributes tasks, so its optimizing compiler
+        # (tier 4) is off: it would take ten seconds of processor time in the first minute, without a gain.
         JAVA_OPTIONS: f"-Dlog4j2.configurationFile={(folder / LOG4J2_FILE).as_uri()} -XX:TieredStopAtLevel=1",
-        # No job moves rows between tasks, so there is nothing to plan anew on the way.
+        # No job moves rows between tasks, so replanning at run time has nothing to do.
         "spark.sql.adaptive.enabled": "false",
-        # No tables of Spark's own are used: no catalogue of Hive, and no folder for one in the working directory.
+        # Spark tables are not used: no Hive catalogue, and no folder for it in the working directory.
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
-        # Java and Python would talk over TCP, where Java sends a task's parts as small packets and the last one waits
-        # for the acknowledgement of the one before: 40 ms a task.
+        # Otherwise Java and Python use TCP. Java sends a task's parts as small packets, and the last packet waits for
+        # the acknowledgement of the one before (Nagle's algorithm): 40 ms a task.
         "spark.python.unix.domain.socket.enabled": "true",
-        # A worker stays for the next task: it has imported, and has its kernels.
+        # Reuse a worker for the next task: it has imported the libraries and loaded the kernels.
         "spark.python.worker.reuse": "true",
         # A task gets one row and answers with few; no worker's memory is worth a limit of its own.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-        # A task whose job is cancelled has nothing to finish: its worker is ended at once, not after two seconds.
+        # A task of a cancelled job has nothing to finish: end its worker at once, not after two seconds.
         "spark.python.task.killTimeout": "100ms",
-        # What a worker says when it crashes names the line of Python.
+        # The message of a crashed worker then names the line of Python.
         "spark.python.worker.faulthandler.enabled": "true",
-        # The result of a job is small; the limit is there for those that are not meant to be.
+        # The results of jobs are small; the limit is for an unexpectedly large one.
         "spark.driver.maxResultSize": "4g",
     }
     if master.on_this_machine:
         # Driver and executors talk to each other over the loopback address, which no other machine reaches.
         chosen["spark.driver.bindAddress"] = LOOPBACK
         chosen["spark.driver.host"] = LOOPBACK
-        # What Spark spills, and its sockets, go away with the session.
+        # Spilled data and sockets are in the session's folder, and are removed with it.
         chosen["spark.local.dir"] = str(folder / "local")
         chosen["spark.python.unix.domain.socket.dir"] = str(folder)
         if len(str(folder)) > _SOCKET_ROOM:
-            # The path of a socket has a limit that no folder can lift.
+            # The system limits the length of a socket's path, and this folder's path is too long: use TCP.
             chosen["spark.python.unix.domain.socket.enabled"] = "false"
     else:
-        # As often as on this machine.
+        # The same number of attempts as in local mode.
         chosen["spark.cluster.task.maxFailures"] = str(ATTEMPTS)
-        # Machines differ in how many executors they have ready at once: the first tasks wait for most of them.
+        # Executors become ready at different times: the first tasks wait until most of them are.
         chosen["spark.scheduler.minRegisteredResourcesRatio"] = "0.8"
     return chosen
 
 
 def arguments(options: SparkOptions, master: Master, folder: Path) -> list[str]:
-    """What spark-submit is told: the settings, but for those that the user has chosen, and the user's own words."""
+    """The arguments of spark-submit: the settings of this module, overridden by the user's, and the user's options."""
     theirs = dict(options.conf)
     ours = {name: value for name, value in settings(master, folder).items() if name not in options.kept}
     if JAVA_OPTIONS in theirs:
@@ -198,27 +202,27 @@ appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
 
 
 def environment(options: SparkOptions, master: Master, folder: Path, java_home: Path | None) -> dict[str, str]:
-    """What the processes of Spark find in their environment besides what this process has."""
+    """The environment variables that Spark's processes get in addition to those of this process."""
     theirs = dict(options.conf)
     root = str(Path(__file__).parents[2])
     chosen = {
         # The interpreter that runs this, not the first python3 on PATH.
         "PYSPARK_PYTHON": theirs.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        # Nothing may depend on the order of sets; should something do, then every time in the same way.
+        # No result may depend on the order of sets. If one does by mistake, it does so in the same way each time.
         "PYTHONHASHSEED": "0",
         # An executor of local-cluster keeps its logs here, not where Spark is installed.
         "SPARK_WORKER_DIR": str(folder / "work"),
-        # A checkout that is not installed is found by the workers of this machine, too.
+        # The workers on this machine also find a checkout that is not installed.
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
-        # A worker imports nothing from the working directory, where a file may be called as a module of Python's is.
+        # A worker imports nothing from the working directory: a file there may have the name of a Python module.
         "PYTHONSAFEPATH": "1",
-        # Another program's session must not be taken for one's own.
+        # Ignore variables that belong to the session of another program.
         "PYSPARK_SUBMIT_ARGS": "",
         "SPARK_CONNECT_MODE": "0",
     }
     if master.on_this_machine:
-        # Before there is a session Spark looks up the machine's name, and warns of what it finds.
+        # Otherwise Spark looks up the machine's name before the session begins, and prints a warning.
         chosen["SPARK_LOCAL_IP"] = LOOPBACK
     if java_home is not None:
         chosen["JAVA_HOME"] = str(java_home)

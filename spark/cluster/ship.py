@@ -1,4 +1,4 @@
-"""What executors on other machines lack: the code of Holdfast, and the machine code that the driver has compiled."""
+"""Packs what executors on other machines lack: the code of Holdfast, and the kernels that the driver has compiled."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from functools import cache
 from pathlib import Path
 
 PACKAGES = ("holdfast", "spark")
-"""What executors import: a compiled model holds no code of its own, so the models stay here."""
+"""The packages that executors import. A compiled model needs no code of its own, so models are not sent."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in the archive: the first that a zip can hold."""
+"""The fixed time of every file in the archive, so that equal code gives equal bytes: the earliest of the format."""
 
 
 def code_archive() -> bytes:
-    """The packages as a zip that Python can import from; equal code is equal bytes."""
+    """The packages as a zip archive that Python can import from. Equal code gives equal bytes."""
     root = Path(__file__).parents[2]
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -31,7 +31,8 @@ def code_archive() -> bytes:
 
 
 def kernels() -> bytes:
-    """Every kernel that this process has compiled or loaded; empty if it has none."""
+    """All kernels that this process has compiled or loaded, pickled; empty if there are none."""
+    # If the module was never imported, there are no kernels, and Numba need not be loaded to find that out.
     if "holdfast.lower.kernel.build" not in sys.modules:
         return b""
     from holdfast.lower.kernel.build import compiled_modules  # noqa: PLC0415 - it loads Numba, which takes a second
@@ -42,7 +43,7 @@ def kernels() -> bytes:
 
 @cache
 def unpack_kernels(path: str) -> None:
-    """Let this process find those kernels, once."""
+    """Install the kernels of a file in this process; cached, so that it happens once for each file."""
     from holdfast.lower.kernel.build import install  # noqa: PLC0415 - as in kernels
 
     for module in pickle.loads(Path(path).read_bytes()):  # noqa: S301 - the driver wrote it
@@ -50,5 +51,5 @@ def unpack_kernels(path: str) -> None:
 
 
 def digest(data: bytes) -> str:
-    """A name for the data."""
+    """A name for the data: 24 hex digits of its hash."""
     return hashlib.blake2b(data, digest_size=12).hexdigest()

@@ -1,7 +1,7 @@
-"""Where the files of a campaign or a search lie: a folder, or a bucket of S3. The only code here that touches either.
+"""The storage for the files of a campaign or a search: a folder, or a bucket on S3. No other code here accesses them.
 
-A file is written whole or not at all, and to write it twice is to write it once. A storage is a small value: it is sent
-to executors, and they write with it.
+Writes are atomic (a reader sees the whole file or none) and idempotent. A storage is a small value that is sent to the
+executors, which write through it.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _DRAFT = ".draft-"
-"""What the name of a file begins with until the file is whole."""
+"""The prefix of a file's name while the file is incomplete."""
 
 _CONNECTING = 10
 """Seconds for S3 to accept a connection."""
 
 _READING = 60
-"""Seconds for S3 to go on with an answer."""
+"""Seconds that S3 may pause within an answer."""
 
 _TRIES = 4
 """How often a request is made before its failure counts."""
 
 
 class StorageError(HoldfastError):
-    """A file could not be read or written though its storage was usable before (exit code 20)."""
+    """A file could not be read or written, although the storage worked before (exit code 20)."""
 
     exit_code = 20
 
 
 class Storage(Protocol):
-    """A place for files, named by paths with ``/``."""
+    """A place for files; paths use ``/``. All methods but ``check_writable`` raise StorageError if access fails."""
 
     @property
     def name(self) -> str:
-        """The place as the user wrote it, for messages."""
+        """The place as the user wrote it; used in messages."""
 
     def read(self, path: str) -> bytes | None:
-        """The file, None if there is none."""
+        """The bytes of the file; None if it does not exist."""
 
     def write(self, path: str, data: bytes) -> None:
-        """Put the file in place whole."""
+        """Write the file atomically; replace it if it exists."""
 
     def list(self, folder: str) -> list[str]:
-        """The names of the files in a folder, sorted; a folder that is not there has none."""
+        """The sorted names of the files in a folder; empty if the folder does not exist."""
 
     def delete(self, path: str) -> None:
-        """Remove the file, if it is there."""
+        """Remove the file if it exists."""
 
     def check_writable(self) -> None:
         """Raise UsageError if a file cannot be written."""
@@ -67,13 +67,13 @@ class Storage(Protocol):
 
 @attrs.frozen
 class Folder:
-    """A folder of this machine, or one that all machines share."""
+    """A folder on this machine, or a folder that all machines share."""
 
     name: str
     root: str
-    """Its absolute path: an executor may have another working directory."""
+    """The absolute path of the folder: an executor may have another working directory."""
     option: str = "--out"
-    """What named it on the command line, for messages."""
+    """The option that named the folder; used in messages."""
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -85,7 +85,8 @@ class Folder:
 
     def write(self, path: str, data: bytes) -> None:
         place = self._at(path)
-        # Two threads, tasks or machines may write the same file at the same time, each a draft of its own.
+        # Several threads, tasks or machines may write the same file at the same time. Each writes its own draft, and
+        # renaming the draft is atomic.
         draft = place.with_name(f"{_DRAFT}{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}-{place.name}")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -138,16 +139,16 @@ class Folder:
 
 @attrs.frozen
 class Bucket:
-    """A bucket of S3, from a prefix on. Credentials are found as boto3 finds them, and are never part of this."""
+    """A bucket on S3, below a prefix. boto3 finds the credentials itself; they are never part of this value."""
 
     name: str
     bucket: str
     prefix: str
-    """What the key of every file begins with: empty, or ending in a slash."""
+    """The prefix of every file's key: empty, or ending in a slash."""
     url: str | None
-    """Where S3 is, None for what boto3 takes."""
+    """The address of S3; None for boto3's default."""
     option: str = "--out"
-    """As in Folder."""
+    """The option that named the bucket; used in messages."""
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -173,7 +174,7 @@ class Bucket:
                 names += [found["Key"].removeprefix(prefix) for found in page.get("Contents", [])]
         except Exception as error:
             raise self._failed("listed", folder, error) from error
-        # Some tools make an empty file for a folder itself.
+        # Some tools create an empty object for the folder itself; its name here is empty.
         return sorted(name for name in names if name and not name.startswith(_DRAFT))
 
     def delete(self, path: str) -> None:
@@ -199,7 +200,7 @@ class Bucket:
         return StorageError(f"{self.name}: {path} could not be {what}: {self._why(error)}")
 
     def _why(self, error: Exception) -> str:
-        """What is wrong, with the remedy. Nothing of what boto3 says is repeated but its codes: it may quote keys."""
+        """The cause of an error and its remedy. Of boto3's message only codes are quoted: its text may hold keys."""
         where = self.url or "S3"
         code = _code(error)
         kind = type(error).__name__
@@ -221,7 +222,7 @@ class Bucket:
 
 
 def open_storage(out: str, s3: str | None, option: str = "--out") -> Storage:
-    """The storage that this option and ``--s3`` name; raises UsageError for what they cannot mean."""
+    """The storage that the option's value ``out`` and ``--s3`` name. Raises UsageError for invalid values."""
     if not out.startswith("s3://"):
         if "://" in out:
             raise UsageError(f"{option} is {_without_user(out)}; it is a folder, or s3://BUCKET/PREFIX")
@@ -243,7 +244,7 @@ def open_storage(out: str, s3: str | None, option: str = "--out") -> Storage:
 
 
 def _read_url(text: str) -> str:
-    """The address of S3; raises UsageError for one that is none, or that holds a password."""
+    """The address of S3. Raises UsageError if the text is no address, or contains a user or a password."""
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -257,19 +258,19 @@ def _read_url(text: str) -> str:
 
 
 def _without_user(address: str) -> str:
-    """An address as it may be repeated: without what stands before an ``@``, and without a query."""
+    """An address without user, password and query, so that a message may quote it."""
     return re.sub(r"//[^/]*@", "//…@", address).partition("?")[0]
 
 
 def _code(error: Exception) -> str:
-    """The code of S3's answer, empty for an error of another kind."""
+    """The error code in S3's answer; empty if the error does not come from S3."""
     response = getattr(error, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
 
 
 @cache
 def _client(url: str | None) -> S3Client:
-    """One client for each process and address."""
+    """The client for an address; cached, so that a process has one for each address."""
     try:
         import boto3  # noqa: PLC0415 - half a second that only S3 costs
         from botocore.config import Config  # noqa: PLC0415 - as boto3
@@ -279,9 +280,9 @@ def _client(url: str | None) -> S3Client:
         connect_timeout=_CONNECTING,
         read_timeout=_READING,
         retries={"total_max_attempts": _TRIES, "mode": "standard"},
-        # A server that is not Amazon's has its buckets in the path.
+        # A server other than Amazon's has the bucket in the path of the address, not in the host name.
         s3={"addressing_style": "path"} if url else {},
     )
-    # A server of one's own has no regions, and boto3 asks for one.
+    # boto3 requires a region, even for a server that has none.
     region = None if url is None else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "us-east-1")
     return boto3.session.Session().client("s3", endpoint_url=url, region_name=region, config=config)

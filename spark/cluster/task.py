@@ -1,8 +1,8 @@
-"""One task: what runs in an executor around the work of a caller, and how its answer and its errors travel.
+"""One task: the code that runs the caller's work in an executor, and sends its answer and errors to the driver.
 
 A task answers with rows of two columns: a batch of the caller's rows as bytes, or an error as bytes. So Spark need not
-know the caller's types, and an error that is the user's to mend is an answer like any other: Spark does not repeat it.
-Whatever else is raised fails the task, which Spark then tries again.
+know the caller's types. An error that the user can correct is an answer like any other, and Spark does not retry the
+task. Any other exception fails the task, and Spark tries it again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from holdfast.ir.errors import HoldfastError
 from spark.cluster.ship import unpack_kernels
 
 Work = Callable[[bytes, pa.RecordBatch], Iterator[pa.RecordBatch]]
-"""What a task does with its rows: a function of a module, its payload and the rows."""
+"""The work of a task: a function of an importable module. It takes the payload and the task's rows."""
 
 ANSWER = "batch binary, error binary"
 """The columns of an answer, as Spark writes types."""
@@ -32,30 +32,30 @@ _MARK = "holdfast-task-failed:"
 
 
 class TaskError(HoldfastError):
-    """A task failed with what is no user's error, as often as it was tried (exit code 1)."""
+    """A task failed in every attempt, with an error that the user cannot correct (exit code 1)."""
 
     exit_code = 1
 
 
 @attrs.frozen
 class TaskPart:
-    """Where one of so many parts of a table begins and ends."""
+    """One of N parts of a table: the rows from ``begin`` up to, but not including, ``end``."""
 
     begin: int
     end: int
 
     @classmethod
     def of(cls, rows: int, number: int, parts: int) -> TaskPart:
-        """The part of that number: all parts together are the rows in their order, and differ by one row at most."""
+        """Part ``number`` of ``parts``. The parts together are all rows in order; their sizes differ by at most 1."""
         return cls(number * rows // parts, (number + 1) * rows // parts)
 
 
 def task(
     work: Work, payload: bytes, rows: pa.Table, partitions: int, kernels: Callable[[], str] | None = None
 ) -> Callable[..., Iterator[pa.RecordBatch]]:
-    """The function for Spark: it gets the number of a part, and does the work with the rows of that part.
+    """The function that Spark calls in an executor with part numbers. It does the work on the rows of each part.
 
-    ``kernels`` names a file with compiled kernels, if the executor is to have some.
+    ``kernels`` returns, in the executor, the path of a file with compiled kernels; None if there is none to load.
     """
     packed = pack(rows.combine_chunks())
 
@@ -74,9 +74,10 @@ def task(
 
 @cache
 def _keep_for_good() -> None:
-    """Let the garbage collector pass over what this process has loaded by the end of its first task.
+    """Exclude all objects that exist at the end of this process's first task from garbage collection.
 
-    pyspark collects garbage after each task, which takes 40 ms with all libraries to look through, and 1 ms without.
+    pyspark collects garbage after each task. That takes 40 ms if the collector visits the objects of all imported
+    libraries, and 1 ms without them.
     """
     gc.collect()
     gc.freeze()
@@ -100,7 +101,7 @@ def _row(batch: bytes | None = None, error: bytes | None = None) -> pa.RecordBat
 
 
 def answer(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The caller's table from the rows of all tasks; raises the first error among them."""
+    """The caller's table from the answers of all tasks. Raises the first error among the answers."""
     for error in rows.column("error"):
         if error.is_valid:
             raise _revived(error.as_py())
@@ -109,7 +110,10 @@ def answer(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _revived(data: bytes) -> HoldfastError:
-    """The error of an executor, of the same class and with the same attributes, whatever its class asks for."""
+    """An executor's error, with the same class and attributes.
+
+    It is built without calling ``__init__``, because a class may take other arguments than ``args`` holds.
+    """
     kind, args, attributes = pickle.loads(data)  # noqa: S301 - our own executors wrote it
     error: HoldfastError = kind.__new__(kind, *args)
     error.args = args
@@ -118,22 +122,23 @@ def _revived(data: bytes) -> HoldfastError:
 
 
 def failure(text: str) -> str | None:
-    """What a task raised, from the text of Spark's own error; None if it says nothing of the kind."""
+    """The error of the task in one line, taken from the text of Spark's error; None if the text holds none."""
     found = re.search(re.escape(_MARK) + r'("(?:[^"\\]|\\.)*")', text)
     if found is not None:
         return " ".join(str(json.loads(found[1])).split())
-    # Python's own: a task that could not even begin, for want of a module.
+    # A Python traceback: the task could not even start, for example because a module is missing. Several exceptions
+    # may be chained; the last line with a name and a colon is the outermost.
     lines = text.partition("Traceback (most recent call last):")[2].splitlines()
     raised = [line for line in lines if re.match(r"[A-Za-z_][\w.]*(?:: |$)", line)]
     if raised:
         return raised[-1]
-    # Java's: a worker that was killed.
+    # A message of Java: a worker process was killed.
     lost = re.search(r"most recent failure: Lost task .*?: (?:[\w$]+\.)*[\w$]+: (.+)", text)
     return None if lost is None else lost[1].strip(" :")
 
 
 def pack(table: pa.Table) -> bytes:
-    """A table as bytes."""
+    """A table as bytes, in Arrow's stream format."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -141,5 +146,5 @@ def pack(table: pa.Table) -> bytes:
 
 
 def unpack(data: bytes) -> pa.Table:
-    """The table."""
+    """The table in bytes that ``pack`` made."""
     return pa.ipc.open_stream(data).read_all()

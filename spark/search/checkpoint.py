@@ -1,7 +1,7 @@
-"""A search on Spark between two levels: one small file, written last, from which it goes on.
+"""Checkpoints of a search on Spark: one small file, written after each level, from which the search can continue.
 
-The states are on file already. This file says which levels are whole, what was counted and found by then, and how the
-states are split; whatever else lies in the folder is of a level that was not finished, and is written again.
+The states are in files already. The checkpoint lists the complete levels, the counts and findings until then, and the
+split of the states. Any other file in the folder belongs to an unfinished level, and will be written again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from spark.search.frontier import SparkStore
 
 VERSION = 2
 SPLIT = ("moved", "parts", "tasks")
-"""What decides which file has which states, beside the levels: see ``SparkStore``."""
+"""The attributes of a ``SparkStore`` that, besides the levels, decide which file holds which states."""
 
 
 class Commits:
-    """Keeps a search in its storage. Before the search moves there, it is kept only when it is ended."""
+    """Writes checkpoints of a search. As long as its states are in memory, one is written only when the search ends."""
 
     def save_if_due(self, search: KernelSearch) -> None:
-        """After a level."""
+        """Write a checkpoint after a level, if the states are in files."""
         if _store(search).near is None:
             self.save(search)
 
     def save(self, search: KernelSearch) -> None:
-        """Keep the search as it stood when its last level was complete."""
+        """Write a checkpoint of the search at the end of its last complete level."""
         store, boundary = _store(search), search.boundary
         levels = store.levels[: boundary.levels]
         split = {name: getattr(store, name) for name in SPLIT}
@@ -57,18 +57,20 @@ def _store(search: KernelSearch) -> SparkStore:
 
 
 def _header(search: KernelSearch) -> dict[str, Any]:
-    """What must be equal for a search to go on; what a user may have chosen otherwise comes before the code."""
+    """The facts that must be equal to resume a search. The user's options come before the versions of the code, so that
+    an error is about an option first.
+    """
     return header_of(search) | {"version": VERSION}
 
 
 def refuse_used(storage: Storage) -> None:
-    """Raise UsageError where a search is kept already: its files must not be mixed with others."""
+    """Raise UsageError if the storage already keeps a search: the files of two searches must not be mixed."""
     if storage.read(HEADER) is not None:
         raise UsageError(f"{storage.name} keeps a search already; go on with it by --resume, or choose another folder")
 
 
 def kept(storage: Storage) -> bytes:
-    """What the storage says of where its search stands. Raises UsageError if there is none."""
+    """The checkpoint in the storage. Raises UsageError if there is none."""
     data = storage.read(HEADER)
     if data is None:
         name = storage.name
@@ -77,7 +79,7 @@ def kept(storage: Storage) -> bytes:
 
 
 def resume(search: KernelSearch) -> None:
-    """Put a search where its folder says it stood. Raises UsageError for a folder that does not fit."""
+    """Restore a search from its checkpoint. Raises UsageError if it is damaged, or belongs to another search."""
     store = _store(search)
     name, data = store.storage.name, kept(store.storage)
     try:

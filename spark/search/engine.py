@@ -129,6 +129,7 @@ def engine(
         storage.check_writable()
         if resume_from is None:
             refuse_used(storage)
+    # One session may search several scopes. Without a checkpoint, each search gets a new folder below `root`.
     root = Path(tempfile.mkdtemp(prefix="holdfast-search-"))
     numbers = count()
 

@@ -1,13 +1,15 @@
-"""The tables of a search on Spark: which files there are, and rows of states in them.
+"""The files of a search on Spark, and the rows of states in them.
 
-States are split into parts by the highest bits of their hash, as a kernel's store splits them into partitions. A level
-has one file for each part with its new states, so the level files of a part are its visited set too. What a search
-found before it moved to Spark is one file for each part, level after level. While a level is worked on, each task
-leaves its candidates for a part in a file of its own.
+States are split into parts by the highest bits of their hash, as a kernel's store splits them into partitions. There
+are three kinds of files of states:
 
-A file is written whole, and what it holds follows from the model and from how the search is split; so a task that is
-tried again, or twice at once, writes the same file again. Files are NumPy's ``.npy``: 64-bit integers, a row for each
-state.
+- opening files: one for each part, with the states found before the search moved to Spark, level after level;
+- level files: one for each later level and part, with the level's new states. The opening file and the level files of a
+  part are together its visited set;
+- candidate files: one for each task and part, while a level is explored.
+
+A file is written atomically, and its content depends only on the model and on the split. So a task that is retried, or
+that runs twice at once, writes the same file again. Files are NumPy's ``.npy``: 64-bit integers, a row for each state.
 """
 
 from __future__ import annotations
@@ -25,19 +27,19 @@ from holdfast.ir.errors import UsageError
 from spark.cluster.storage import Folder, Storage, StorageError
 
 Words = NDArray[np.int64]
-"""States as rows of words."""
+"""States, one a row: an array of shape (states, words of a state)."""
 
 HEADER = "search.json"
-"""Where a search stands; written last, after each level."""
+"""The checkpoint of a search; written after each level, when all its other files are written."""
 KERNEL = "kernel.json"
-"""The kernel's source, which executors compile, or find compiled."""
+"""The kernel's source. Executors compile it, unless they find it compiled."""
 CANDIDATES = "candidates"
-"""The folder of what is of no use once a level is settled."""
+"""The folder of the candidate files, which are useless once their level is settled."""
 
 
 @attrs.frozen
 class Scratch(Folder):
-    """A folder for a search that nobody goes on with: what is written need not outlive the machine."""
+    """A folder for a search that will not be resumed. Its files need not survive a crash, so ``fsync`` is left out."""
 
     def write(self, path: str, data: bytes) -> None:
         place = Path(self.root, path)
@@ -51,17 +53,17 @@ class Scratch(Folder):
 
 
 def opening(part: int) -> str:
-    """A part of what the search found before it moved to Spark."""
+    """The path of a part of the states that the search found before it moved to Spark."""
     return f"opening/part-{part:03d}.npy"
 
 
 def level(depth: int, part: int) -> str:
-    """A part of the states at a depth."""
+    """The path of a part of the states of a level."""
     return f"level-{depth:04d}/part-{part:03d}.npy"
 
 
 def candidates(depth: int, task: int, part: int) -> str:
-    """What a task found for a part of the level at a depth."""
+    """The path of the states that a task found for a part of the level at ``depth``."""
     return f"{CANDIDATES}/level-{depth:04d}-task-{task:04d}-part-{part:03d}.npy"
 
 
@@ -73,7 +75,7 @@ def write_rows(storage: Storage, path: str, rows: Words) -> None:
 
 
 def read_rows(storage: Storage, path: str, count: int) -> Words:
-    """The first so many rows of a file; raises UsageError unless it has them."""
+    """The first ``count`` rows of a file. Raises UsageError if it has fewer, or is no file of states."""
     data = storage.read(path)
     rows = None if data is None else _rows(data)
     if rows is None or len(rows) < count:
@@ -84,7 +86,7 @@ def read_rows(storage: Storage, path: str, count: int) -> Words:
 
 
 def _rows(data: bytes) -> Words | None:
-    """The rows in the bytes, which are not copied; None if they are no whole file of states."""
+    """The rows in the bytes of a file, without a copy; None if it is no complete file of states."""
     file: Any = io.BytesIO(data)
     try:
         np.lib.format.read_magic(file)

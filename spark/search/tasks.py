@@ -1,11 +1,12 @@
-"""What tasks of a search on Spark do: expand states, settle what was found, look back.
+"""The tasks of a search on Spark: expand states, settle candidates, look back.
 
-A level takes two steps. Each task of the first expands some states of the level before, and leaves what it found as
-candidates, by part. Each task of the second has parts of its own: it drops the candidates that were visited before,
-checks the states that remain, and writes them as the part's share of the new level.
+A level takes two phases. In the first, each task expands some states of the level before, and writes the successors as
+candidates, by part. In the second, each task has parts of its own: it drops the candidates that were visited before,
+checks the new states, and writes them as the part's file of the new level.
 
-States are compared whole, in tables of one part at a time. A table gives its states back in the order of their hash,
-near enough that striking the level files of a part off it goes through both from front to back.
+States are compared in full, in a hash table for one part at a time. The table returns its states roughly in the order
+of their hash, and the level files are written in this order. So removing the visited states reads both the files and
+the table nearly sequentially.
 """
 
 from __future__ import annotations
@@ -26,20 +27,24 @@ from spark.cluster.storage import Storage
 from spark.search.files import KERNEL, Words, read_rows, write_rows
 
 ORDERS = pa.schema([pa.field("order", pa.string()), pa.field("notes", pa.binary())])
-"""What tasks are told: an order as JSON, and a block of notes to begin with."""
+"""The input of a task: an order as JSON, and a block of notes to begin with."""
 
 ANSWERS = pa.schema([pa.field("counts", pa.list_(pa.int64())), pa.field("words", pa.binary())])
-"""What they answer: how many states they wrote, by part, and their notes, or the states asked for."""
+"""The output of a task: the number of states written, by part; and its notes, or the requested states."""
 
 ROOM = 8192
-"""How many successors of one partition are gathered at once."""
+"""The number of successors of one partition that a buffer holds."""
 
 LEAST_TABLE = 64
 
 
 @attrs.define(eq=False)
 class TaskKernel:
-    """A compiled kernel, and the memory that it works with."""
+    """A compiled kernel, and its scratch memory.
+
+    ``words``: 64-bit words of a state. ``fan``: the most successors of a state. ``buffers`` holds the successors of
+    each partition; its shape is (partitions, rows, words).
+    """
 
     module: Any
     words: int
@@ -55,7 +60,10 @@ class TaskKernel:
         self.buffers = np.empty((partitions, max(ROOM, 2 * self.fan), self.words), np.int64)
 
     def directory(self, states: Sequence[Words]) -> Words:
-        """Where several arrays of states lie, in the form that the kernel's functions want: see ``driver.py``."""
+        """The addresses and lengths of several arrays of states, in the kernel's format: see ``driver.py``.
+
+        The caller must keep the arrays alive while the kernel uses the addresses.
+        """
         found = np.zeros((len(states), self.module.MORE_SIZE + 1), np.int64)
         for row, each in zip(found, states, strict=True):
             row[self.module.STATES_AT], row[self.module.COUNT] = each.ctypes.data, len(each)
@@ -63,23 +71,23 @@ class TaskKernel:
 
 
 _machines: dict[str, TaskKernel] = {}
-"""The kernels that this process has, by the digests of what describes them: one import and one compilation each."""
+"""The kernels of this process, by the digest of their description: each is imported and compiled once."""
 
 
 @attrs.frozen
 class SearchSite:
-    """What every task of a search knows: where its files are, its kernel's digest, the number of parts."""
+    """The facts that every task of a search needs: the storage, the kernel's digest, the number of parts."""
 
     storage: Storage
     kernel: str
     parts: int
 
     def payload(self) -> bytes:
-        """The site, for ``Cluster.map``."""
+        """The site as bytes, the payload for ``Cluster.start``."""
         return pickle.dumps(self)
 
     def machine(self) -> TaskKernel:
-        """The kernel, compiled."""
+        """The compiled kernel. Raises UsageError if the storage holds the kernel of another search."""
         if self.kernel not in _machines:
             data = self.storage.read(KERNEL)
             if data is None or digest(data) != self.kernel:
@@ -90,21 +98,21 @@ class SearchSite:
 
 
 Step = Callable[[SearchSite, dict[str, Any], bytes], tuple[list[int], bytes]]
-"""From an order and notes to what ``ANSWERS`` holds."""
+"""A task's function: from an order and a block of notes to the two columns of ``ANSWERS``."""
 
 
 def expand(payload: bytes, orders: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Work for ``Cluster.map``: expand states."""
+    """Work for ``Cluster.start``: expand states."""
     return _answers(_expand, payload, orders)
 
 
 def settle(payload: bytes, orders: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Work for ``Cluster.map``: find what is new of the candidates for a part."""
+    """Work for ``Cluster.start``: find the new states among the candidates for a part."""
     return _answers(_settle, payload, orders)
 
 
 def look_back(payload: bytes, orders: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Work for ``Cluster.map``: find the states from which a step leads to given ones."""
+    """Work for ``Cluster.start``: find the predecessors of given states."""
     return _answers(_look_back, payload, orders)
 
 
@@ -116,7 +124,7 @@ def _answers(step: Step, payload: bytes, orders: pa.RecordBatch) -> Iterator[pa.
 
 
 def _expand(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
-    """``pieces`` are the states to expand: a file, and which of its rows; ``into`` has a file for each part."""
+    """Expand states. ``pieces``: the states, as (file, first row, end). ``into``: a file for each part."""
     machine = site.machine()
     block = np.frombuffer(notes, np.int64).copy()
     states = [read_rows(site.storage, path, last) for path, _, last in order["pieces"]]
@@ -126,6 +134,8 @@ def _expand(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list
     machine.cache[:] = -1
     found: list[list[Words]] = [[] for _ in range(site.parts)]
     row = 0
+    # A call of the kernel returns when a buffer may overflow. It returns the chunk to go on with, and has advanced that
+    # chunk's first row in `chunks`; so each round empties the buffers and calls again.
     while row < len(chunks):
         row = machine.module.expand(directory, chunks, row, machine.buffers, filled, machine.rows, machine.cache, block)
         for partition, count in enumerate(filled.tolist()):
@@ -146,7 +156,7 @@ def _expand(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list
 
 
 def _settle(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
-    """``candidates`` and ``visited`` are files, each with its number of rows; ``into`` is the part's file."""
+    """Settle a part. ``candidates`` and ``visited``: files with their numbers of rows. ``into``: the part's file."""
     machine = site.machine()
     block = np.frombuffer(notes, np.int64).copy()
     table = _Table(machine, sum(count for _, count in order["candidates"]))
@@ -164,37 +174,39 @@ def _settle(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list
 
 
 def _look_back(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[list[int], bytes]:
-    """``pieces`` as for ``_expand``; the answer has for each of ``targets`` a flag, and what the kernel ranks."""
+    """Look back. ``pieces`` as for ``_expand``. The answer has a row for each target: a flag whether a predecessor was
+    found, and the words that the kernel minimizes.
+    """
     machine = site.machine()
     block = np.frombuffer(notes, np.int64).copy()
     targets = np.array(order["targets"], np.int64).reshape(-1, machine.words)
     best = np.zeros((len(targets), 1 + 2 * machine.words), np.int64)
     for path, first, last in order["pieces"]:
-        # A copy, for the kernel takes what may be written to.
+        # A copy: the compiled function takes a writable array, and the bytes of a file are read-only.
         states = read_rows(site.storage, path, last).copy()
         machine.module.predecessors(states, first, last, targets, best, machine.rows, block)
     return [], best.tobytes()
 
 
 class _Table:
-    """So many different states at most, in twice the memory that they take."""
+    """A hash table for at most ``count`` different states, with twice as many slots. An empty slot holds -1."""
 
     def __init__(self, machine: TaskKernel, count: int) -> None:
         self._machine = machine
         self._slots = np.full((2 * count + LEAST_TABLE, machine.words), -1, np.int64)
 
     def gather(self, rows: Words) -> None:
-        """Put in these states, unless they are there."""
+        """Add the states that the table does not hold yet."""
         slots = self._slots
         self._machine.module.gather(rows.ctypes.data, len(rows), slots.ctypes.data, len(slots))
 
     def strike(self, rows: Words) -> None:
-        """Leave these states out."""
+        """Remove these states."""
         slots = self._slots
         self._machine.module.strike(rows.ctypes.data, len(rows), slots.ctypes.data, len(slots))
 
     def states(self) -> Words:
-        """What is left, in the order of the table."""
+        """The states that are left, in the order of the slots."""
         slots = self._slots
         rows = np.empty_like(slots)
         count = self._machine.module.remaining(slots.ctypes.data, len(slots), rows.ctypes.data)

@@ -1,8 +1,8 @@
-"""``models/cancellation.py``, and in it ``models/reassignment.py``, beside the controller: one elastic partition.
+"""The pairing of ``models/cancellation.py``, which includes ``models/reassignment.py``: one elastic partition.
 
-The model has no node epochs: a restart voids what the process before it has sent. Here each restart registers the next
-one, and each request carries that of the newest process. The model has no time either: where it lets a timer fire, the
-clock of the controller moves to the deadline; where it does not, eleven seconds pass and nothing fires.
+The model has no node epochs: a restart voids the requests of the process before it. In the controller, each restart
+registers the next node epoch, and each request carries the newest one. The model has no time either. If its timer may
+fire, the controller's clock moves to the deadline of the timer; otherwise eleven seconds pass and no timer fires.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ KEY = (TOPIC, 0)
 
 
 class CancellationPairing(Pairing):
-    """Brokers are honest; moves, cancels, elections and crashes come at any time."""
+    """Brokers follow the protocol. Moves, cancels, elections and crashes may happen at any time."""
 
     model = Cancellation
     removed = ("RA-18",)
@@ -149,7 +149,7 @@ class CancellationPairing(Pairing):
     # Answers --------------------------------------------------------------------------------------------------
 
     def refusal(self, action: str, cells: Cells, args: Arguments, label: str, error: str | None) -> E | None:
-        """RA-03 is answered with success; while no timer runs, time passes (EL-12)."""
+        """A refusal by RA-03 is answered with success. So is the passing of time if no timer is armed (EL-12)."""
         if label == "RA-03" or (label == "EL-12.armed" and not args["earlier"]):
             return E.NONE
         return super().refusal(action, cells, args, label, error)
@@ -167,7 +167,7 @@ class CancellationPairing(Pairing):
 
 
 def _election(cells: Cells) -> E:
-    """EL-08. The answer to an election; in the model one that elects nobody is a step without effect."""
+    """EL-08. The answer to an election. In the model, an election that elects nobody is a step without effect."""
     if cells["leader",] is not None:
         return E.ELECTION_NOT_NEEDED
     return E.NONE if cells["active", cells["replica",]] else E.PREFERRED_LEADER_NOT_AVAILABLE
@@ -179,7 +179,7 @@ def _alter(controller: Controller, replicas: list[int] | None) -> Answer:
 
 
 def _wait(controller: Controller) -> Answer:
-    """Wait until the timer fires, or long enough for one to have fired."""
+    """Wait until the armed timer fires; if none is armed, wait longer than any timer would take."""
     timer = controller.timers.armed.get(KEY)
     fired = controller.tick(DELAY_MS + WHEEL_TICK_MS if timer is None else timer.deadline - controller.now)
     if timer is None:
@@ -199,7 +199,7 @@ def _close(controller: Controller, node: int, stream: int, epoch: int) -> Answer
 
 
 def _recover(controller: Controller, cells: Cells, args: Arguments) -> Answer:
-    """What the WAL has beyond the end is uploaded, then the stream is closed as by its owner."""
+    """Upload the WAL's offsets beyond the stream's end, then close the stream as its owner would."""
     n, s = args["n"], args["s"]
     node, stream = number(n), number(s)
     start, end = cells["replay_from", s], cells["wal", n, s]

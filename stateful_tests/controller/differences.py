@@ -1,5 +1,5 @@
-"""Where a model and the controller differ on purpose: what is answered otherwise, what is not tried, what is not
-compared, and why.
+"""The differences between a model and the controller that are intended: different answers, requests that are not tried,
+facts that are not compared; each with its reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import attrs
 from impl.errors import E
 
 Cells = Mapping[tuple[Any, ...], Any]
-"""The value of each cell of a state, and of each constant of the scope, by its name and keys: ``("epoch", "s1")``."""
+"""The values of all cells of a state and all constants of the scope, by name and keys: ``("epoch", "s1")``."""
 Arguments = Mapping[str, Any]
 """The arguments of an action, by the names of its parameters."""
 Answered = Callable[[Cells, Arguments], bool]
@@ -20,8 +20,10 @@ Answered = Callable[[Cells, Arguments], bool]
 
 @attrs.frozen
 class Difference:
-    """``answered``: the states in which the model answers ``model`` to the actions, and the controller ``controller``.
-    Without it, the reason says how the two are mapped.
+    """An intended difference for some actions of a model, with its ``rule`` and ``reason``.
+
+    ``answered``: a predicate on the state before and the arguments. Where it holds, the model answers ``model`` and the
+    controller ``controller``. If it is None, the answers are equal, and the reason says how the two are mapped.
     """
 
     model_name: str
@@ -34,7 +36,7 @@ class Difference:
 
 
 def _opened_anew(cells: Cells, args: Arguments) -> bool:
-    """The stream was opened anew since the process, which recovers it, lost it: another node or epoch has it."""
+    """Whether another node or epoch has opened the stream since the recovering process lost it."""
     p, s = args["p"], args["s"]
     return bool(cells["epoch", s] > cells["handle", p, s] or cells["owner", s] != cells["node_of", p])
 
@@ -87,7 +89,7 @@ DIFFERENCES = (
 
 
 def answers(model: type, action: str, cells: Cells, args: Arguments) -> Iterator[Difference]:
-    """The differences that let the controller answer an action in its own way, in the state ``cells`` before it."""
+    """The differences that allow the controller another answer to an action. ``cells``: the state before it."""
     for each in DIFFERENCES:
         named = each.model_name == model.__name__ and action in each.actions
         if named and each.answered is not None and each.answered(cells, args):

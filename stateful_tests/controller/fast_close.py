@@ -1,4 +1,4 @@
-"""``models/fast_close.py`` beside the controller."""
+"""The pairing of ``models/fast_close.py`` with the controller."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from stateful_tests.controller.streams import epoch_of, names, opened_on
 
 
 class FastClosePairing(Processes):
-    """Any process may open, trim, close and commit at any time; a close names all that was appended (AM-01).
+    """Any process may open, trim, close and commit at any time. A close names the end of all appended offsets (AM-01).
 
-    The failover flag bars no close, as streams.md 3 has it (ST-31, AM-11); without the variant the model is stricter.
+    The failover flag does not prevent a close, as in streams.md 3 (ST-31, AM-11). Without the variant, the model is
+    stricter.
     """
 
     model = FastClose
@@ -42,8 +43,10 @@ class FastClosePairing(Processes):
         return True
 
     def _moves_entry_back(self, cells: Cells, args: Arguments) -> bool:
-        """AM-06. A commit of a range that ends before it starts may move an entry below its range. The next answer of
-        getOpeningStreams is an error then (ND-03); the model does not keep where the range of an entry starts.
+        """AM-06. Whether a commit would move an entry below the start of its range.
+
+        A commit whose range ends before it starts can do that. The next getOpeningStreams is then answered with an
+        error (ND-03). The model does not keep the start of an entry's range, so such commits are not tried.
         """
         return bool(args["b"] < min(args["a"], cells["entry_from", cells["node_of", args["p"]], args["s"]]))
 
@@ -100,7 +103,7 @@ class FastClosePairing(Processes):
 
 
 def _held(cells: Cells, args: Arguments) -> int:
-    """The epoch under which a process has opened a stream, or recovers it."""
+    """The epoch under which a process has opened, or recovers, a stream."""
     return epoch_of(cells["handle", args["p"], args["s"]])
 
 

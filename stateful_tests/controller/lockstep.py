@@ -1,4 +1,4 @@
-"""A model and a controller, step by step: the same request to both, and one state of the world in both."""
+"""Runs a model and a controller in lockstep: both get the same requests, and must stay in the same state."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from stateful_tests.controller.pairing import Answer, Choice, Facts, Pairing
 
 @attrs.frozen
 class Call:
-    """An action of the model with the arguments of its sender."""
+    """An action of the model with the arguments that its sender chooses."""
 
     action: str
     values: tuple[Value, ...]
 
     def text(self, pairing: Pairing) -> str:
-        """The call, as a run is printed."""
+        """The call as printed in a run."""
         named = pairing.named(self.action, self.values)
         return f"{self.action}({', '.join(f'{name}={value}' for name, value in named.items())})"
 
 
 class DisagreementError(AssertionError):
-    """Model and controller differ. ``run`` leads there; its last call is the one on which they differ."""
+    """Model and controller differ on the last call of ``run``. The run begins in the initial state ``start``."""
 
     def __init__(self, pairing: Pairing, start: bytes, run: tuple[Call, ...], said: str) -> None:
         lines = [f"{number:3}  {call.text(pairing)}" for number, call in enumerate(run, 1)]
@@ -46,7 +46,7 @@ class Lockstep:
         self.run: tuple[Call, ...] = ()
         self.controller = pairing.begin(self.cells)
         self.used: set[Difference] = set()
-        """The stated differences that the run has met."""
+        """The intended differences that the run has met."""
         different = _different(pairing.of_model(self.cells), self._facts())
         assert not different, f"the controller does not begin where the model does: {different}"
 
@@ -59,12 +59,16 @@ class Lockstep:
         return self.pairing.of_controller(self.controller)
 
     def calls(self, kind: str) -> Iterator[Call]:
-        """Everything of a kind (see ``Choice.kind``) that can be tried now, in the order of the model."""
+        """The possible calls of a kind (see ``Choice.kind``) in the current state, in the order of the model."""
         for action, choices in self.pairing.kinds(self.state)[kind].items():
             yield from (Call(action, values) for values in choices)
 
     def take(self, call: Call) -> None:
-        """Take a step, a repeat or a refusal in both. Raises DisagreementError if they differ."""
+        """Make a call (a step, a repeat or a refusal) in both. Raises DisagreementError if they differ.
+
+        If the model allows several states afterwards, the controller must agree with one of them, which is then the
+        state of the model.
+        """
         choice = self.pairing.choices(self.state)[call.action][call.values]
         args = self.pairing.named(call.action, call.values)
         before = self.cells
@@ -72,6 +76,7 @@ class Lockstep:
         answer = self.pairing.send(self.controller, call.action, before, args)
         self.run = (*self.run, call)
         if answer is None:
+            # A step of the model alone. The controller decides nothing in it, so there is one state afterwards.
             self.state = choice.states[0]
             return
         if not choice.states:
@@ -81,19 +86,25 @@ class Lockstep:
         agreed = [state for state, said in zip(choice.states, found, strict=True) if said is None]
         if not agreed:
             raise self._error(found[0] or "")
+        # A call that changes nothing must also leave the log as it was (INV-15): equal facts alone do not show that.
         rests = agreed[0] == self.state
         if rests and call.action in self.pairing.silent and self.controller.log.end != batches:
             raise self._error(f"{call.action} changes nothing in the model; the controller writes records")
         self.state = agreed[0]
 
     def try_refusals(self) -> None:
-        """Send each request that the model refuses now. Raises DisagreementError if the controller answers else."""
+        """Send each request that the model refuses now. Raises DisagreementError if the controller's answer differs.
+
+        A refusal changes nothing in the controller, so all of them can be sent in the same state.
+        """
         send, controller, cells = self.pairing.send, self.controller, self.cells
         for action, choices in self.pairing.kinds(self.state)["refusal"].items():
             for values, choice in choices.items():
                 answer = send(controller, action, cells, self.pairing.named(action, values))
                 assert answer is not None, f"{action} is no request"
                 if answer.error is not choice.error or answer.wrote:
+                    # The call belongs to the run only for the report of a disagreement. If an intended difference
+                    # excuses the answer, the run goes on without it.
                     done, call = self.run, Call(action, values)
                     self.run = (*done, call)
                     self._refused(call, choice, answer)
@@ -108,12 +119,13 @@ class Lockstep:
             raise self._error(f"{call.action} is refused, and the controller writes records")
 
     def _compared(self, call: Call, before: Cells, after: bytes, answer: Answer) -> str | None:
-        """The difference of the controller from a state that the model allows; None if there is none."""
+        """The difference between the controller and one state that the model allows; None if there is none."""
         args = self.pairing.named(call.action, call.values)
         error, values = self.pairing.answer(call.action, before, args, self.pairing.cells(after))
         wanted = self._excused(call, before, error, answer)
         if answer.error is not wanted:
             return _answers(error, answer.error)
+        # With another error than the model's, the controller's answer has other values: there is nothing to compare.
         if wanted is error:
             for name, value in values.items():
                 if answer.values.get(name) != value:
@@ -121,7 +133,7 @@ class Lockstep:
         return _different(self.pairing.of_model(self.pairing.cells(after)), self._facts())
 
     def _excused(self, call: Call, before: Cells, error: E, answer: Answer) -> E:
-        """The error that the controller is to answer: that of the model, unless the two differ on purpose."""
+        """The error that the controller must answer: the model's, or another one that an intended difference allows."""
         if answer.error is error:
             return error
         args = self.pairing.named(call.action, call.values)
@@ -140,7 +152,7 @@ def _answers(model: E, controller: E) -> str:
 
 
 def _different(model: Facts, controller: Facts) -> str | None:
-    """The first thing of which the two say something else."""
+    """The first fact that differs, in words; None if all are equal. Both must have the same facts."""
     assert model.keys() == controller.keys(), model.keys() ^ controller.keys()
     for name, value in model.items():
         if controller[name] != value:

@@ -1,5 +1,5 @@
-"""Hypothesis drives a pairing: one rule for the steps of each action, one for all that changes nothing, and after every
-step all requests that the model refuses.
+"""Hypothesis drives a pairing. Each action has a rule for its steps; one more rule makes calls that change nothing.
+After each step, all requests that the model refuses are sent, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAIRINGS: Mapping[str, type[Pairing]] = {
     "replica_reassignment": ReplicasPairing,
     "kraft": KraftPairing,
 }
-"""By the name of the model, or of its variant."""
+"""The pairings, by the name of the model or of its variant."""
 
 STEPS = 30
 """The most steps of one example."""
@@ -37,7 +37,7 @@ STEPS = 30
 
 @cache
 def pairing(name: str) -> Pairing:
-    """The pairing with a model; its functions are compiled once."""
+    """The pairing of this name; cached, so that its model is compiled once."""
     return PAIRINGS[name]()
 
 
@@ -46,7 +46,7 @@ class PairingMachine(RuleBasedStateMachine):
 
     pairing: ClassVar[Pairing]
     examples: ClassVar[int]
-    """The runs begun so far."""
+    """The number of runs begun so far."""
     found_after: ClassVar[int | None]
     """The number of runs begun when the first of them failed; None if none has."""
 
@@ -61,7 +61,7 @@ class PairingMachine(RuleBasedStateMachine):
         self._judge(None)
 
     def take(self, call: Call) -> None:
-        """Take a step in both."""
+        """Make a call in both."""
         self._judge(call)
 
     def _judge(self, call: Call | None) -> None:
@@ -70,6 +70,8 @@ class PairingMachine(RuleBasedStateMachine):
         try:
             if call is not None:
                 self.lockstep.take(call)
+            # The refusals depend only on the state: after a call that changes nothing they were tried before. At the
+            # start `before` is None, so they are tried there too.
             if self.lockstep.state != before:
                 self.lockstep.try_refusals()
         except DisagreementError:
@@ -78,7 +80,7 @@ class PairingMachine(RuleBasedStateMachine):
             raise
 
     def offered(self, kind: str, action: str | None = None) -> list[Call]:
-        """Everything of a kind that can be tried now (see ``Choice.kind``), of one action or of all."""
+        """The possible calls of a kind (see ``Choice.kind``) in the current state, of one action or of all."""
         if self.lockstep is None:
             return []
         found = self.pairing.kinds(self.lockstep.state)[kind]
@@ -88,11 +90,11 @@ class PairingMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.lockstep is not None and not self.offered("step") and not self.offered("repeat"))
     @rule()
     def rest(self) -> None:
-        """A run may end; Hypothesis wants a rule for it."""
+        """Do nothing. Hypothesis fails if no rule is enabled, so this one is enabled if there is no step or repeat."""
 
 
 def machine(name: str) -> Machine:
-    """A new machine of a pairing, which has counted no run yet."""
+    """A new machine class of a pairing. Its counts of runs start at 0."""
     found = pairing(name)
     body: dict[str, Any] = {
         "__doc__": f"The controller beside {name}.",
@@ -101,6 +103,7 @@ def machine(name: str) -> Machine:
         "found_after": None,
         "init": _start(found),
     }
+    # The underscore keeps the name of an action from hiding a method of the machine.
     for action in found.actions:
         body[f"{action}_"] = _rule(action)
     body["again"] = _rule(None)
@@ -109,13 +112,13 @@ def machine(name: str) -> Machine:
 
 
 def drive(driven: Machine, **chosen: Any) -> None:
-    """Run a machine under the profile in force, with other settings where they are given.
+    """Run a machine with the settings of the current profile, changed by ``chosen``.
 
-    Raises DisagreementError, with a run that ``reduced`` has shortened.
+    Raises DisagreementError with a run that ``reduced`` has shortened.
     """
     given = {
         "stateful_step_count": STEPS,
-        # What Hypothesis would shrink, `reduced` shortens, in far less time.
+        # Without Hypothesis's shrinking: `reduced` shortens the run in far less time.
         "phases": (Phase.explicit, Phase.reuse, Phase.generate),
         "deadline": None,
         "report_multiple_bugs": False,
@@ -137,7 +140,7 @@ def _start(found: Pairing) -> Any:
 
 
 def _rule(action: str | None) -> Any:
-    """The rule of an action, possible where it changes something; of None: of anything that changes nothing."""
+    """The rule for the steps of an action; for None, the rule for all calls that change nothing."""
     kind = "repeat" if action is None else "step"
 
     def take(self: PairingMachine, call: Call) -> None:

@@ -1,4 +1,4 @@
-"""``models/ownership.py`` beside the controller. The other pairing with processes, fast close, extends this one."""
+"""The pairing of ``models/ownership.py`` with the controller, and its base class, which fast close extends too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from impl.controller.node import Controller
 from impl.controller.streams import close_stream, delete_stream, get_opening_streams, open_stream, trim_stream
-from impl.controller.view import Outcome, Profile
+from impl.controller.view import OperationResult, Profile
 from impl.errors import E
 from impl.records import AssignedStreamId, NodeWALMetadata, Record, S3Stream, StreamState
 from models.ownership import Ownership
@@ -24,7 +24,7 @@ from stateful_tests.controller.streams import (
 
 
 class Processes(Pairing):
-    """Requests of processes, each with the node and the node epoch of its process."""
+    """A pairing with requests of processes. Each request carries the node and the node epoch of its process."""
 
     def begin(self, cells: Cells) -> Controller:
         streams = [number(s) for s in names(cells, "exists")]
@@ -50,8 +50,10 @@ class Processes(Pairing):
         return nodes | streams_of_controller(controller, self.elements("exists"), self.sizes["Offset"])
 
     def is_near(self, cells: Cells, args: Arguments) -> bool:
-        """Whether the offsets and the epoch of a request are little beyond those of its stream. Others are no
-        different, and runs would end early: nothing can go beyond the greatest of a scope.
+        """Whether the offsets and the epoch of a request are at most slightly beyond those of its stream.
+
+        Requests farther beyond behave in the same way. They would end runs early, because offsets and epochs soon reach
+        the bounds of the scope.
         """
         s = args.get("s")
         near = all(args[name] <= cells["end_offset", s] + 1 for name in ("a", "b", "q") if name in args)
@@ -63,7 +65,7 @@ class Processes(Pairing):
         named = {"node": number(cells["node_of", p]), "node_epoch": cells["incarnation", p]} | named
         if "s" in args:
             named["stream"] = number(args["s"])
-        outcome: Outcome = controller.execute(partial(operation, **named))
+        outcome: OperationResult = controller.execute(partial(operation, **named))
         return answered(outcome)
 
     def commit(self, controller: Controller, cells: Cells, args: Arguments) -> Answer:
@@ -74,9 +76,9 @@ class Processes(Pairing):
 
 
 class OwnershipPairing(Processes):
-    """Any process may send any request at any time, closes too, so that no request depends on what processes believe.
+    """Any process may send any request at any time, so no request depends on the beliefs of processes.
 
-    No stream is created in the model: one is deleted after its second open only, or runs would end early.
+    The model never creates a stream. So that runs do not end early, a stream is deleted only after its second open.
     """
 
     model = Ownership
@@ -89,6 +91,7 @@ class OwnershipPairing(Processes):
     def applies(self, action: str, cells: Cells, args: Arguments) -> bool:
         match action:
             case "open":
+                # Whether a process hears the answer changes only its beliefs, on which no request here depends.
                 return not args["heard"] and self.is_near(cells, args)
             case "delete":
                 return cells["epoch", args["s"]] > 1 or not cells["exists", args["s"]]

@@ -1,7 +1,7 @@
-"""A pairing: a model, a controller, and what the requests and cells of one are in the other.
+"""A pairing: a model, a controller, and the mapping between their requests and their states.
 
-A subclass says which actions of the model are requests to the controller, and sends them. All other actions, of a
-process or of its storage, step the model alone.
+A subclass defines which actions of the model are requests to the controller, and sends them. All other actions, of a
+process or of its storage, are steps of the model alone.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from holdfast.lower.layout import Layout, Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
 from impl.controller.node import Controller
-from impl.controller.view import Outcome
+from impl.controller.view import OperationResult
 from impl.errors import E
 from impl.records import Record
 from stateful_tests.controller.differences import Arguments, Cells
 
 Facts = dict[str, Any]
-"""What a model and a controller say alike of one state, by readable names."""
+"""The facts about a state that model and controller both know, by readable names. They must be equal."""
 
 
 @attrs.frozen
 class Answer:
-    """What a controller answered: an error, named values, and whether it wrote records."""
+    """An answer of a controller: an error, named values, and whether the controller wrote records."""
 
     error: E
     values: Mapping[str, Any] = attrs.field(factory=dict)
@@ -40,10 +40,10 @@ class Answer:
 
 @attrs.frozen
 class Choice:
-    """What a model says of one action with its arguments in one state.
+    """The result of one call (an action with its sender's arguments) in one state of a model.
 
-    ``states``: the states that it allows afterwards, one for each way in which the controller may decide. ``error``:
-    the answer of a refusal; None if the action is not possible here, and no request.
+    ``states``: the states that the model allows afterwards, one for each possible decision of the controller; empty if
+    the call is refused or disabled. ``error``: the answer to a refused request; None if the call is no request here.
     """
 
     states: tuple[bytes, ...]
@@ -57,8 +57,10 @@ class Choice:
 
 
 class Pairing(ABC):
-    """One model beside a controller. ``removed``: rules of the model's environment, without which any process may send
-    any request at any time.
+    """One model paired with a controller.
+
+    ``removed``: rules of the model that restrict its environment; without them, any process may send any request at any
+    time. ``sizes`` and ``given``: the sizes of the sorts and the values of the constants in the pairing's scope.
     """
 
     model: ClassVar[type]
@@ -67,11 +69,11 @@ class Pairing(ABC):
     sizes: ClassVar[Mapping[str, int]]
     given: ClassVar[Mapping[str, tuple[int | bool, ...]]] = {}
     decided: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """By action: the parameters that are the controller's to choose, and not the sender's."""
+    """By action: the parameters that the controller chooses, and not the sender."""
     left_out: ClassVar[tuple[str, ...]] = ()
-    """Actions on which no request depends, once the rules are removed."""
+    """Actions that are never taken: once the rules are removed, no request depends on them."""
     silent: ClassVar[tuple[str, ...]] = ()
-    """Actions that write no record when they change nothing (INV-15)."""
+    """Actions for which the controller must write no record if they change nothing (INV-15)."""
 
     # What a pairing says --------------------------------------------------------------------------------------
 
@@ -81,26 +83,28 @@ class Pairing(ABC):
 
     @abstractmethod
     def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
-        """Send the request that an action is, in the state ``cells``; None if it is not one."""
+        """Send an action as a request in the state ``cells``, and return the answer; None if it is no request."""
 
     @abstractmethod
     def of_model(self, cells: Cells) -> Facts:
-        """What both know, as the model has it."""
+        """The facts in a state of the model."""
 
     @abstractmethod
     def of_controller(self, controller: Controller) -> Facts:
-        """What both know, as the controller has it."""
+        """The facts in the current state of the controller."""
 
     def refusal(self, action: str, cells: Cells, args: Arguments, label: str, error: str | None) -> E | None:  # noqa: ARG002
-        """The answer to a request that a rule of the model refuses; None if the rule is one of the environment."""
+        """The expected answer to a request that a rule of the model refuses; None if the rule restricts only the
+        environment, so that there is no such request.
+        """
         return None if error is None else E[error]
 
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:  # noqa: ARG002
-        """The answer to a request that the model accepts: its error, and the values that are compared."""
+        """The expected answer to a request that the model accepts: its error, and the values to compare."""
         return E.NONE, {}
 
     def applies(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
-        """Whether the action is tried at all in a state."""
+        """Whether an action with its arguments is tried in a state."""
         return True
 
     # The model ------------------------------------------------------------------------------------------------
@@ -123,17 +127,17 @@ class Pairing(ABC):
         return self.machine.initial()
 
     def elements(self, cell: str) -> list[str]:
-        """The elements of the first key of a field."""
+        """The sorted elements of a field's first key."""
         return sorted({str(each.keys[0]) for each in self.machine.layout.cells if each.field.name == cell})
 
     @cached_property
     def domains(self) -> dict[str, list[tuple[Value, ...]]]:
-        """For each action, the arguments that its sender may choose; those of the controller are left out."""
+        """By action: all tuples of arguments that its sender may choose, without the controller's parameters."""
         return {name: [values for values, _ in self._calls[name]] for name in self.actions}
 
     @cached_property
     def cells(self) -> Callable[[bytes], Cells]:
-        """From a state to its cells."""
+        """A cached function from a state to its cells."""
         layout = self.machine.layout
         constant = _constants(layout)
         names = [(cell.field.name, *cell.keys) for cell in layout.cells]
@@ -148,7 +152,7 @@ class Pairing(ABC):
 
     @cached_property
     def choices(self) -> Callable[[bytes], dict[str, dict[tuple[Value, ...], Choice]]]:
-        """From a state to all that may be tried there: by action, by arguments."""
+        """A cached function from a state to the choices there: by action, then by arguments."""
 
         @lru_cache(maxsize=1 << 10)
         def read(state: bytes) -> dict[str, dict[tuple[Value, ...], Choice]]:
@@ -160,12 +164,12 @@ class Pairing(ABC):
         return read
 
     def named(self, action: str, values: tuple[Value, ...]) -> dict[str, Value]:
-        """The arguments of a sender, by the names of the parameters."""
+        """The arguments of an action's sender, by the names of the parameters."""
         return self._named[action, values]
 
     @cached_property
     def kinds(self) -> Callable[[bytes], dict[str, dict[str, dict[tuple[Value, ...], Choice]]]]:
-        """From a state to all that may be tried there: by kind (see ``Choice.kind``), by action, by arguments."""
+        """A cached function from a state to the choices there: by kind (see ``Choice.kind``), action and arguments."""
 
         @lru_cache(maxsize=1 << 10)
         def read(state: bytes) -> dict[str, dict[str, dict[tuple[Value, ...], Choice]]]:
@@ -181,7 +185,7 @@ class Pairing(ABC):
 
     @cached_property
     def _named(self) -> dict[tuple[str, tuple[Value, ...]], dict[str, Value]]:
-        """``named`` for all arguments."""
+        """The results of ``named`` for all actions and arguments."""
         found: dict[tuple[str, tuple[Value, ...]], dict[str, Value]] = {}
         for action, domain in self.domains.items():
             theirs = self.decided.get(action, ())
@@ -191,7 +195,9 @@ class Pairing(ABC):
 
     @cached_property
     def _calls(self) -> dict[str, list[tuple[tuple[Value, ...], list[Args]]]]:
-        """For each action: the sender's arguments, and with them the codes of all arguments."""
+        """By action: each tuple of the sender's arguments, with the codes of all full tuples of arguments that it
+        becomes with the controller's choices.
+        """
         found: dict[str, list[tuple[tuple[Value, ...], list[Args]]]] = {}
         layout = self.machine.layout
         for action in self.machine.system.actions:
@@ -210,7 +216,9 @@ class Pairing(ABC):
             return Choice((), None)
         outcomes = [self.machine.step(state, action, each) for each in codes]
         if any(isinstance(outcome, Cut) for outcome in outcomes):
+            # Beyond a bound of the scope the model has no answer, so the call is not tried.
             return Choice((), None)
+        # Several decisions of the controller may lead to the same state.
         states = tuple(dict.fromkeys(outcome.state for outcome in outcomes if isinstance(outcome, Taken)))
         errors = {
             self.refusal(action, cells, args, outcome.label, outcome.error)
@@ -223,7 +231,7 @@ class Pairing(ABC):
 
 
 def _constants(layout: Layout) -> dict[tuple[Any, ...], Any]:
-    """The values that the scope gives."""
+    """The constants of the scope, as cells."""
     constant: dict[tuple[Any, ...], Any] = {}
     for name, codes in layout.given.items():
         var = layout.system.var(name)
@@ -236,14 +244,14 @@ def _constants(layout: Layout) -> dict[tuple[Any, ...], Any]:
 # What all pairings need of a controller ------------------------------------------------------------------------------
 
 
-def answered(outcome: Outcome) -> Answer:
-    """The answer of an operation."""
+def answered(outcome: OperationResult) -> Answer:
+    """The outcome of an operation, as an answer."""
     return Answer(outcome.error, outcome.values, bool(outcome.records))
 
 
 def write(controller: Controller, *records: Record) -> None:
-    """Append records as one batch that no operation made."""
-    controller.execute(lambda _: Outcome(records))
+    """Append records to the controller's log as one batch, without an operation that checks them."""
+    controller.execute(lambda _: OperationResult(records))
 
 
 def number(element: str) -> int:

@@ -1,4 +1,4 @@
-"""``models/replica_reassignment.py`` beside the controller: one partition of a topic whose data is in no streams."""
+"""The pairing of ``models/replica_reassignment.py``: one partition of a topic whose data is not in streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIN_INSYNC = 2
 
 
 class ReplicasPairing(Pairing):
-    """Whoever leads may admit any broker to the ISR, caught up or not."""
+    """The leader may admit any broker to the ISR, even one that has not caught up."""
 
     model = ReplicaReassignment
     removed = ("RA-47.caught_up",)
@@ -101,7 +101,7 @@ class ReplicasPairing(Pairing):
     # Answers --------------------------------------------------------------------------------------------------
 
     def refusal(self, action: str, cells: Cells, args: Arguments, label: str, error: str | None) -> E | None:
-        """EL-08. An election is answered with 80 where the first replica may not lead; the model takes no step."""
+        """EL-08. If the first replica may not lead, an election is answered with 80; in the model it is disabled."""
         if action == "prefer":
             first = _in_order(cells, "replica", "before")[0]
             may_lead = cells["isr", first] and cells["active", first]
@@ -109,7 +109,9 @@ class ReplicasPairing(Pairing):
         return super().refusal(action, cells, args, label, error)
 
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
-        """EL-08. Nobody is elected who leads already; RA-46: a request that costs its sender the lead is told so."""
+        """EL-08: if the first replica leads already, an election is answered with ELECTION_NOT_NEEDED. RA-46: if a
+        request costs its sender the lead, the answer is NEW_LEADER_ELECTED.
+        """
         values = _new_epoch(action, before, args, after)
         if action == "prefer" and before["leader",] == after["leader",] is not None:
             return E.ELECTION_NOT_NEEDED, values
@@ -119,27 +121,28 @@ class ReplicasPairing(Pairing):
 
 
 class KraftPairing(ReplicasPairing):
-    """KRaft as shipped: no originals are kept, and a cancel drops whoever is being added (RA-41, CA-21)."""
+    """KRaft as shipped: it stores no original replicas, and a cancel drops the replicas being added (RA-41, CA-21)."""
 
     variants = ("kraft",)
     cancel = "K"
 
 
 def _new_epoch(action: str, before: Cells, args: Arguments, after: Cells) -> Facts:
-    """RA-45. Whether a leader epoch begins. The model keeps no epoch; it ends every fetch when one begins, so that it
-    says nothing if nobody was fetching.
+    """RA-45. Whether an action begins a new leader epoch, as a fact; no fact if the model cannot tell.
+
+    The model has no leader epoch, but ends every fetch when one begins. So it can tell only if a broker was fetching.
     """
     fetching = [n for n in _brokers(before, "fetches") if action != "expand" or n != args["n"]]
     return {"new epoch": not any(after["fetches", n] for n in fetching)} if fetching else {}
 
 
 def _brokers(cells: Cells, cell: str) -> list[int]:
-    """The members of a relation."""
+    """The brokers in a relation, sorted."""
     return sorted(key[1] for key, held in cells.items() if key[0] == cell and held)
 
 
 def _in_order(cells: Cells, members: str, before: str) -> tuple[int, ...]:
-    """A list of brokers: by how many of them each follows."""
+    """The members in the order of the relation ``before``: a broker's place is the number of members before it."""
     held = _brokers(cells, members)
     return tuple(sorted(held, key=lambda n: sum(cells[before, m, n] for m in held)))
 
@@ -150,6 +153,6 @@ def _alter(controller: Controller, replicas: list[int] | None) -> Answer:
 
 
 def _alter_partition(controller: Controller, cells: Cells, isr: set[int]) -> Answer:
-    """AlterPartition of the leader; of broker 0 if nobody leads."""
+    """Send AlterPartition as the leader; as broker 0 if there is no leader."""
     request = partial(alter_partition, topic=TOPIC, partition=0, broker=cells["leader",] or 0, isr=sorted(isr))
     return answered(controller.execute(request))

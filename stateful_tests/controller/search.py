@@ -1,4 +1,4 @@
-"""Runs on which model and controller differ, made shorter, and the search for the shortest."""
+"""Shortens runs on which model and controller differ, and searches for the shortest one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
 from stateful_tests.controller.pairing import Pairing
 
 MOST_STATES = 500
-"""How many states the report of a disagreement searches for a shorter run."""
+"""The most states that ``reduced`` searches for a shorter run."""
 
 
 def disagreement(pairing: Pairing, start: bytes, run: Sequence[Call]) -> DisagreementError | None:
-    """How a run ends in a disagreement; None if it does not, or if one of its calls is not possible."""
+    """The first disagreement in a run; None if there is none, or if one of the calls is not possible."""
     try:
         lockstep = Lockstep(pairing, start)
         lockstep.try_refusals()
@@ -27,14 +27,17 @@ def disagreement(pairing: Pairing, start: bytes, run: Sequence[Call]) -> Disagre
 
 
 def reduced(found: DisagreementError) -> DisagreementError:
-    """A disagreement with few calls: the shortest if that is found among few states, else ``found`` without the calls
-    that it does not need.
+    """A disagreement with few calls: the shortest, if a search of MOST_STATES states finds it; otherwise ``found``
+    without the calls that it does not need.
     """
     return shortest(found.pairing, len(found.run) - 1, states=MOST_STATES) or _without_calls(found)
 
 
 def _without_calls(found: DisagreementError) -> DisagreementError:
-    """Leave out calls: first large parts of a run, in the end single calls, until none can be left out."""
+    """Leave out calls of a run: first large parts, at the end single calls, until none can be left out.
+
+    After each success the size starts again at the whole run, because other parts may now be superfluous.
+    """
     size = len(found.run)
     while size:
         for at in range(len(found.run) - size, -1, -1):
@@ -48,16 +51,18 @@ def _without_calls(found: DisagreementError) -> DisagreementError:
 
 
 def shortest(pairing: Pairing, most: int, states: int | None = None) -> DisagreementError | None:
-    """A disagreement with the fewest calls, breadth first over the states of both; None if each takes more than
-    ``most``, or if the search has looked at ``states`` states before.
+    """A disagreement with the fewest calls, found by a breadth-first search over the joint states of both.
 
-    Two runs lead to one state if all cells of the model are the same and the controller's ranges too, the only rows
-    that the model does not keep whole.
+    None if every disagreement takes more than ``most`` calls, or if the search has visited ``states`` states.
+
+    Two joint states are equal if all cells of the model and the controller's ranges are equal. The ranges are the only
+    rows of the controller that the model does not keep in full.
     """
     seen = set()
     level: list[tuple[bytes, tuple[Call, ...]]] = [(start, ()) for start in pairing.starts]
     looked = 0
     for _ in range(most):
+        # A joint state is stored as the run that leads to it, and rebuilt by a replay of that run.
         following = []
         for start, run in level:
             looked += 1
@@ -77,7 +82,7 @@ def shortest(pairing: Pairing, most: int, states: int | None = None) -> Disagree
 
 
 def _explored(pairing: Pairing, start: bytes, run: tuple[Call, ...]) -> list[Call]:
-    """The steps that are possible after a run. Raises DisagreementError if a refusal or a repeat differs there."""
+    """The possible steps after a run. Raises DisagreementError if a refusal or a repeat differs there."""
     lockstep = _replayed(pairing, start, run)
     lockstep.try_refusals()
     for call in lockstep.calls("repeat"):

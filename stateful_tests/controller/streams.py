@@ -1,6 +1,6 @@
-"""Streams and nodes in both worlds: the facts that are compared, the records of a start, and the requests.
+"""Streams and nodes in the model and in the controller: the facts to compare, and the requests.
 
-The -1 of a stream that was never opened is the model's 0. An offset is what it is.
+The epoch of a stream that was never opened is -1 in the controller and 0 in the model. Offsets are equal in both.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from stateful_tests.controller.differences import Cells
 from stateful_tests.controller.pairing import Answer, Facts, answered, number
 
 TTL_MS = 1 << 40
-"""No prepared object expires in a run."""
+"""The lifetime of a prepared object: so long that none expires in a run."""
 
 
 def names(cells: Cells, cell: str) -> list[str]:
-    """The elements of the first key of a field."""
+    """The sorted elements of a field's first key."""
     return sorted({key[1] for key in cells if key[0] == cell and len(key) > 1})
 
 
 def epoch_of(epoch: int) -> int:
-    """The controller's epoch for the model's."""
+    """The controller's epoch for an epoch of the model."""
     return epoch or -1
 
 
@@ -38,7 +38,7 @@ def epoch_of(epoch: int) -> int:
 
 
 def streams_of_model(cells: Cells) -> Facts:
-    """The stream table of the model."""
+    """The facts about all streams of the model."""
     return {s: _of_model(cells, s) for s in names(cells, "exists")}
 
 
@@ -59,7 +59,7 @@ def _of_model(cells: Cells, s: str) -> Facts | None:
 
 
 def streams_of_controller(controller: Controller, cells: Iterable[str], offsets: int) -> Facts:
-    """The stream table of a controller, of the model's streams. ``offsets``: the greatest offset of the model."""
+    """The facts about the model's streams ``cells`` in a controller. ``offsets``: the largest offset of the model."""
     return {s: _of_controller(controller.image, number(s), offsets) for s in cells}
 
 
@@ -68,7 +68,8 @@ def _of_controller(image: Image, stream: int, offsets: int) -> Facts | None:
     if row is None:
         return None
     current = image.current_range(stream)
-    # Trim removes the range before the current one, or leaves it empty: what lies below the start is compared no more.
+    # Trim removes the range before the current one, or leaves it empty. So a range that ends at or below the start is
+    # not compared.
     before = image.ranges.get(stream, {}).get(row.range_index - 1)
     return {
         "opened": row.state is StreamState.OPENED,
@@ -95,7 +96,7 @@ def _is_covered(image: Image, stream: int, offset: int) -> bool:
 
 
 def opened_on(cells: Cells, node: str) -> list[dict[str, int]]:
-    """ND-02. The rows of the streams that are OPENED on a node, as getOpeningStreams answers them."""
+    """ND-02. The rows of the streams that are OPENED on a node, in the form of the answer to getOpeningStreams."""
     return [
         {
             "stream": number(s),
@@ -111,8 +112,10 @@ def opened_on(cells: Cells, node: str) -> list[dict[str, int]]:
 def upload(
     controller: Controller, node: int, node_epoch: int, *ranges: tuple[int, int, int], failover: bool = False
 ) -> Answer:
-    """Commit an object with ranges (stream, start, end). A commit that succeeds is sent again, and changes nothing
-    then (CS-03).
+    """Commit an object with ranges (stream, start, end), and return the answer.
+
+    A commit that succeeds is sent again. The repetition must change nothing (CS-03); otherwise its answer is returned,
+    which no model expects.
     """
     held = tuple(CommittedRange(*each) for each in ranges)
     object_id = _prepared(controller)
@@ -126,7 +129,7 @@ def upload(
 
 
 def _prepared(controller: Controller) -> int:
-    """An object to commit: the last prepared one, or a new one if that is committed."""
+    """The id of an object to commit: the last prepared object, or a new one if that is committed already."""
     object_id: int = controller.image.ids["object"]
     stored: Any = controller.image.objects.get(object_id, StoredObject(0, ObjectState.COMMITTED, 0))
     if stored.state is not ObjectState.PREPARED:

@@ -1,4 +1,4 @@
-"""Rules of the controller without which it differs from a model, by the name of the pairing."""
+"""Rules without which the controller differs from a model, by the name of the pairing."""
 
 from __future__ import annotations
 

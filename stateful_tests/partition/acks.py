@@ -1,4 +1,4 @@
-"""SP-06 for streams: an offset is acknowledged once, whichever process does it."""
+"""SP-06 for streams: at most one process acknowledges an offset."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from tests.impl.crash_world import Process
 
 
 class Acks:
-    """Reads the steps that processes log. ``check`` is called after each step."""
+    """Checks the acknowledgements in the steps that processes log. ``check`` is called after each step."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._seen: list[int] = []
-        """By process: how many of its steps were read."""
+        """By process: the number of its steps that were read."""
         self._acked: dict[tuple[int, int], Process] = {}
-        """By stream and offset: who has acknowledged it."""
+        """By stream and offset: the process that has acknowledged it."""
 
     def check(self) -> None:
-        """Read the new steps. Raises BrokenError."""
+        """Read the new steps. Raises BrokenError if a second process acknowledges an offset."""
         for process in self._cluster.processes:
             if process.place == len(self._seen):
                 self._seen.append(0)

@@ -1,10 +1,10 @@
-"""What the machine raises when a property does not hold."""
+"""The error that the machine raises if a property does not hold."""
 
 from __future__ import annotations
 
 
 class BrokenError(AssertionError):
-    """``claim``: the rule or the oracle. ``message``: what happened."""
+    """A property does not hold. ``claim``: the rule or the oracle. ``message``: what happened."""
 
     def __init__(self, claim: str, message: str) -> None:
         super().__init__(f"{claim}: {message}")

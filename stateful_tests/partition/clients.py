@@ -1,10 +1,10 @@
-"""The clients of a cluster, and the history of what they saw.
+"""The clients of a cluster, and the history of their operations.
 
-A partition has one producer of plain batches, two idempotent producers, and one reader. An idempotent producer sends a
-batch again, to any broker, until one confirms it. A plain one never does: if nobody knows what became of its batch,
-another producer goes on in its place.
+A partition has one plain producer, two idempotent producers, and one reader. An idempotent producer sends a batch
+again, to any broker, until a broker confirms it. A plain producer never does: if the outcome of its batch is unknown,
+another producer takes its place.
 
-Times in the history are those of the cluster, but no two of them are equal.
+Times in the history are those of the cluster, increased where needed so that no two are equal.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from stateful_tests.partition.cluster import TOPIC, Cluster
 from tests.impl.crash_world import Process
 
 UNKNOWN = frozenset({E.REQUEST_TIMED_OUT})
-"""The answers after which nobody knows whether a batch was appended."""
+"""The answers after which it is unknown whether a batch was appended."""
 WRONG = frozenset({E.OUT_OF_ORDER_SEQUENCE_NUMBER, E.INVALID_PRODUCER_EPOCH})
-"""The answers that an idempotent producer never gets for the batch after its last confirmed one."""
+"""The answers that an idempotent producer must never get for the batch after its last confirmed one."""
 
 
 class Batch(msgspec.Struct):
-    """A batch of a producer. ``index``: its operation in the history."""
+    """A batch of a producer. ``index``: the index of its operation in the history."""
 
     index: int
     value: int
@@ -37,7 +37,10 @@ class Batch(msgspec.Struct):
 
 
 class Attempt(msgspec.Struct):
-    """A command on its way: of a producer its batch, of a reader None and its operation."""
+    """A command that was sent to a process and is not answered.
+
+    ``batch``: the producer's batch, or None for a read. ``index``: the index of the operation in the history.
+    """
 
     process: Process
     number: int
@@ -51,7 +54,7 @@ class Client:
     def __init__(self, partition: int, kind: str) -> None:
         self.partition, self.kind = partition, kind
         self.number = 0
-        """How many clients had this place before."""
+        """The number of clients that had this place before."""
         self.batch: Batch | None = None
         """The newest batch."""
         self.attempts: list[Attempt] = []
@@ -68,7 +71,7 @@ class Client:
 
 
 class Clients:
-    """All clients. ``check`` is called after each step of the cluster; it notes answers and asks the oracles."""
+    """All clients. ``check`` is called after each step of the cluster: it records answers and asks the oracles."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.history = History()
@@ -84,7 +87,7 @@ class Clients:
     # Commands ---------------------------------------------------------------------------------------------------
 
     def send(self, client: Client, node: int, count: int = 1) -> None:
-        """Send a new batch, or the newest one again if its producer still waits and is idempotent."""
+        """Send a new batch, or the newest one again if its producer is idempotent and still waits for a broker."""
         if client.waits and client.kind == "plain":
             return
         if not client.waits:
@@ -96,12 +99,12 @@ class Clients:
         self._produce(client, node)
 
     def repeat(self, client: Client, node: int) -> None:
-        """Send the newest batch of an idempotent producer again, also if it is confirmed."""
+        """Send the newest batch of an idempotent producer again, even if it is confirmed."""
         if client.batch is not None and client.kind != "plain":
             self._produce(client, node)
 
     def read(self, client: Client, node: int, begin: int, phase: str | None = None) -> None:
-        """Read a partition from an offset on, unless the reader still waits."""
+        """Read a partition from an offset on, unless the reader still waits or the broker is dead."""
         process = self._cluster.brokers[node]
         if client.attempts or not process.alive:
             return
@@ -111,7 +114,7 @@ class Clients:
         client.attempts.append(Attempt(process, number, None, index))
 
     def end(self, partition: int) -> int:
-        """The offset after the last batch that was confirmed."""
+        """The offset after the last confirmed batch of a partition."""
         batches = (each.batch for each in self.producers if each.partition == partition)
         ends = (each.offset + each.count for each in batches if each is not None and each.offset is not None)
         return max(ends, default=0)
@@ -133,7 +136,7 @@ class Clients:
     # Answers ----------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Note the answers that have come, and judge the history if it has changed. Raises BrokenError."""
+        """Record the answers that have arrived, and judge the history if it has changed. Raises BrokenError."""
         for client in (*self.producers, *self.readers):
             for attempt in tuple(client.attempts):
                 done = attempt.process.done.get(attempt.number)
@@ -149,14 +152,17 @@ class Clients:
             self.judge()
 
     def judge(self) -> None:
-        """Ask all oracles. Raises BrokenError."""
+        """Judge the history with all oracles. Raises BrokenError for a violation."""
         verdict = judge(self.history)
         assert verdict.error is None, verdict.error
         for violation in verdict.violations:
             raise BrokenError(violation.oracle, violation.message)
 
     def _end_send(self, client: Client, attempt: Attempt, batch: Batch, done: m.Done | None) -> None:
-        """An attempt has ended: with an answer, or with its process."""
+        """Record the end of an attempt. ``done``: the answer, or None if the process has ended without one.
+
+        Raises BrokenError if the answer contradicts earlier ones (exactly once).
+        """
         if done is not None and done.error is E.NONE:
             offset, known = int(done.values["offset"]), batch.offset
             text = f"batch {batch.value} of {client.name} is confirmed at offset {offset}, and was at {known}"
@@ -169,18 +175,22 @@ class Clients:
         error = None if done is None else done.error
         if client.kind == "plain":
             self._fail(client, batch, error)
+        # An old or confirmed batch may be refused, and so may any batch at a broker that was replaced.
         elif batch is client.batch and batch.offset is None and error in WRONG and self._leads(attempt.process, client):
             raise BrokenError("exactly once", f"{client.name} sends its next batch, {batch.value}, and gets {error}")
 
     def _leads(self, process: Process, client: Client) -> bool:
-        """Whether a process leads a partition by the controller's metadata. One that was passed over knows less."""
+        """Whether a process leads a partition according to the controller's metadata.
+
+        A process that was replaced may still believe that it leads; its answers are no evidence of an error.
+        """
         node, image = process.identity.node, self._cluster.image
         newest = image.nodes[node]
         leads = image.partitions[TOPIC, client.partition].leader == node
         return leads and newest.epoch == process.identity.epoch and not newest.failover
 
     def _fail(self, client: Client, batch: Batch, error: E | None) -> None:
-        """The batch of a plain producer was refused, or nobody knows what became of it."""
+        """The batch of a plain producer was refused, or its outcome is unknown: then another producer follows."""
         unknown = error is None or error in UNKNOWN
         self._complete(batch.index, "info" if unknown else "fail", error)
         client.batch = None
@@ -188,7 +198,7 @@ class Clients:
 
     def _end_read(self, attempt: Attempt, done: m.Done | None) -> None:
         if done is None or done.error is not E.NONE:
-            # A read has no effect, so it has failed if its process is gone.
+            # A read has no effect, so if its process is gone, it counts as failed and not as unknown.
             self._complete(attempt.index, "fail", None if done is None else done.error)
             return
         batches = [_decode(base, values) for base, values in done.values["batches"]]
@@ -203,13 +213,13 @@ class Clients:
 
     @property
     def waiting(self) -> list[str]:
-        """The clients whose commands are neither answered nor lost with their process."""
+        """The names of the clients with commands that are neither answered nor lost with their process."""
         return [each.name for each in (*self.producers, *self.readers) if each.attempts]
 
     # The end ----------------------------------------------------------------------------------------------------
 
     def confirms(self, partition: int, node: int) -> bool:
-        """Whether a broker confirms what idempotent producers of a partition still send."""
+        """Let the waiting producers of a partition send their batches to a broker. Returns whether it confirms all."""
         mine = [each for each in self.producers if each.partition == partition and each.waits]
         for client in mine:
             self._produce(client, node)
@@ -217,7 +227,7 @@ class Clients:
         return not any(each.waits for each in mine)
 
     def reads(self, partition: int, node: int, phase: str | None) -> bool:
-        """Whether a broker answers a read of a whole partition."""
+        """Read a whole partition from a broker. Returns whether the broker answers."""
         begun, reader = len(self.history.ops), self.readers[partition]
         self.read(reader, node, 0, phase)
         self._cluster.rest(1_000)
@@ -225,7 +235,7 @@ class Clients:
 
 
 def _decode(base: int, values: tuple[bytes, ...]) -> tuple[int, int, int]:
-    """A batch as the history has it, from the records that a broker has read."""
+    """A batch in the form of the history (base offset, count, value), from the records that a broker has read."""
     value = int(values[0].split()[0])
     expected = tuple(f"{value} {place}".encode() for place in range(len(values)))
     claim(values == expected, "log", f"the batch at offset {base} is {values}")
@@ -233,6 +243,6 @@ def _decode(base: int, values: tuple[bytes, ...]) -> tuple[int, int, int]:
 
 
 def final(clients: Clients) -> None:
-    """Judge a history whose last reads have all been done. Raises BrokenError."""
+    """Judge a history that is complete, including the final reads. Raises BrokenError."""
     clients.history.missing = ""
     clients.judge()

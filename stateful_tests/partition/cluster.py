@@ -1,7 +1,7 @@
-"""Real brokers and a real controller, whose messages arrive in the steps that a run chooses.
+"""Real brokers and a real controller. The run chooses when their messages arrive.
 
-Nothing is lost and nothing comes twice, unless a broker itself repeats a request. A message may be held back, and a
-held message may arrive after younger ones: that is all the disorder there is.
+No message is lost or duplicated, unless a broker itself repeats a request. The only disorder is that a message may be
+held back, and may then arrive after newer ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.impl.crash_world import MINUTE, START, Flight, Process, World
 
 TOPIC = "t"
 OPERATOR = 1_000_000
-"""The number of the requests of the operator, who asks one thing at a time."""
+"""The id of the operator's requests. One id is enough, because the operator sends one request at a time."""
 KINDS: dict[str, type] = {
     "closes": wire.CloseStreams,
     "opens": wire.OpenStreams,
@@ -33,7 +33,7 @@ KINDS: dict[str, type] = {
 class Cluster(World):
     """Brokers 1 to ``nodes`` and one controller. Partition 0 begins on broker 1, partition 1 on broker 2, and so on.
 
-    ``handshake``: G0 or G1. ``v6``: fast close. ``threads``: of the opens of a broker, and of its closes.
+    ``handshake``: G0 or G1. ``v6``: fast close. ``threads``: the threads of a broker for opens, and those for closes.
     """
 
     def __init__(self, handshake: str, *, v6: bool, nodes: int, partitions: int, threads: int) -> None:
@@ -44,7 +44,7 @@ class Cluster(World):
         self.watchers: list[Callable[[], None]] = []
         """Called after each step."""
         self.holding: set[tuple[str, int]] = set()
-        """The kinds of messages that do not arrive for now, each with the node that sends or gets them."""
+        """The kinds of messages that are held back, each with the node that sends or receives them."""
         self.holds = self._is_held
         self._answer: wire.Answer | None = None
         self.brokers = dict(zip(self.nodes, self.serving(*self.nodes), strict=True))
@@ -63,7 +63,7 @@ class Cluster(World):
             count -= 1
 
     def operate(self, body: wire.Body) -> wire.Answer:
-        """The operator asks the controller, and is answered at once."""
+        """Send a request of the operator to the controller, which answers at once."""
         self.control(wire.Request(0, OPERATOR, body))
         answer = self._answer
         assert answer is not None, "the controller commits at once, and answers"
@@ -71,16 +71,19 @@ class Cluster(World):
         return answer
 
     def hold(self, kind: str, node: int) -> None:
-        """Hold the messages of a kind back, to or from a node."""
+        """Hold back the messages of a kind that a node sends or receives."""
         self.holding.add((kind, node))
 
     def let_go(self, kind: str, node: int) -> None:
-        """Hold the messages of a kind back no more; those that were held arrive next."""
+        """Stop holding back the messages of a kind; the held ones arrive next."""
         self.holding.discard((kind, node))
         self._send_on([flight for flight in self.held if self._name(flight) == (kind, node)])
 
     def let_one_go(self, place: int) -> None:
-        """One message that is held arrives now, before those that were sent earlier. Metadata arrive in their order."""
+        """Deliver one held message now, before messages that were sent earlier. ``place``: its number, modulo.
+
+        Metadata must arrive in order, so instead of chosen metadata the oldest held metadata of that process arrive.
+        """
         if not self.held:
             return
         flight = self.held[place % len(self.held)]
@@ -95,26 +98,26 @@ class Cluster(World):
         self.holds = holds
 
     def let_all_go(self) -> None:
-        """Hold nothing back any more."""
+        """Stop holding back messages; all held ones arrive next."""
         self.holding.clear()
         self._send_on(self.held)
 
     # Processes --------------------------------------------------------------------------------------------------
 
     def crash(self, node: int) -> None:
-        """The process of a node is gone. What it has sent is still on its way."""
+        """End the process of a node, if it is alive. The messages that it has sent still arrive."""
         if self.brokers[node].alive:
             self.brokers[node].crash()
 
     def restart(self, node: int) -> None:
-        """The next process of a node starts, unless one is alive."""
+        """Start the next process of a node, unless one is alive. It has a larger node epoch."""
         before = self.brokers[node]
         if not before.alive:
             self.brokers[node] = self.begin(node, epoch=max(self.now, before.identity.epoch + 1))
 
     @property
     def alive(self) -> list[int]:
-        """The nodes with a process."""
+        """The nodes with a living process."""
         return [node for node in self.nodes if self.brokers[node].alive]
 
     # ------------------------------------------------------------------------------------------------------------
@@ -134,7 +137,7 @@ class Cluster(World):
             super()._send(process, message)
 
     def _name(self, flight: Flight) -> tuple[str, int] | None:
-        """The kind of a message with its node; None if its kind is never held back."""
+        """The kind of a message, with its node; None if messages of this kind are never held back."""
         message = flight.message.body if isinstance(flight.message, wire.Request) else flight.message
         names = (name for name, kind in KINDS.items() if isinstance(message, kind))
         return next(((name, flight.process.identity.node) for name in names), None)
@@ -149,7 +152,7 @@ class Cluster(World):
 
 
 def streams_of(image: Image, partition: int) -> list[int]:
-    """The streams of a partition: those that are tagged with it."""
+    """The streams that are tagged with a partition."""
     wanted = {"topic": TOPIC, "partition": str(partition)}
     return [
         stream

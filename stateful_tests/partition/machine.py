@@ -1,4 +1,6 @@
-"""Hypothesis drives a cluster: one rule for each thing that clients, the operator, brokers and messages can do."""
+"""Hypothesis drives a cluster. There is one rule for each action of the clients, the operator and the brokers, and for
+each way in which messages arrive.
+"""
 
 from __future__ import annotations
 
@@ -29,25 +31,28 @@ from stateful_tests.partition.registrations import Registrations
 STEPS = 30
 """The most steps of one example."""
 GENERATIONS = (("G0", False), ("G1", False), ("G1", True))
-"""Who asks for the election of a new leader, and whether a close may come before the upload (V6)."""
+"""The handshake (it decides who asks for the election of a new leader), and whether fast close (V6) is on."""
 DELAYS_MS = (10, 100, 500, 1_500, 4_000, 11_000, 31_000, 61_000)
-"""Times that matter: of the WAL, of retries, of sessions, of timers, and of failovers."""
+"""Waiting times that matter: those of the WAL, of retries, sessions, timers, and failovers."""
 PLACE = st.integers(0, 11)
 """A number that chooses one of several things; it is taken modulo their number."""
 WHO = st.integers(1, 7)
-"""Which of the three producers of a partition: a bit each."""
+"""A non-empty set of the three producers of a partition, as a bit mask."""
 COUNTS = st.lists(st.integers(1, 3), min_size=1, max_size=3)
-"""The records of the batches that a producer sends, one after the other."""
+"""The numbers of records of the batches that a producer sends, one after the other."""
 APART = 4
-"""The fewest steps between two times at which everything comes to its end."""
+"""The fewest steps between two uses of the rule ``settle``."""
 OFTEN_LEADER = st.sampled_from((True, True, True, False))
-"""Whether the broker is meant to which the partition belongs, or the one that ``PLACE`` chooses."""
+"""Whether a rule uses the broker to which the partition belongs (mostly), or the one that ``PLACE`` chooses."""
 
 Machine = type["PartitionMachine"]
 
 
 def _noted(step: Callable[..., None]) -> Callable[..., None]:
-    """A step that notes when it fails, so that the run is not judged again, and the number of runs until then."""
+    """A decorator of steps. If the step fails, it marks the run as failed, and records the number of runs until then.
+
+    A failed run is not judged again in ``teardown``.
+    """
 
     @wraps(step)
     def noted(self: PartitionMachine, **values: Any) -> None:
@@ -63,18 +68,18 @@ def _noted(step: Callable[..., None]) -> Callable[..., None]:
 
 
 class PartitionMachine(RuleBasedStateMachine):
-    """One run of a cluster. After each step of the cluster everything is checked that was seen so far."""
+    """One run of a cluster. After each step of the cluster, all properties are checked on the run so far."""
 
     examples: ClassVar[int] = 0
-    """The runs begun so far."""
+    """The number of runs begun so far."""
     found_after: ClassVar[int | None] = None
     """The number of runs begun when the first of them failed; None if none has."""
 
     cluster: Cluster
     steps = 0
-    """How many steps were taken since everything came to its end last."""
+    """The number of steps since the last ``settle``."""
     failed = False
-    """Whether a property of this run is broken."""
+    """Whether a property does not hold in this run."""
 
     @initialize(
         generation=st.sampled_from(GENERATIONS),
@@ -83,7 +88,7 @@ class PartitionMachine(RuleBasedStateMachine):
         threads=st.sampled_from((1, 4)),
     )
     def begin(self, generation: tuple[str, bool], nodes: int, partitions: int, threads: int) -> None:
-        """The brokers serve, and each partition has a leader."""
+        """Start a cluster whose brokers serve, and whose partitions have leaders."""
         type(self).examples += 1
         handshake, v6 = generation
         self.cluster = Cluster(handshake, v6=v6, nodes=nodes, partitions=partitions, threads=threads)
@@ -108,7 +113,7 @@ class PartitionMachine(RuleBasedStateMachine):
         return home
 
     def _asked(self, client: Client, place: int, leader: bool) -> int:
-        """The broker that a client asks."""
+        """The broker to which a client sends a command."""
         return self._home(client.partition) if leader else self._node(place)
 
     # Clients ----------------------------------------------------------------------------------------------------
@@ -116,9 +121,9 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(which=PLACE, who=WHO, counts=COUNTS, place=PLACE, leader=OFTEN_LEADER)
     @_noted
     def produce(self, which: int, who: int, counts: list[int], place: int, leader: bool) -> None:
-        """Some producers of a partition send a batch each, or the one before again if that has no offset yet.
+        """Some producers of a partition send a batch each, or repeat the last one if it has no offset yet.
 
-        After each round but the last, the batches have time to be confirmed.
+        There is a round for each of ``counts``. Between rounds, the batches have time to be confirmed.
         """
         for number, count in enumerate(counts):
             if number:
@@ -134,7 +139,7 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(which=PLACE, who=WHO, place=PLACE, leader=OFTEN_LEADER)
     @_noted
     def produce_again(self, which: int, who: int, place: int, leader: bool) -> None:
-        """Idempotent producers send their newest batches again, although they may have their offsets."""
+        """Idempotent producers repeat their newest batches, even if these are confirmed."""
         mine = [each for each in self.clients.producers if each.partition == self._partition(which)]
         for place_of, client in enumerate(mine):
             if who >> place_of & 1:
@@ -143,7 +148,7 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(who=PLACE, begin=PLACE, place=PLACE, leader=OFTEN_LEADER)
     @_noted
     def consume(self, who: int, begin: int, place: int, leader: bool) -> None:
-        """Somebody reads from an offset that exists."""
+        """A reader reads from an existing offset, or from the end."""
         client = self.clients.readers[who % len(self.clients.readers)]
         end = self.clients.end(client.partition)
         self.clients.read(client, self._asked(client, place, leader), begin % (end + 1))
@@ -153,13 +158,13 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(which=PLACE, to=PLACE)
     @_noted
     def move(self, which: int, to: int) -> None:
-        """A partition is to go to a broker."""
+        """The operator moves a partition to a broker."""
         self.orders.move({self._partition(which): self._node(to)})
 
     @rule(by=st.integers(1, 2), settle=st.booleans())
     @_noted
     def move_all(self, by: int, settle: bool) -> None:
-        """Each partition is to go to the next broker, or to the one behind that; two brokers swap theirs (LP-06)."""
+        """The operator moves each partition by one or two brokers, in a ring; two brokers swap partitions (LP-06)."""
         homes = {each: self._home(each) for each in self.cluster.partitions}
         self.orders.move({each: self._node(home - 1 + by) for each, home in homes.items()})
         if settle:
@@ -168,7 +173,7 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(which=PLACE)
     @_noted
     def cancel(self, which: int) -> None:
-        """The operator takes a move back."""
+        """The operator cancels a move."""
         self.orders.cancel(self._partition(which))
 
     @rule(which=PLACE)
@@ -188,8 +193,11 @@ class PartitionMachine(RuleBasedStateMachine):
     )
     @_noted
     def fail(self, which: int, place: int, leader: bool, busy: bool, how: str) -> None:
-        """A process crashes, with or without a successor at once, or begins to end in order; or the controller takes
-        it for dead while it lives. ``busy``: producers have just sent something.
+        """A process fails in one of four ways, given by ``how``.
+
+        ``crash``: it crashes. ``restart``: it crashes, and its successor starts at once. ``stop``: it begins an orderly
+        shutdown. ``fence``: it lives, but the controller considers it dead. ``busy``: producers send batches just
+        before.
         """
         if busy:
             self._produce(self._partition(which), 7, 1, place, leader)
@@ -209,7 +217,7 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(place=PLACE)
     @_noted
     def restart(self, place: int) -> None:
-        """The next process of a node without one starts."""
+        """A node without a living process starts its next one."""
         gone = [node for node in self.cluster.nodes if node not in self.cluster.alive]
         self.cluster.restart(gone[place % len(gone)])
 
@@ -218,14 +226,14 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(sorted(KINDS)), place=PLACE)
     @_noted
     def hold(self, kind: str, place: int) -> None:
-        """Messages of a kind, to or from a broker, do not arrive for now."""
+        """Messages of a kind that a broker sends or receives are held back from now on."""
         self.cluster.hold(kind, self._node(place))
 
     @precondition(lambda self: self.cluster.holding)
     @rule(place=PLACE)
     @_noted
     def let_go(self, place: int) -> None:
-        """What was held back arrives."""
+        """Messages of one kind and broker are no longer held back, and arrive."""
         holding = sorted(self.cluster.holding)
         self.cluster.let_go(*holding[place % len(holding)])
 
@@ -233,7 +241,7 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(place=PLACE, ms=st.sampled_from((0, 1_500)))
     @_noted
     def let_one_go(self, place: int, ms: int) -> None:
-        """One of the messages that were held back arrives, and perhaps all that follows from it."""
+        """One held message arrives, and with ``ms`` also all messages that follow from it."""
         self.cluster.let_one_go(place)
         if ms:
             self.cluster.rest(ms)
@@ -247,24 +255,24 @@ class PartitionMachine(RuleBasedStateMachine):
     @rule(ms=st.sampled_from(DELAYS_MS))
     @_noted
     def wait(self, ms: int) -> None:
-        """All messages arrive that are not held back, and time passes."""
+        """Time passes, and all messages that are not held back arrive."""
         self.cluster.rest(ms)
 
     @precondition(lambda self: self.steps >= APART)
     @rule()
     @_noted
     def settle(self) -> None:
-        """Nothing is held back any more, and everything comes to its end."""
+        """No message is held back any more, and all commands of the operator are completed."""
         self.steps = 0
         self.orders.settle()
 
     @invariant()
     def count(self) -> None:
-        """Count the steps since everything came to its end last."""
+        """Count the steps since the last ``settle``. An invariant, because Hypothesis calls it after each step."""
         self.steps += 1
 
     def teardown(self) -> None:
-        """Everything comes to its end, and all that was confirmed is there."""
+        """Complete all commands, and check with final reads that every confirmed batch is there."""
         if hasattr(self, "orders") and not self.failed:
             self._end()
 
@@ -275,13 +283,13 @@ class PartitionMachine(RuleBasedStateMachine):
 
 
 def machine() -> Machine:
-    """A new machine, which has counted no run yet."""
+    """A new subclass of the machine, so that its counts of runs start at 0."""
     made: Machine = type("PartitionsOfACluster", (PartitionMachine,), {"__doc__": PartitionMachine.__doc__})
     return made
 
 
 def drive(driven: Machine, **chosen: Any) -> None:
-    """Run a machine under the profile in force, with other settings where they are given. Raises BrokenError."""
+    """Run a machine with the settings of the current profile, changed by ``chosen``. Raises BrokenError."""
     given = {
         "stateful_step_count": STEPS,
         "deadline": None,

@@ -1,7 +1,7 @@
-"""What the operator has ordered, and whether it was done in the end (SP-13, LP-01 to LP-05).
+"""The operator's orders, and the check that each is completed in the end (SP-13, LP-01 to LP-05).
 
-A move or a cancel is answered for if the broker that the partition was given to leads it and has its streams. Another
-order, or the fencing of that broker, may give it to another broker in between.
+A move or a cancel is completed if the broker that the partition was given to leads it and has opened its streams. A
+later order, or the fencing of that broker, may give the partition to another broker meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stateful_tests.partition.clients import Clients
 from stateful_tests.partition.cluster import TOPIC, Cluster, streams_of
 
 BOUND_MS = 300_000
-"""The time within which everything is done when nothing is held back any more."""
+"""The time within which all orders must be completed, once no message is held back."""
 PERIOD_MS = 1_000
 
 
@@ -25,17 +25,17 @@ class Orders:
         self._cluster, self._clients = cluster, clients
         self._seen = len(cluster.batches)
         self._homes = {number: self._home(number) for number in cluster.partitions}
-        """By partition: the broker that the last order names, or the last failover."""
+        """By partition: the broker that the last order or failover gave it to."""
         self._last = dict.fromkeys(cluster.partitions, "the creation")
-        """By partition: the last order, in words."""
+        """By partition: the last order or failover, in words."""
         self._origins: dict[int, int] = {}
-        """By partition that moves: the broker to which a cancel gives it back (CA-53)."""
+        """By moving partition: the broker to which a cancel returns it (CA-53)."""
         self._ordered = False
 
     # Orders -----------------------------------------------------------------------------------------------------
 
     def move(self, targets: dict[int, int]) -> None:
-        """Move partitions, each to a broker."""
+        """Move partitions: ``targets`` has the new broker of each. Raises BrokenError if the metadata do not follow."""
         before = {number: (self._home(number), self._moves(number)) for number in targets}
         rows = self._alter({number: (node,) for number, node in targets.items()})
         for number, node in targets.items():
@@ -72,9 +72,8 @@ class Orders:
     # After each step --------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """A partition changes its broker by an order, or when a broker is fenced, back, or shuts down (PT-06).
-
-        Raises BrokenError.
+        """Check that a partition has changed its broker only by an order, or because a broker was fenced, came back, or
+        shut down (PT-06). Raises BrokenError.
         """
         batches, ordered = self._cluster.batches[self._seen :], self._ordered
         self._seen, self._ordered = len(self._cluster.batches), False
@@ -95,10 +94,10 @@ class Orders:
     # In the end -------------------------------------------------------------------------------------------------
 
     def settle(self, phase: str | None = None) -> None:
-        """Let everything arrive and time pass until every order is done, and read every partition.
+        """Let all messages arrive and time pass until every order is completed, and read every partition.
 
-        At least one broker is there then; a broker that is gone stays so. Raises BrokenError if something is not done
-        in time.
+        If no broker is alive, one is started; other dead brokers stay dead. ``phase``: the phase of the reads in the
+        history. Raises BrokenError if an order is not completed within BOUND_MS.
         """
         cluster = self._cluster
         cluster.let_all_go()
@@ -114,7 +113,10 @@ class Orders:
                 cluster.restart(cluster.nodes[0])
 
     def _missing(self, phase: str | None) -> BrokenError | None:
-        """What is not done yet; None if everything is. Asks the leaders when the metadata are as they should be."""
+        """The first order that is not completed, as an error; None if all are.
+
+        The leaders are asked only if the metadata are as they should be.
+        """
         missing = self._unmet()
         if missing is not None:
             return missing
@@ -130,7 +132,7 @@ class Orders:
         return None
 
     def _unmet(self) -> BrokenError | None:
-        """What the metadata lack; None if they lack nothing."""
+        """The first difference of the metadata from their goal, as an error; None if there is none."""
         image = self._cluster.image
         for number in self._cluster.partitions:
             row, order = image.partitions[TOPIC, number], self._last[number]

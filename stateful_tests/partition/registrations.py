@@ -1,4 +1,4 @@
-"""What must hold of the metadata after each batch: leases, epochs, ranges, and registrations (SP-01 to SP-10)."""
+"""The properties of the metadata after each batch: leases, epochs, ranges, and registrations (SP-01 to SP-10)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from stateful_tests.partition.cluster import Cluster, streams_of
 
 
 class Registrations:
-    """Compares the metadata with those before. ``check`` is called after each step."""
+    """Checks the metadata, and compares them with earlier ones. ``check`` is called after each step."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._seen = 0
         self._epochs: dict[tuple[str, object], int] = {}
-        """The largest number so far of each thing that never falls."""
+        """By kind and key of an epoch or index: its largest value so far. None of them ever decreases."""
         self._leader_epochs: dict[object, tuple[int, int]] = {}
         """By partition: its leader epoch and its partition epoch."""
 
     def check(self) -> None:
-        """Look at the metadata if they have changed. Raises BrokenError."""
+        """Check the metadata if they have changed. Raises BrokenError."""
         if len(self._cluster.batches) == self._seen:
             return
         self._seen = len(self._cluster.batches)

@@ -1,6 +1,6 @@
-"""Rules of the implementation whose lack the machine notices, and rules whose lack it does not, with the reason.
+"""Rules of the implementation whose absence the machine notices, and rules whose absence it does not, with the reason.
 
-Measured with 500 runs each. A reason that begins with "by reading" was read off the code, and no run confirms it.
+Measured with 500 runs each. A reason that begins with "by reading" comes from reading the code; no run confirms it.
 """
 
 from __future__ import annotations
@@ -27,4 +27,4 @@ UNNOTICED = {
     "ST-14": "rare: the meta stream closes last (PT-02), so a data stream is OPENED then only if its close is "
     "overtaken; run 510 notices it",
 }
-"""By label: another rule that gives the same answer, or why the runs do not get there."""
+"""By label: another rule that gives the same answer, or the reason why the runs do not reach a difference."""

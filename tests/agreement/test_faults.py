@@ -25,7 +25,7 @@ from holdfast.lower.smt.bodies import BodyFormulas, Execution
 from holdfast.lower.tla import expression_text as tla_expressions
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.text import word
-from holdfast.runs.judge import Judge
+from holdfast.runs.judge import StepJudge
 from tests.kernel.plain import use_python
 from tests.kernel.test_faults import FAULTS as KERNEL_FAULTS
 
@@ -166,8 +166,8 @@ def kernel_does_not_clear(monkeypatch: pytest.MonkeyPatch) -> None:
 @noticed(by_walk)
 def walks_are_blind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random runs do not judge their steps."""
-    monkeypatch.setattr(Judge, "step", lambda self, old, edge: None)
-    monkeypatch.setattr(Judge, "state", lambda self, state: None)
+    monkeypatch.setattr(StepJudge, "step", lambda self, old, edge: None)
+    monkeypatch.setattr(StepJudge, "state", lambda self, state: None)
 
 
 # Liveness -----------------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def test_a_checkpoint_of_another_search_is_refused(ownership: System, tmp_path: 
     file = tmp_path / "search.checkpoint"
     answer(ownership, checkpoint=file, budget=Budget(states=1_000))
 
-    with pytest.raises(UsageError, match=r"is of another search: its fingerprint is '[0-9a-f]+'"):
+    with pytest.raises(UsageError, match=r"belongs to another search: its fingerprint is '[0-9a-f]+'"):
         answer(remove_rules(ownership, ["ST-14"]), resume_from=file)
 
 

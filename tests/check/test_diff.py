@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.diff.compared_system import ComparedSystem, StepAnswer, alike, same_action
-from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version, diff, diff_to_json
+from holdfast.check.diff.engine import Diff, NameDifferences, RuleDifference, Version, diff, diff_to_json
 from holdfast.check.diff.lockstep import Difference, Lockstep, LockstepResult
 from holdfast.check.diff.text import render_diff
 from holdfast.check.search.engine import search
@@ -106,7 +106,7 @@ def test_prose_places_and_order_do_not_count(compiled: Compiled) -> None:
     assert not found.bounds.some
     assert "Both do the same" in render_diff(found)
     # The body writes a ghost less.
-    assert found.actions == Parts((), (), ("acquire",))
+    assert found.actions == NameDifferences((), (), ("acquire",))
 
 
 def test_a_field_that_only_one_has_is_not_seen(compiled: Compiled) -> None:
@@ -119,7 +119,7 @@ def test_a_field_that_only_one_has_is_not_seen(compiled: Compiled) -> None:
     found = diff(*versions(compiled(LEASE), compiled(more)))
 
     assert found.same_behaviour
-    assert found.fields == Parts((), ("mood",))
+    assert found.fields == NameDifferences((), ("mood",))
 
 
 def test_a_hidden_field_may_decide_later(compiled: Compiled) -> None:
@@ -170,7 +170,7 @@ def test_a_rule_removed_is_gained(compiled: Compiled) -> None:
     assert (gained.action, gained.answer) == ("acquire", StepAnswer("refused", "LE-02"))
     assert found.compared.of("A") == ()
     assert found.rules == (RuleDifference("LE-02", "A", (gained.steps, 0), None),)
-    assert found.actions == Parts((), (), ("acquire",))
+    assert found.actions == NameDifferences((), (), ("acquire",))
     assert found.exit_code == 0
 
 
@@ -283,8 +283,8 @@ def test_actions_and_arguments_that_one_lacks(compiled: Compiled) -> None:
     reasons = {(each.action, each.answer) for each in found.compared.of("B")}
 
     assert reasons == {("acquire", StepAnswer("absent", "acquire")), ("reset", StepAnswer("absent"))}
-    assert found.actions == Parts((), ("reset",))
-    assert found.bounds == Parts((), (), ("Node",))
+    assert found.actions == NameDifferences((), ("reset",))
+    assert found.bounds == NameDifferences((), (), ("Node",))
     text = render_diff(found)
     assert "acquire takes no such argument in A" in text
     assert "A has no action reset" in text

@@ -99,7 +99,7 @@ def refusal(system: System, file: Path, **options: object) -> str:
 def test_an_edited_scope_is_refused(system: System, tmp_path: Path, named: str, changes: dict[str, object]) -> None:
     """What the budget of the checkpoint left out would be missed: a violation after three steps, for one."""
     kept(system, tmp_path / "search")
-    assert f"is of another search: its {named} is " in refusal(edited(system, **changes), tmp_path / "search")
+    assert f"belongs to another search: its {named} is " in refusal(edited(system, **changes), tmp_path / "search")
 
 
 def test_a_finished_search_is_none_of_a_larger_budget(system: System, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_another_question_is_refused(system: System, tmp_path: Path, named: str,
     """What was not asked before was not looked at in the states that are on file."""
     alike = edited(system, given={"open_to": (True, True)})
     kept(alike, tmp_path / "search")
-    assert f"is of another search: its {named} is " in refusal(alike, tmp_path / "search", **options)
+    assert f"belongs to another search: its {named} is " in refusal(alike, tmp_path / "search", **options)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.ir.types import NatType, OptionalType
 from holdfast.lower.kernel.packing import Packing
-from holdfast.lower.kernel.walks import ROOM, Sample, Violating
+from holdfast.lower.kernel.walks import ROOM, ViolatingRun, WalkSample
 from holdfast.lower.outcome import Refused
 from holdfast.lower.random_runs.chance import ALL, GOLDEN, mixed
 from holdfast.lower.random_runs.plan import VIOLATED
@@ -72,15 +72,15 @@ class Counting(Walker):
         return super().steps(state, action, process)
 
 
-def sampled(system: System, runs: int, *, swarm: bool = True, depth: int = 30) -> tuple[Both, Sample]:
+def sampled(system: System, runs: int, *, swarm: bool = True, depth: int = 30) -> tuple[Both, WalkSample]:
     """So many runs of seed 5 in scope tiny, and what makes the same ones on the interpreter."""
     both = Both.of(system, system.scopes["tiny"], 5, depth, sampled=True, swarm=swarm)
     return both, both.walks.sample(0, runs)
 
 
-def told(sample: Sample) -> list[Violating]:
+def told(sample: WalkSample) -> list[ViolatingRun]:
     """The violating runs of a sample."""
-    return [Violating(*row) for row in sample.violating.tolist()]
+    return [ViolatingRun(*row) for row in sample.violating.tolist()]
 
 
 def followed(both: Both, runs: int) -> list[RandomRun]:
@@ -124,7 +124,7 @@ def test_each_violation_is_described(table: System) -> None:
             )
         )
 
-    def described(each: Violating) -> tuple[object, ...]:
+    def described(each: ViolatingRun) -> tuple[object, ...]:
         bits = [each.witness >> index & 1 == 1 for index in range(len(both.walker.witnesses))]
         said = [each.premises >> index & 1 == 1 for index in range(len(machine.checked))]
         return (each.run, each.steps, each.action, each.state, each.steps_failing != 0, bits, said)

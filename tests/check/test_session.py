@@ -13,7 +13,7 @@ from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.cpython import CPython
-from holdfast.runs.explorer.choices import Refusal, Untried
+from holdfast.runs.explorer.choices import Refusal, UntriedAction
 from holdfast.runs.explorer.session import Session
 from holdfast.runs.replay import Replayer, StoppedScript
 from holdfast.trace.trace import Step, Trace
@@ -158,9 +158,9 @@ def test_bounds_and_budgets_cut(compiled: Compiled) -> None:
 def test_what_is_too_much_to_try_is_said(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """An action with more instances than can be tried is named with their number, and nothing else is lost."""
     monkeypatch.setattr("holdfast.runs.explorer.choices.MOST_TRIED", 5)
-    assert session.refusals() == (Untried("open", 6), Untried("close", 6))
+    assert session.refusals() == (UntriedAction("open", 6), UntriedAction("close", 6))
     monkeypatch.setattr("holdfast.runs.explorer.choices.MOST_TRIED", 6)
-    assert not any(isinstance(each, Untried) for each in session.refusals())
+    assert not any(isinstance(each, UntriedAction) for each in session.refusals())
     assert session.choices()
 
 

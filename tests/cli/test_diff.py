@@ -58,7 +58,7 @@ def test_the_same(holdfast: Run) -> None:
     """A model and itself do the same, and that is what is said."""
     ran = holdfast("diff", "counter.py", "counter.py", "--scope", "default")
     assert ran.code == 0
-    assert "  models          the same actions, fields and bounds, and no rule decides otherwise" in ran.out
+    assert "  models          the same actions, fields and bounds, and no rule decides differently" in ran.out
     assert "Both do the same: compared in 10 states" in ran.out
 
 

@@ -154,7 +154,7 @@ def test_a_file_is_replayed(holdfast: Run) -> None:
     ("argv", "problem"),
     [
         ([], "requires an argument"),
-        (["counter.py"], "counter.py: holds no run"),
+        (["counter.py"], "counter.py: contains no run"),
         (["nothing"], "there is no file 'nothing'; a run is an ITF file"),
         (["."], "is a folder; name a file in it"),
         (["counter.py tiny"], "the line, column 16: the fingerprint is missing"),

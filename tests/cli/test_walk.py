@@ -159,7 +159,10 @@ def test_a_run_is_written_as_itf(holdfast: Run) -> None:
         (["--pct-sort", "Node"], "add --pct, such as --pct 3"),
         (["--pct", "2", "--pct-sort", "Count"], "has a parameter of sort 'Count'"),
         (["--cores", "0"], "--cores"),
-        (["--budget", "1e6states"], "a walk stores no states, so that none can be counted; limit the runs (--traces)"),
+        (
+            ["--budget", "1e6states"],
+            "random runs store no states, so their number cannot be limited; limit the runs (--traces)",
+        ),
         (["--scope", "huge"], "Counter has no scope 'huge'; it has: tiny, default"),
         (["--property", "grwn"], "grown"),
         (["--itf", "no/such/place.json"], "no/such/place.json: cannot be written: No such file"),

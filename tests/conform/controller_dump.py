@@ -17,7 +17,7 @@ from impl.controller.nodes import lock_node, register_node, unlock_node
 from impl.controller.objects import ObjectClock, prepare
 from impl.controller.streams import close_stream, create_stream, delete_stream, get_opening_streams, open_stream
 from impl.controller.streams import trim_stream as trim
-from impl.controller.view import Outcome, Profile
+from impl.controller.view import OperationResult, Profile
 from impl.metadata.dump import write_dump
 from impl.metadata.log import Batch
 from tests.impl.stream_layer import Tables
@@ -44,7 +44,7 @@ class Controller:
         """The tables."""
         return self.tables.image
 
-    def run(self, operation: Any, *arguments: Any) -> Outcome:
+    def run(self, operation: Any, *arguments: Any) -> OperationResult:
         """Ask for an operation, and keep its records as one batch."""
         outcome = self.tables.run(operation, *arguments)
         self.answers.add(outcome.error.name)

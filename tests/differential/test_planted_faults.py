@@ -19,7 +19,7 @@ import pytest
 from holdfast.ir import removal
 from holdfast.ir.compile import bodies, expressions, folds, helpers, model, simplify
 from holdfast.ir.compile import conversions as fitting
-from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, Ruled
+from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, RuleTest
 from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import System
 from holdfast.ir.types import SortType
@@ -215,7 +215,7 @@ def removed_everywhere(patch: pytest.MonkeyPatch) -> None:
 def removal_stops_at_branches(patch: pytest.MonkeyPatch) -> None:
     """A condition keeps its rule where it is the test of a branch."""
     real = removal._expr
-    patch.setattr(removal, "_expr", lambda expr, labels: expr if isinstance(expr, Ruled) else real(expr, labels))
+    patch.setattr(removal, "_expr", lambda expr, labels: expr if isinstance(expr, RuleTest) else real(expr, labels))
 
 
 def ghosts_take_all(patch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ import pytest
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.live.result import LiveResult, live_to_json
-from holdfast.check.prove.engine import Limits, prove
+from holdfast.check.prove.engine import prove
+from holdfast.check.prove.prover import SolverLimits
 from holdfast.check.prove.result import ProofResult
 from holdfast.check.result import Result, to_json
 from holdfast.check.search.engine import search
@@ -32,7 +33,7 @@ Check = Callable[[Case], Iterator[str]]
 LARGER = 250
 """So many states of a larger scope are searched for what a proof denies."""
 
-QUICK = Limits(quick=1.0, long=2.0)
+QUICK = SolverLimits(quick=1.0, long=2.0)
 """Seconds for a question of a proof. What takes longer is not proved, and so not wrong."""
 
 

@@ -29,7 +29,7 @@ def negative_literals(patch: Patch) -> None:
     """A negative number becomes a constant of a Nat that is only compared, of which all values are at least 0."""
     real = unbounded._is_simple
     patch.setattr(unbounded, "_is_simple", lambda expr: isinstance(expr, Lit) or real(expr))
-    patch.setattr(unbounded.Unbounded, "number", _any_number)
+    patch.setattr(unbounded.UnboundedUniverse, "number", _any_number)
 
 
 def _any_number(universe: Any, value: int, sort: Any) -> Any:
@@ -46,8 +46,8 @@ def endless_numbers(patch: Patch) -> None:
             return value >= 0
         return real(universe, value, kind)
 
-    real = unbounded.Unbounded.within
-    patch.setattr(unbounded.Unbounded, "within", within)
+    real = unbounded.UnboundedUniverse.within
+    patch.setattr(unbounded.UnboundedUniverse, "within", within)
 
 
 def unsaid_literals(patch: Patch) -> None:

@@ -30,8 +30,8 @@ from impl.store.memory import MemoryStore
 START = 1_000_000
 """The time at which a world begins, in milliseconds."""
 MINUTE = 60_000
-FAST = wal.Limits(linger_ms=10)
-SMALL = log_cache.Limits(block=3 * (log_cache.OVERHEAD + 8), capacity=1 << 20)
+FAST = wal.WalLimits(linger_ms=10)
+SMALL = log_cache.CacheLimits(block=3 * (log_cache.OVERHEAD + 8), capacity=1 << 20)
 """Blocks of three records of eight bytes."""
 
 

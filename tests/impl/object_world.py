@@ -10,7 +10,7 @@ from typing import Any
 
 from impl import wire
 from impl.broker.calls import ControllerError
-from impl.broker.compaction import Compactor, Limits
+from impl.broker.compaction import CompactionLimits, Compactor
 from impl.broker.messages import Identity
 from impl.broker.object_format import encode, object_key
 from impl.broker.object_lookup import InvalidReadError
@@ -203,7 +203,7 @@ class Process:
         self.reader = Reader(self.tasks, bucket, lambda: world.image, indexes=indexes)
         self.compactor = Compactor(
             *(self.tasks, bucket, self, Identity(node, epoch), lambda: world.image, self.halted.append),
-            limits=Limits(**limits),
+            limits=CompactionLimits(**limits),
         )
 
     async def call(self, body: wire.Body) -> wire.Answer:

@@ -16,7 +16,7 @@ from impl.broker.partition.batches import decode
 from impl.broker.wal_format import DamagedError
 from impl.client.admin import Admin
 from impl.client.consumer import Consumer
-from impl.client.contents import Run, runs
+from impl.client.contents import SendRecords, runs
 from impl.client.history import FINAL, Op
 from impl.client.producer import Producer
 from impl.controller.failover import KEY, Context
@@ -79,7 +79,7 @@ class PartitionStory:
         self.interrupted = 0
         """How many sends to partition 0 were under way when its owner crashed."""
         self.sent: dict[str, list[Sent]] = {}
-        self.read: dict[int, list[Run]] = {}
+        self.read: dict[int, list[SendRecords]] = {}
         self._busy: dict[str, int] = {}
         """By sender: the partition of the send that has no outcome."""
         self._total = self._acked = self._values = 0

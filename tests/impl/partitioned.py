@@ -9,7 +9,7 @@ import msgspec
 
 from impl.controller import partitions
 from impl.controller.timers import Timers
-from impl.controller.view import Outcome, Profile, View
+from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.metadata.image import Image
 from impl.records import PARTITION_TAG, TOPIC_TAG, Partition, PartitionChange, Range, Record, S3Stream, StreamState, Tag
@@ -36,12 +36,12 @@ class Cluster:
         """What an operation reads now."""
         return View(self.image, self.profile, self.now)
 
-    def run(self, operation: Callable[[View], Outcome]) -> Outcome:
+    def run(self, operation: Callable[[View], OperationResult]) -> OperationResult:
         """Run an operation, apply its records, and let the timers see them."""
         try:
             outcome = operation(self.view)
         except RefusedError as refused:
-            outcome = Outcome(error=refused.error)
+            outcome = OperationResult(error=refused.error)
         self.apply(*outcome.records)
         return outcome
 
@@ -57,7 +57,7 @@ class Cluster:
 
     # Operations -----------------------------------------------------------------------------------------------
 
-    def broker(self, node: int, state: str) -> Outcome:
+    def broker(self, node: int, state: str) -> OperationResult:
         """Change the state of a broker."""
         return self.run(lambda view: partitions.set_broker(view, node, state))
 
@@ -69,13 +69,13 @@ class Cluster:
         assert outcome.values["topics"] == {topic}
         return outcome.values["rows"][name], _change(outcome)
 
-    def isr(self, name: str, isr: list[int], broker: int | None = None, **more: Any) -> Outcome:
+    def isr(self, name: str, isr: list[int], broker: int | None = None, **more: Any) -> OperationResult:
         """A leader changes the ISR; the present one if no broker is given."""
         topic, number = name.split("-")
         sender = self.row(name).leader if broker is None else broker
         return self.run(lambda view: partitions.alter_partition(view, topic, int(number), sender, isr, **more))
 
-    def elect(self, name: str, kind: str = "preferred") -> Outcome:
+    def elect(self, name: str, kind: str = "preferred") -> OperationResult:
         """Somebody asks for an election."""
         topic, number = name.split("-")
         self.timers.requested(topic, int(number))
@@ -114,7 +114,7 @@ class Cluster:
         return listed
 
 
-def _change(outcome: Outcome) -> PartitionChange | None:
+def _change(outcome: OperationResult) -> PartitionChange | None:
     assert len(outcome.records) <= 1
     record = outcome.records[0] if outcome.records else None
     assert record is None or isinstance(record, PartitionChange)

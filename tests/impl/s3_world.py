@@ -24,11 +24,11 @@ STREAMS = 4
 BURST = 12
 """How many batches of a stream the client sends before it waits for answers."""
 SMALL = {
-    "wal": wal.Limits(bulk=2_000, linger_ms=10, in_flight=4),
-    "cache": log_cache.Limits(block=25_000, capacity=60_000),
+    "wal": wal.WalLimits(bulk=2_000, linger_ms=10, in_flight=4),
+    "cache": log_cache.CacheLimits(block=25_000, capacity=60_000),
     "split_bytes": 2_000,
     "upload_interval_ms": 1_000,
-    "compaction": compaction.Limits(interval_ms=3_000),
+    "compaction": compaction.CompactionLimits(interval_ms=3_000),
 }
 """Limits that a hundred batches reach. A WAL object has about ten batches, and a block of the cache twenty."""
 RETENTION_MS = 5_000

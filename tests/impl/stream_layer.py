@@ -10,7 +10,7 @@ from impl.controller.commits import commit_stream_set_object as commit_set
 from impl.controller.continuity import CommittedRange
 from impl.controller.objects import prepare
 from impl.controller.streams import close_stream, create_stream, get_opening_streams, open_stream
-from impl.controller.view import Outcome, Profile, View
+from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.metadata.image import Image
 from impl.records import Record
@@ -35,12 +35,12 @@ class Tables:
         for record in records:
             self.image.apply(record)
 
-    def run(self, operation: Callable[..., Outcome], *arguments: Any, **named: Any) -> Outcome:
+    def run(self, operation: Callable[..., OperationResult], *arguments: Any, **named: Any) -> OperationResult:
         """The outcome of an operation, a refusal included, whose records are applied."""
         try:
             outcome = operation(self.view, *arguments, **named)
         except RefusedError as refused:
-            return Outcome(error=refused.error)
+            return OperationResult(error=refused.error)
         assert outcome.error is E.NONE or not outcome.records
         self.inject(*outcome.records)
         return outcome
@@ -53,20 +53,22 @@ class Tables:
         epoch: int = 1,
         objects: tuple[CommittedObject, ...] = (),
         **named: Any,
-    ) -> Outcome:
+    ) -> OperationResult:
         """Commit a stream set object with ranges (stream, start, end) for a node."""
         held = tuple(CommittedRange(*each) for each in ranges)
         named.setdefault("order", object_id)
         return self.run(commit_set, SetCommit(node, epoch, object_id, ranges=held, stream_objects=objects, **named))
 
-    def compact(self, object_id: int, stream: int, start: int, end: int, *sources: int, **named: Any) -> Outcome:
+    def compact(
+        self, object_id: int, stream: int, start: int, end: int, *sources: int, **named: Any
+    ) -> OperationResult:
         """Commit an object of one stream for node 0, by default without a stream epoch."""
         named = {"node": 0, "node_epoch": 1, "size": 0, "epoch": -1} | named
         commit = StreamCommit(object=object_id, stream=stream, start=start, end=end, sources=sources, **named)
         return self.run(commit_stream_object, commit)
 
 
-def kinds(outcome: Outcome) -> list[str]:
+def kinds(outcome: OperationResult) -> list[str]:
     """The kinds of an outcome's records."""
     return [str(record.KIND) for record in outcome.records]
 

@@ -6,7 +6,7 @@ import pytest
 
 from impl.controller.commits import CommittedObject, SetCommit, commit_stream_set_object
 from impl.controller.nodes import unpack_ranges
-from impl.controller.objects import DEEP_DELETE, Operation
+from impl.controller.objects import DEEP_DELETE, InputTreatment
 from impl.controller.streams import (
     close_stream,
     create_stream,
@@ -405,7 +405,7 @@ def test_stream_compaction() -> None:
 def test_stream_compaction_keeps_linked_data() -> None:
     """CO-05: the operations say what becomes of each source; without one it is DELETE."""
     tables = mergeable()
-    outcome = tables.compact(3, 0, 0, 8, 1, 2, operations=(Operation.KEEP_DATA,))
+    outcome = tables.compact(3, 0, 0, 8, 1, 2, operations=(InputTreatment.KEEP_DATA,))
     assert kinds(outcome) == ["OBJ+", "RMOBJ", "OBJX", "SO", "RMSO", "RMSO"]
 
 

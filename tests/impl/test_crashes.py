@@ -431,7 +431,7 @@ def test_a_failed_append_is_not_sealed(as_built: frozenset[str]) -> None:
 
 def test_a_full_cache_makes_appends_wait() -> None:
     """PL-01. Appends beyond the capacity wait, and are taken in their order when there is room."""
-    tiny = log_cache.Limits(block=SMALL.block, capacity=4 * (log_cache.OVERHEAD + 8))
+    tiny = log_cache.CacheLimits(block=SMALL.block, capacity=4 * (log_cache.OVERHEAD + 8))
     world = World(cache=tiny)
     (process,) = world.serving(1)
     stream = opened(process)

@@ -356,7 +356,7 @@ def test_a_destroyed_stream_is_gone(v6: bool) -> None:
 
 def test_reads_are_whole_while_blocks_leave_the_cache() -> None:
     """PL-11 to PL-13. Whatever part of a stream is in objects, and whatever part in the cache."""
-    world = World(cache=log_cache.Limits(block=SMALL.block, capacity=10 * SMALL.block // 3))
+    world = World(cache=log_cache.CacheLimits(block=SMALL.block, capacity=10 * SMALL.block // 3))
     (process,) = world.serving(1)
     stream = opened(process)
     for number in range(40):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from impl.broker.log_cache import MOST_BLOCKS, OVERHEAD, WIDEST, Block, Limits, LogCache
+from impl.broker.log_cache import MOST_BLOCKS, OVERHEAD, WIDEST, CacheBlock, CacheLimits, LogCache
 from impl.broker.wal_format import Record
 from impl.rules import without
 
@@ -47,7 +47,7 @@ class CacheMachine(RuleBasedStateMachine):
     @initialize(block=st.integers(1, 5), streams=st.integers(1, 3), capacity=st.integers(2, 12))
     def begin(self, block: int, streams: int, capacity: int) -> None:
         """Limits in records rather than bytes."""
-        self.limits = Limits(block=block * OVERHEAD, streams=streams, capacity=capacity * OVERHEAD)
+        self.limits = CacheLimits(block=block * OVERHEAD, streams=streams, capacity=capacity * OVERHEAD)
         self.cache = LogCache(self.limits)
         self.blocks: list[list[Record]] = [[]]
         """What each block has that was not freed, the active one last."""
@@ -142,17 +142,17 @@ def test_a_block_holds_a_limited_span() -> None:
 
 def test_many_blocks_leave_without_need_of_room() -> None:
     """PL-11. There are at most 64 of them that could leave."""
-    cache = LogCache(Limits(block=1))
+    cache = LogCache(CacheLimits(block=1))
     blocks = [cache.put(record(0, base), base) for base in range(MOST_BLOCKS + 2)]
     for block in blocks:
-        assert isinstance(block, Block)
+        assert isinstance(block, CacheBlock)
         cache.commit(block)
     assert len(cache.archived) == MOST_BLOCKS
 
 
 def test_what_is_not_committed_stays() -> None:
     """PL-11. Without the rule a reader misses records that are in no object."""
-    limits = Limits(block=1, capacity=OVERHEAD)
+    limits = CacheLimits(block=1, capacity=OVERHEAD)
 
     def left() -> list[Record]:
         cache = LogCache(limits)

@@ -11,7 +11,7 @@ from impl import records as r
 from impl import wire
 from impl.controller import nodes, objects, partitions, streams
 from impl.controller.node import PERIOD_MS, Controller
-from impl.controller.view import Outcome, Profile, View
+from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata import snapshot
@@ -71,7 +71,7 @@ def test_a_refusal_is_an_outcome_without_records() -> None:
     """INV-14: a refused operation appends nothing."""
     controller = Controller()
     outcome = controller.execute(lambda view: streams.create_stream(view, NODE, EPOCH))
-    assert outcome == Outcome(error=E.NODE_EPOCH_NOT_EXIST)
+    assert outcome == OperationResult(error=E.NODE_EPOCH_NOT_EXIST)
     assert controller.log.batches == []
 
 
@@ -79,7 +79,7 @@ def test_the_clock_moves_only_by_hand() -> None:
     """An operation sees the time that ``advance`` has made."""
     controller = Controller(now=40)
     controller.advance(2)
-    assert controller.execute(lambda view: Outcome(values={"now": view.now})).values == {"now": 42}
+    assert controller.execute(lambda view: OperationResult(values={"now": view.now})).values == {"now": 42}
 
 
 # Answers ----------------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def test_a_failover_keeps_the_timers_that_can_be_restored(timer: str, fired: lis
 def test_a_request_for_an_election_disarms_as_built(timer: str, fired: list[str]) -> None:
     """EL-04: as built also one that is refused, here because the target is fenced; by default none (EL-13)."""
     controller = _moving(msgspec.convert({"timer": timer}, Profile))
-    controller.execute(lambda _: Outcome((r.Broker(2, "fenced"),)))
+    controller.execute(lambda _: OperationResult((r.Broker(2, "fenced"),)))
     assert controller.elect("t", 0).error is E.PREFERRED_LEADER_NOT_AVAILABLE
     assert [name for name, _ in controller.tick(11_000)] == fired
 
@@ -507,7 +507,7 @@ def test_a_message_survives_the_wire() -> None:
 def test_an_operation_that_fails_by_mistake_is_no_refusal() -> None:
     """Only a guard refuses; any other exception is an error of the program and is not hidden."""
 
-    def operation(view: View) -> Outcome:
+    def operation(view: View) -> OperationResult:
         require(True, "EX-07", E.NONE)
         raise KeyError(view.now)
 

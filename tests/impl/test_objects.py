@@ -6,14 +6,14 @@ import pytest
 
 from impl.controller.objects import (
     DEEP_DELETE,
+    InputTreatment,
     ObjectClock,
-    Operation,
     commit_object,
     mark_destroyed,
     prepare,
     replace_attributes,
 )
-from impl.controller.view import Outcome, Profile
+from impl.controller.view import OperationResult, Profile
 from impl.errors import E
 from impl.metadata.image import StoredObject
 from impl.records import ObjectState, S3Object
@@ -70,13 +70,13 @@ def test_marks() -> None:
     """OB-03: prepared and committed objects are marked, with a flag or forgotten as the operation says."""
     view = stored(PREPARED, COMMITTED, COMMITTED).view
     assert mark_destroyed(view, (0, 1)) == [S3Object(0, 5, MARKED, 40, 2), S3Object(1, 5, MARKED, 40, 2)]
-    marked = mark_destroyed(view, (1, 2), (Operation.DEEP_DELETE, Operation.KEEP_DATA))
+    marked = mark_destroyed(view, (1, 2), (InputTreatment.DEEP_DELETE, InputTreatment.KEEP_DATA))
     assert marked is not None
     assert marked[0] == S3Object(1, 5, MARKED, 40, 2 | DEEP_DELETE)
     assert [each.KIND for each in marked] == ["OBJX", "RMOBJ"]
     with without("OB-03.deep", "OB-03.keep"):
-        assert mark_destroyed(view, (1,), (Operation.DEEP_DELETE,)) == mark_destroyed(view, (1,))
-        assert mark_destroyed(view, (1,), (Operation.KEEP_DATA,)) == mark_destroyed(view, (1,))
+        assert mark_destroyed(view, (1,), (InputTreatment.DEEP_DELETE,)) == mark_destroyed(view, (1,))
+        assert mark_destroyed(view, (1,), (InputTreatment.KEEP_DATA,)) == mark_destroyed(view, (1,))
 
 
 def test_marks_are_all_or_nothing() -> None:
@@ -114,7 +114,7 @@ class Clocked(Tables):
         super().__init__(Profile(object_retention_ms=1000))
         self.clock = ObjectClock()
 
-    def check(self, advance_ms: int, *, hold_deletes: bool = False) -> Outcome:
+    def check(self, advance_ms: int, *, hold_deletes: bool = False) -> OperationResult:
         """Move the clock and run a check."""
         self.now += advance_ms
         outcome = self.clock.check(self.view, hold_deletes=hold_deletes)
@@ -208,7 +208,7 @@ def test_deletion_in_flight() -> None:
     held = tables.check(1001, hold_deletes=True)
     assert (held.values, kinds(held)) == ({"deletes": [1]}, ["OBJX"])
     tables.run(prepare, 1, 100)
-    assert tables.check(2000, hold_deletes=True) == Outcome(values={"deletes": []})
+    assert tables.check(2000, hold_deletes=True) == OperationResult(values={"deletes": []})
     with without("OB-05.in_flight"):
         forgetful = ObjectClock()
         forgetful._in_flight = (50,)

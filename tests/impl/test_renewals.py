@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from impl.controller.renewals import renew
-from impl.controller.view import Outcome
+from impl.controller.view import OperationResult
 from impl.errors import E
 from impl.records import NodeWALMetadata
 from tests.impl.partitioned import Cluster
 
 
-def renewed(cluster: Cluster, node: int = 0, node_epoch: int = 5, leader_epoch: int = 0, topic: str = "e") -> Outcome:
+def renewed(
+    cluster: Cluster, node: int = 0, node_epoch: int = 5, leader_epoch: int = 0, topic: str = "e"
+) -> OperationResult:
     """Ask for a new leader epoch of partition 0."""
     return cluster.run(lambda view: renew(view, node, node_epoch, topic, 0, leader_epoch))
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from impl.broker.partition.producers import Producers
-from impl.client.contents import Run
+from impl.client.contents import SendRecords
 from impl.rules import without
 from impl.store.memory import MemoryStore
 from tests.impl.partition_story import HOMES, PartitionStory, Sent
@@ -117,7 +117,7 @@ def test_the_story_finds_records_that_are_there_twice(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "read", [[(0, 2, 1)], [(0, 2, 1), (2, 1, 2), (3, 2, 1)], [(0, 1, 2), (1, 2, 1)], [(0, 2, 1), (3, 1, 2)]], ids=str
 )
-def test_wrong_reads_are_refused(read: list[Run]) -> None:
+def test_wrong_reads_are_refused(read: list[SendRecords]) -> None:
     """Value 1 with two records and then value 2 with one were sent: a loss, a repetition, a wrong order, a hole."""
     story = PartitionStory(MemoryStore(), v6=True, elects=True, records=3)
     story.sent = {"sender": [Sent(0, 1, 2), Sent(0, 2, 1)]}

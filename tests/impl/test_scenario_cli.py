@@ -12,7 +12,7 @@ import pytest
 from holdfast.cli.app import main
 from impl.cli import scenario_run
 from impl.scenario.language import Scenario
-from impl.scenario.runner import Verdict
+from impl.scenario.runner import ScenarioVerdict
 from impl.scenario.switches import ALWAYS, OF_BROKERS, REFUSED, switches
 
 MALFORMED = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
@@ -186,10 +186,10 @@ def test_switches(capsys: Captured) -> None:
 def test_interrupted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends the scenario that runs at once; what was found by then is said, and is no verdict about the rest."""
 
-    def interrupting(scenario: Scenario, *_: object, **__: object) -> Verdict:
+    def interrupting(scenario: Scenario, *_: object, **__: object) -> ScenarioVerdict:
         if scenario.name == "the owner":
             signal.raise_signal(signal.SIGINT)
-        return Verdict(scenario)
+        return ScenarioVerdict(scenario)
 
     monkeypatch.setattr(scenario_run, "run_scenario", interrupting)
     # Whoever runs the tests in the background has Ctrl-C ignored.

@@ -11,7 +11,7 @@ from impl.scenario.failovers import run_with_failovers
 from impl.scenario.language import read_text
 from impl.scenario.replay import check_replay
 from impl.scenario.report import text, to_json
-from impl.scenario.runner import PERFORM, Verdict, run
+from impl.scenario.runner import PERFORM, ScenarioVerdict, run
 from impl.scenario.switches import switches
 from impl.scenario.vocabulary import OPERATIONS
 from impl.scenario.world import World
@@ -28,7 +28,7 @@ MOVING = """
 """
 
 
-def play(steps: str, head: str = "") -> Verdict:
+def play(steps: str, head: str = "") -> ScenarioVerdict:
     """The verdict about the one scenario with these steps."""
     (scenario,) = read_text(f"{head}steps:{steps}")
     return run(scenario, after=check_replay)
@@ -308,7 +308,7 @@ def test_json_holds_the_failure() -> None:
 # Changes of controller, replay ----------------------------------------------------------------------------------
 
 
-def failed_over(steps: str, head: str = "") -> Verdict:
+def failed_over(steps: str, head: str = "") -> ScenarioVerdict:
     """The verdict with a change of controller before each step in turn."""
     (scenario,) = read_text(f"{head}steps:{steps}")
     return run_with_failovers(scenario)

@@ -21,14 +21,14 @@ from impl.controller.streams import (
     open_stream,
     trim_stream,
 )
-from impl.controller.view import Outcome, View
+from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import Image, Stream
 from impl.records import StreamState
 from impl.rules import without
 from tests.impl.stream_layer import Tables
 
-Act = tuple[Callable[..., Outcome], tuple[object, ...]]
+Act = tuple[Callable[..., OperationResult], tuple[object, ...]]
 """An operation with its arguments."""
 
 
@@ -138,7 +138,7 @@ def run(seed: int, steps: int = 200) -> int:
             assert not still or (row.start, row.end) == (old.start, old.end)
         check_entries(tables)
         if outcome.error is E.NONE and operation is not get_opening_streams:
-            assert tables.run(operation, *arguments) in (Outcome(), Outcome(values=outcome.values))
+            assert tables.run(operation, *arguments) in (OperationResult(), OperationResult(values=outcome.values))
     return effects
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from impl import wire
 from impl.broker import log_cache
 from impl.broker import messages as m
-from impl.broker.log_cache import Block
+from impl.broker.log_cache import CacheBlock
 from impl.broker.object_format import object_key
 from impl.broker.object_writer import split
 from impl.broker.wal_format import Record, folder_of
@@ -30,7 +30,7 @@ from tests.impl.crash_world import (
     successor,
 )
 
-LARGE = log_cache.Limits()
+LARGE = log_cache.CacheLimits()
 
 
 def commits(world: World) -> list[wire.CommitStreamSetObject]:
@@ -55,7 +55,7 @@ def objects(world: World) -> list[str]:
 @given(st.dictionaries(st.integers(0, 9), st.integers(0, 30), min_size=1), st.integers(1, 30))
 def test_large_streams_have_an_object_of_their_own(sizes: dict[int, int], limit: int) -> None:
     """PL-21. A stream that is alone, too. Streams are in ascending order, and each has all its records."""
-    block = Block()
+    block = CacheBlock()
     for stream, size in sizes.items():
         block.put(Record(stream, 0, 0, 1, b"x" * (size // 2)))
         block.put(Record(stream, 0, 1, 1, b"x" * (size - size // 2)))
@@ -138,7 +138,7 @@ def test_a_cache_of_committed_blocks_is_not_uploaded_early() -> None:
 
     60 appends fill 20 blocks; the cache is full once before an eviction is due, and that ends one block early (PL-01).
     """
-    world = World(cache=log_cache.Limits(block=SMALL.block, capacity=11 * (log_cache.OVERHEAD + 8)))
+    world = World(cache=log_cache.CacheLimits(block=SMALL.block, capacity=11 * (log_cache.OVERHEAD + 8)))
     (process,) = world.serving(1)
     stream = opened(process)
     for number in range(60):

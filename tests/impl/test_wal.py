@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from impl.broker.wal import FencedError, Limits, OverCapacityError, Wal
+from impl.broker.wal import FencedError, OverCapacityError, Wal, WalLimits
 from impl.broker.wal_format import ALIGNMENT, Record
 from impl.rules import without
 from impl.store.bucket import Bucket
@@ -114,7 +114,7 @@ def test_a_bulk_ends_by_its_bytes_or_by_time() -> None:
     """WL-04. Its records go into one object, by stream and base, and keep the order of their appends."""
     tasks = Tasks()
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
-    wal = Wal(tasks, bucket, 3, 1, limits=Limits(bulk=200, linger_ms=250))
+    wal = Wal(tasks, bucket, 3, 1, limits=WalLimits(bulk=200, linger_ms=250))
     for base in (5, 4):
         wal.append(Record(1, 1, base, 1, b""))
     assert tasks.run(0) == []
@@ -131,7 +131,7 @@ def test_appends_of_one_object_are_acknowledged_in_the_order_of_their_offsets() 
     """PL-02. Otherwise a trim up to the record that came first takes one that came later, and is not uploaded."""
     tasks, store = Tasks(), MemoryStore()
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
-    wal = Wal(tasks, bucket, 3, 1, limits=Limits(bulk=200))
+    wal = Wal(tasks, bucket, 3, 1, limits=WalLimits(bulk=200))
     acked: list[int] = []
 
     async def append(stream: int) -> None:
@@ -153,7 +153,7 @@ def test_limits_are_kept() -> None:
     """WL-04. Objects beyond the limit wait for their turn, and bytes beyond the limit are not taken."""
     tasks = Tasks()
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
-    wal = Wal(tasks, bucket, 3, 1, limits=Limits(bulk=1, in_flight=2, unflushed=200))
+    wal = Wal(tasks, bucket, 3, 1, limits=WalLimits(bulk=1, in_flight=2, unflushed=200))
     record = Record(1, 1, 1, 1, b"0123456789")
     for _ in range(4):
         wal.append(record)

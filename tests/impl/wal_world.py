@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from impl.broker.wal import FencedError, Limits, Wal
+from impl.broker.wal import FencedError, Wal, WalLimits
 from impl.broker.wal_format import Record
 from impl.store.bucket import Bucket, StoreError
 from impl.store.interface import Answer, Operation, Unsure
 from impl.store.memory import MemoryStore
 from impl.tasks import Gate, Tasks
 
-ONE_BY_ONE = Limits(bulk=1)
+ONE_BY_ONE = WalLimits(bulk=1)
 """Each append is a bulk of its own."""
 
 

@@ -16,8 +16,9 @@ from holdfast.ir.types import OptionalType
 from holdfast.lower.kernel import build, source
 from holdfast.lower.kernel import kernel as kernels
 from holdfast.lower.kernel.emit import KernelEmitter
+from holdfast.lower.kernel.instance_ends import GatherRows
 from holdfast.lower.kernel.packing import Packing, Slot
-from holdfast.lower.kernel.source import Gather, KernelSource
+from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.python.terms import FALSE, Term, add, literal
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.writing import SEARCHED, written
@@ -55,7 +56,7 @@ FAULTS: dict[str, Plant] = {}
 emitter, writer, gather, packing = (
     in_place_of(source, "KernelEmitter"),
     in_place_of(kernels, "KernelSource"),
-    in_place_of(source, "Gather"),
+    in_place_of(source, "GatherRows"),
     in_place_of(kernels, "Packing"),
 )
 
@@ -204,7 +205,7 @@ class GhostsLast(KernelSource):
 
 
 @fault(gather)
-class NoCut(Gather):
+class NoCut(GatherRows):
     """A cut is counted, and the step is taken all the same."""
 
     def cut(self, *args: object) -> list[str]:

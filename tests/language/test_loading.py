@@ -138,11 +138,11 @@ def test_what_is_not_there_is_a_usage_error(folder: Path, text: str, message: st
         ("class Lamp(Model:\n    pass\n", "broken.py:1:17: class Lamp(Model:: invalid syntax"),
         (
             "x = 1\ny = x / 0\n",
-            "broken.py:2:1: y = x / 0: ZeroDivisionError: division by zero; mend what fails on import",
+            "broken.py:2:1: y = x / 0: ZeroDivisionError: division by zero; correct the error that the import raises",
         ),
         ("import nothing_of_this_name\n", "broken.py:1:1: import nothing_of_this_name: ModuleNotFoundError: No module"),
         ("def f():\n    raise SystemExit\nf()\n", "broken.py:2:1: raise SystemExit: SystemExit: no message"),
-        ("raise ValueError('one\\ntwo')\n", "broken.py:1:1: raise ValueError('one\\ntwo'): ValueError: one; mend"),
+        ("raise ValueError('one\\ntwo')\n", "broken.py:1:1: raise ValueError('one\\ntwo'): ValueError: one; correct"),
         ("x = 'a\x00b'\n", "broken.py:1:1: "),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.lower.graph.fairness import FREE, Demand
-from holdfast.lower.graph.state_graph import Arrays
+from holdfast.lower.graph.state_graph import GraphArrays
 from tests.live.oracle import Puzzle
 
 
@@ -16,7 +16,7 @@ class PuzzleDemands:
         self.each = tuple(Demand(f"a{index}", strength, ()) for index, strength in enumerate(puzzle.demands))
 
 
-def as_arrays(puzzle: Puzzle) -> tuple[Arrays, list[int]]:
+def as_arrays(puzzle: Puzzle) -> tuple[GraphArrays, list[int]]:
     """The arrays, and the puzzle's state for each number."""
     order = sorted(puzzle.starts)
     levels, offsets, targets, labels = [0], [0], list[int](), list[int]()
@@ -33,7 +33,7 @@ def as_arrays(puzzle: Puzzle) -> tuple[Arrays, list[int]]:
         sum({1 << label for of, _, label in puzzle.edges if of == state and label is not None}) for state in order
     ]
     cut = [sum({1 << label for at, label in puzzle.cuts if at == state}) for state in order]
-    arrays = Arrays(
+    arrays = GraphArrays(
         np.array(offsets, np.int64),
         np.array(targets, np.int32),
         np.array(labels, np.uint16),

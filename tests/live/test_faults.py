@@ -12,12 +12,12 @@ import pytest
 
 from holdfast.check.live import components, engine, fair, lasso
 from holdfast.check.live.components import GraphPart, Mask, Numbers
-from holdfast.check.live.fair import Fair, FairComponents
+from holdfast.check.live.fair import FairComponents, FairStates
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.graph import labelled_steps as labelled
 from holdfast.lower.graph.fairness import FREE
-from holdfast.lower.graph.state_graph import Arrays
+from holdfast.lower.graph.state_graph import GraphArrays
 from holdfast.runs.replay import Replayer
 from tests.live import judging
 from tests.live.asking import answer
@@ -47,11 +47,11 @@ def no_stuttering(monkeypatch: pytest.MonkeyPatch) -> None:
     """No run stays where it is: a single state is no component."""
     true_of = FairComponents.of
 
-    def of(self: FairComponents, whole: GraphPart) -> Fair:
+    def of(self: FairComponents, whole: GraphPart) -> FairStates:
         found = true_of(self, whole)
         sizes = np.bincount(found.components, minlength=1)
         kept = sizes[found.components] > 1
-        return Fair(found.states[kept], found.components[kept])
+        return FairStates(found.states[kept], found.components[kept])
 
     monkeypatch.setattr(FairComponents, "of", of)
 
@@ -135,7 +135,7 @@ def cuts_are_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a bound cut is impossible, so that a run may seem fair for the bound's sake."""
     true_init = FairComponents.__init__
 
-    def init(self: FairComponents, graph: Arrays, demands: Any, *, cautious: bool = True) -> None:  # noqa: ARG001
+    def init(self: FairComponents, graph: GraphArrays, demands: Any, *, cautious: bool = True) -> None:  # noqa: ARG001
         true_init(self, graph, demands, cautious=False)
 
     monkeypatch.setattr(FairComponents, "__init__", init)
@@ -166,8 +166,8 @@ def last_fair_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run goes to some fair state, and not to a nearest one."""
     true_stem = lasso.shortest_stem
 
-    def stem(graph: Arrays, found: Fair, owed: Mask, unmet: Mask) -> tuple[int, ...]:
-        last = Fair(found.states[-1:], found.components[-1:])
+    def stem(graph: GraphArrays, found: FairStates, owed: Mask, unmet: Mask) -> tuple[int, ...]:
+        last = FairStates(found.states[-1:], found.components[-1:])
         return true_stem(graph, last, owed, unmet)
 
     monkeypatch.setattr(lasso, "shortest_stem", stem)

@@ -17,7 +17,7 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.graph.fairness import FREE, Demands, protocol_cells
-from holdfast.lower.graph.state_graph import FLAGS, Arrays, PlainGraph, draw
+from holdfast.lower.graph.state_graph import FLAGS, GraphArrays, PlainGraph, draw
 from holdfast.lower.kernel import build, graphs
 from holdfast.lower.python.interpreter import Interpreter
 from tests.kernel.plain import plain_build
@@ -76,7 +76,7 @@ def unequal(system: System) -> Iterator[str]:
     props = tuple(system.of_kind("leads_to"))
     kernel = graphs.KernelGraph(machine, Demands(machine.layout), props)
     assert kernel.draw(machine.initial(), lambda *_: False)
-    for field in attrs.fields(Arrays):
+    for field in attrs.fields(GraphArrays):
         if not np.array_equal(getattr(plain.arrays, field.name), getattr(kernel.arrays, field.name)):
             yield field.name
     if any(plain.state(number) != kernel.state(number) for number in range(plain.arrays.states)):

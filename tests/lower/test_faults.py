@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.ir.errors import Place
-from holdfast.ir.expr import TRUE, Expr, Fold, Quantified, Read
+from holdfast.ir.expr import TRUE, Expr, Fold, Quantifier, Read
 from holdfast.ir.stmt import Fill, For, If, Require, Stmt
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import Key, OptionalType, Plain, Scalar, SortType
@@ -150,8 +150,8 @@ class DroppedFilter(Emitter):
 class SomeForAll(Emitter):
     """``any`` for ``all``."""
 
-    def quantified(self, node: Quantified) -> Term:
-        return super().quantified(Quantified("any", node.var, node.domain, node.body))
+    def quantified(self, node: Quantifier) -> Term:
+        return super().quantified(Quantifier("any", node.var, node.domain, node.body))
 
 
 class HalfFill(Emitter):

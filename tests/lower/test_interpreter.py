@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from holdfast.ir.errors import ModelError, UsageError
-from holdfast.ir.expr import FALSE, TRUE, Arithmetic, Compare, Fold, Lit, Name, Quantified, Read, Wrap
+from holdfast.ir.expr import FALSE, TRUE, Arithmetic, Compare, Fold, Lit, Name, Quantifier, Read, Wrap
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 from holdfast.ir.system import Action, Param, Property, System
 from holdfast.ir.types import BOOL, INT, NatType, NumberType, OptionalType, SortType
@@ -211,7 +211,7 @@ def test_an_action_too_large_to_write_out_is_refused(streams: System) -> None:
     epoch = NatType("Epoch")
     body = Compare("<=", Name("a", epoch), Read("epoch", (Lit(0, SortType("Stream")),), epoch))
     for var in "cba":
-        body = Quantified("all", var, epoch, body)  # type: ignore[assignment]
+        body = Quantifier("all", var, epoch, body)  # type: ignore[assignment]
     large = attrs.evolve(streams.properties[0], name="sorted_epochs", ids=(), body=body)
     wrong = attrs.evolve(streams, properties=(large,))
     assert at_tiny(wrong).checked == (large,)

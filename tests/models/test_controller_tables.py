@@ -20,7 +20,7 @@ from impl.controller.streams import (
     open_stream,
     trim_stream,
 )
-from impl.controller.view import Outcome
+from impl.controller.view import OperationResult
 from impl.metadata.image import Node as StoredNode
 from impl.records import StreamState
 from models.controller_tables import ControllerTables
@@ -146,7 +146,7 @@ class Beside:
         self.seen: set[str] = set()
         """The outcomes so far: the names of errors, NONE among them."""
 
-    def take(self, action: str, ask: Callable[..., Outcome], asked: tuple[Any, ...], **args: Any) -> None:
+    def take(self, action: str, ask: Callable[..., OperationResult], asked: tuple[Any, ...], **args: Any) -> None:
         """Send one request to both; their answers and tables have to be equal."""
         refused = self.state.refusal(action, **args)
         outcome = self.tables.run(ask, *asked)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.budget import Budget
-from holdfast.check.mutate.bench import Limits
 from holdfast.check.mutate.engine import Mutation, MutationOptions, fingerprint
 from holdfast.check.mutate.guards import (
     GUARDS,
@@ -20,6 +19,7 @@ from holdfast.check.mutate.guards import (
     read_results,
     stored_rows,
 )
+from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.rules.book import anchor, read_book
 from holdfast.check.rules.page import PAGES, link_ids
 from holdfast.ir.compile import compile_model
@@ -117,7 +117,9 @@ def test_mutants_end_as_they_are_stored(model: str) -> None:
     system = system_of(model)
     stored = STORED[model]["mutants"]
     only = tuple(row["mutant"] for row in stored[::6])
-    trials = Mutation(system, usual_scopes(system), Limits(Budget()), target=model, options=MutationOptions(only=only))
+    trials = Mutation(
+        system, usual_scopes(system), MutationLimits(Budget()), target=model, options=MutationOptions(only=only)
+    )
     assert trials.broken() is None
     report = trials.report()
     found = {row["mutant"]: row for row in stored_rows(report)["mutants"]}

@@ -11,8 +11,8 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.check.mutate.proving import judged
 from holdfast.check.prove import asking
 from holdfast.check.prove.asking import Askers
-from holdfast.check.prove.engine import _slowest
 from holdfast.check.prove.prover import Prover, SolverLimits, Standing
+from holdfast.check.prove.state import slowest_questions
 from holdfast.ir.system import System
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import SolverAnswer
@@ -69,7 +69,7 @@ def test_what_no_quick_question_decides_is_asked_for_longer(lock: System, monkey
 def test_the_slowest_questions_come_first() -> None:
     """Each once, with the longest that it took; of equal ones the first by name."""
     asked = [("a", 1.0), ("b", 3.0), ("a", 2.0), ("c", 3.0)]
-    assert _slowest(asked) == (("b", 3.0), ("c", 3.0), ("a", 2.0))
+    assert slowest_questions(asked) == (("b", 3.0), ("c", 3.0), ("a", 2.0))
 
 
 def test_all_answers_are_counted(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:

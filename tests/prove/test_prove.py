@@ -23,7 +23,7 @@ from holdfast.ir.types import NatType, Plain
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import SolverAnswer
-from holdfast.lower.smt.unbounded import Unbounded
+from holdfast.lower.smt.unbounded import UnboundedUniverse
 from holdfast.records.proof import _possible, depth_record
 from tests.prove.conftest import Compiled, example
 
@@ -276,10 +276,10 @@ def never_both(self, old: Self) -> bool:
 def test_a_definition_that_contradicts_itself_is_exposed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a Nat had no greatest value, "there is a maximum" would be false of all its values: that proves nothing."""
 
-    def endless(self: Unbounded, value: z3.ExprRef, kind: Plain) -> z3.BoolRef:
+    def endless(self: UnboundedUniverse, value: z3.ExprRef, kind: Plain) -> z3.BoolRef:
         return value >= 0 if isinstance(kind, NatType) else self.true
 
-    monkeypatch.setattr(Unbounded, "within", endless)
+    monkeypatch.setattr(UnboundedUniverse, "within", endless)
     body = """
     rel: Rel[N]
     clock: N

@@ -19,7 +19,7 @@ from holdfast.lower.smt.cells import Pins, cells_of, indices, pins
 from holdfast.lower.smt.encoding import Encoding, argument, start_argument
 from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.guards import is_refused
-from holdfast.lower.smt.sized import Sized, origin
+from holdfast.lower.smt.sized import SizedUniverse, origin
 from holdfast.lower.smt.values import Maybe, Value
 
 
@@ -40,7 +40,7 @@ class Comparison:
     ) -> None:
         self.system = system
         self.machine = Interpreter(system, without_budgets(scope))
-        self.universe = Sized(system, scope.sizes)
+        self.universe = SizedUniverse(system, scope.sizes)
         ghosts = frozenset(var.name for var in system.variables if var.ghost)
         self.encoding = Encoding(self.universe, ghosts, expressions=expressions, bodies=bodies)
         self.before = self.encoding.free("")

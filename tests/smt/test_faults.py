@@ -11,7 +11,7 @@ import pytest
 import z3
 
 from holdfast.ir.compile import compile_model
-from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantified, Read, Ruled, Wrap
+from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantifier, Read, RuleTest, Wrap
 from holdfast.ir.load import load_model
 from holdfast.ir.stmt import Assign, Fill, For, If, Stmt
 from holdfast.ir.system import System
@@ -161,8 +161,8 @@ class NoneIsSomething(FormulaWriter):
 class SomeForAll(FormulaWriter):
     """``any`` for ``all``."""
 
-    def quantified(self, node: Quantified, at: Bindings) -> z3.BoolRef:
-        return super().quantified(Quantified("any", node.var, node.domain, node.body), at)
+    def quantified(self, node: Quantifier, at: Bindings) -> z3.BoolRef:
+        return super().quantified(Quantifier("any", node.var, node.domain, node.body), at)
 
 
 class OldIsNew(FormulaWriter):
@@ -190,7 +190,7 @@ class RuleAlwaysTrue(FormulaWriter):
     """A labelled condition counts as true."""
 
     def expr(self, node: Expr, at: Bindings) -> Value:
-        return self.universe.true if isinstance(node, Ruled) else super().expr(node, at)
+        return self.universe.true if isinstance(node, RuleTest) else super().expr(node, at)
 
 
 FAULTS = [

@@ -23,7 +23,7 @@ from holdfast.lower.smt.formulas import _computed
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.instance import NotFound, Smallest
 from holdfast.lower.smt.logic import Logic, Sorts, sorts_of
-from holdfast.lower.smt.sized import Sized
+from holdfast.lower.smt.sized import SizedUniverse
 from holdfast.lower.smt.theory import Formulas, Theory
 from holdfast.lower.smt.unbounded import computed_nats, largest_key, largest_literals
 
@@ -122,7 +122,7 @@ def test_a_size_that_is_too_large_is_not_written_out(build: Build, monkeypatch: 
     system = build(BODY)
     made: list[int] = []
 
-    def make(universe: Sized) -> Theory:
+    def make(universe: SizedUniverse) -> Theory:
         made.append(universe.sizes["Node"])
         return Theory(Encoding(universe, frozenset()), ())
 

@@ -19,7 +19,7 @@ from holdfast.lower.outcome import Taken
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.state import State
-from holdfast.lower.smt.unbounded import Unbounded, computed_nats, largest_literals
+from holdfast.lower.smt.unbounded import UnboundedUniverse, computed_nats, largest_literals
 from holdfast.lower.smt.values import Maybe
 from tests.kernel.writing import written
 from tests.smt.comparing import without_budgets
@@ -41,7 +41,7 @@ class Structure:
         self.encoding = encoding
         self.layout = layout
         self.universe = encoding.universe
-        assert isinstance(self.universe, Unbounded)
+        assert isinstance(self.universe, UnboundedUniverse)
 
     def element(self, kind: Scalar, code: int) -> z3.ExprRef:
         """The element of a type with a code."""
@@ -103,7 +103,7 @@ def test_formulas_without_a_size_agree_in_a_structure(case: str) -> None:
     name, states = CASES[case]
     system = compile_model(load_model(name if "/" not in name else str(MODELS / name)))
     machine = Interpreter(system, without_budgets(system.scopes["tiny"]))
-    universe, chance = Unbounded(system), random.Random(2)
+    universe, chance = UnboundedUniverse(system), random.Random(2)
     encoding = Encoding(universe, frozenset(var.name for var in system.variables if var.ghost))
     structure, before = Structure(encoding, machine.layout), encoding.free("")
     solver = z3.Solver(ctx=universe.ctx)
@@ -150,7 +150,7 @@ def test_a_count_counts_elements_that_all_differ(test: str, tmp_path: Path) -> N
     action = f'@action\ndef go(self) -> None:\n    require(count(self.on[n] for n in Node) {test}, "A-1")\n'
     system = written(tmp_path, f"{COUNTS}{action}    self.still = False\n")
     machine = Interpreter(system, system.scopes["tiny"])
-    universe = Unbounded(system)
+    universe = UnboundedUniverse(system)
     encoding = Encoding(universe, frozenset())
     structure, before = Structure(encoding, machine.layout), encoding.free("")
     solver = z3.Solver(ctx=universe.ctx)
@@ -172,7 +172,7 @@ def test_which_numbers_are_integers() -> None:
 
 def test_literals_follow_one_another() -> None:
     """Between 0 and 1 there is nothing, and 0 is least; above the largest literal anything may be."""
-    universe = Unbounded(_ownership())
+    universe = UnboundedUniverse(_ownership())
     sort = universe.sort(NatType("NodeEpoch"))
     zero, one, x = universe.number(0, sort), universe.number(1, sort), z3.Const("x", sort)
     solver = z3.Solver(ctx=universe.ctx)

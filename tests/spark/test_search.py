@@ -367,7 +367,7 @@ def test_another_search_is_refused_by_name(name: str, options: dict[str, Any], l
     system = locks if removed is None else remove_rules(locks, [removed])
     scope = options.pop("scope", "tiny")
 
-    with pytest.raises(UsageError, match=f"is of another search: its {name} is "):
+    with pytest.raises(UsageError, match=f"belongs to another search: its {name} is "):
         spark_search(system, scope, tmp_path, lasting=True, resumed=True, **options)
 
 

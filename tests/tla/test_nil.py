@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holdfast.check.tlc.answer import answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
-from holdfast.ir.expr import And, Compare, Expr, IfElse, Implies, IsNone, Lit, Name, Not, Or, Quantified, Read, Unwrap
+from holdfast.ir.expr import And, Compare, Expr, IfElse, Implies, IsNone, Lit, Name, Not, Or, Quantifier, Read, Unwrap
 from holdfast.ir.types import BOOL, NatType, OptionalType, SortType
 from holdfast.lower.tla.expression_text import Globals, TlaExpressions
 from holdfast.lower.tla.names import TlaNames
@@ -47,7 +47,7 @@ def value(expr: Expr, env: Env) -> object:  # noqa: C901 - one case for each kin
             return getattr(operator, COMPARED[op])(value(left, env), value(right, env))
         case IsNone(arg):
             return value(arg, env) is None
-        case Quantified("any", name, domain, body):
+        case Quantifier("any", name, domain, body):
             return any(value(body, {**env, name: each}) for each in VALUES[str(domain)])
         case Unwrap(arg):
             found = value(arg, env)
@@ -91,7 +91,7 @@ class Conditions:
         """The condition as it is, or as a part of a larger one."""
         none, some = (
             IsNone(self.a),
-            Quantified("any", "m", self.kind, And((cond, Compare("==", self.v, Name("m", self.kind))))),
+            Quantifier("any", "m", self.kind, And((cond, Compare("==", self.v, Name("m", self.kind))))),
         )
         larger = (cond, Not(cond), Or((none, cond)), Implies(cond, none), IfElse(cond, none, Not(none), BOOL), some)
         return larger[place % len(larger)]

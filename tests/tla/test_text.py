@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantified, Unwrap
+from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantifier, Unwrap
 from holdfast.ir.types import BOOL, INT, NatType, OptionalType, SortType
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.expression_text import Globals, TlaExpressions
@@ -45,11 +45,11 @@ def written(expr: Expr) -> str:
         (Implies(And((A, B)), C), r"a /\ b => c"),
         (Implies(Implies(A, B), C), r"(a => b) => c"),
         (Implies(A, Implies(B, C)), r"a => (b => c)"),
-        (And((A, Quantified("any", "n", NODE, B))), r"a /\ (\E n \in Node : b)"),
+        (And((A, Quantifier("any", "n", NODE, B))), r"a /\ (\E n \in Node : b)"),
         (Not(And((A, B))), r"~(a /\ b)"),
         (Compare("==", Compare("==", A, B), C), "(a = b) = c"),
-        (Quantified("all", "n", NODE, Quantified("all", "m", NODE, A)), r"\A n \in Node, m \in Node : a"),
-        (Quantified("all", "n", NODE, Quantified("any", "m", NODE, A)), r"\A n \in Node : \E m \in Node : a"),
+        (Quantifier("all", "n", NODE, Quantifier("all", "m", NODE, A)), r"\A n \in Node, m \in Node : a"),
+        (Quantifier("all", "n", NODE, Quantifier("any", "m", NODE, A)), r"\A n \in Node : \E m \in Node : a"),
         (And((Not(IsNone(X)), Compare("==", Unwrap(X, EPOCH), Y))), "x = y"),
         (And((Not(IsNone(X)), Compare("<", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x < y"),
         (And((Not(IsNone(X)), Compare("!=", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x # y"),

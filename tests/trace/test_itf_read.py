@@ -304,12 +304,12 @@ def test_generated_files_are_shown() -> None:
     [
         ("", "is empty; a run is an ITF file"),
         (" \n", "is empty"),
-        ("hello", "holds no run; a run is an ITF file"),
+        ("hello", "contains no run; a run is an ITF file"),
         ('{"vars": ["x"], "states": [{"x": 1}', "1:36: is no JSON: Expecting ',' delimiter (the file ends too early"),
         ('{"vars": ["x', "1:11: is no JSON: Unterminated string starting at (the file ends too early"),
         ('{"vars": [x]}', "1:11: is no JSON: Expecting value;"),
-        ("[1, 2]", "is JSON, but no run"),
-        ("{}", "is JSON, but no run"),
+        ("[1, 2]", "is JSON, but not a run"),
+        ("{}", "is JSON, but not a run"),
         ('{"engine": "search", "findings": []}', "is a result of --json; give the line"),
         ('{"states": []}', "states is no list of states, or an empty one"),
         ('{"states": 3}', "states is no list of states"),
@@ -327,7 +327,7 @@ def test_generated_files_are_shown() -> None:
     ],
 )
 def test_broken_files(tmp_path: Path, text: str, problem: str) -> None:
-    """A file that holds no run is one line that names it and what is wrong."""
+    """A file that contains no run is one line that names it and what is wrong."""
     path = tmp_path / "broken.itf.json"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:

@@ -16,7 +16,7 @@ from typing import Any
 from holdfast.check.conform.dumps.dump import FORMAT, read_dump
 from holdfast.check.conform.dumps.dump_reader import DumpReader
 from holdfast.check.conform.dumps.dump_record import END_OFFSETS, DumpBatch, DumpRecord, end_offsets
-from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.logs.damage import damaged, nearest
 from holdfast.check.conform.logs.events import LogEvent
@@ -116,7 +116,7 @@ class DumpLog(Log):
         # None: nothing read; -1: inside the log; otherwise the end offset of the snapshot being read.
         for batch, records in groupby(read_dump(self._paths, reader), key=_batch):
             if not reader.whole:
-                raise Unjudged(
+                raise UnjudgedError(
                     f"{batch.file}: the log begins at offset {batch.first}, and what was before is not known; give all "
                     "segments from offset 0, or a snapshot from which they go on"
                 )
@@ -130,7 +130,7 @@ class DumpLog(Log):
                 continue
             if self._snapshot is None or begun not in (None, batch.snapshot):
                 missing = "segments are missing before it" if self._snapshot is not None else "the mapping reads none"
-                raise Unjudged(f"{batch.file}: there is a snapshot at offset {batch.snapshot}, and {missing}")
+                raise UnjudgedError(f"{batch.file}: there is a snapshot at offset {batch.snapshot}, and {missing}")
             begun = batch.snapshot
             for record in used:
                 # A snapshot has no batches of operations: each leading record begins a new list.

@@ -22,7 +22,7 @@ from holdfast.trace.trace import Origin, Step, Trace
 Arguments = tuple[str, ...]
 """The visible arguments of a call, as their ``repr``, in the order of the parameters' names."""
 
-Seen = tuple[str, Arguments, str]
+VisibleStep = tuple[str, Arguments, str]
 """The visible parts of a step: the action, the arguments, and the cells of the new state."""
 
 States = tuple[bytes, ...]
@@ -103,9 +103,9 @@ class ComparedSystem:
     def _seen(self, state: bytes) -> str:
         return "".join([signs[state[index]] for index, signs in self._signs])
 
-    def steps(self, states: States) -> dict[Seen, States]:
+    def steps(self, states: States) -> dict[VisibleStep, States]:
         """The visible steps from all of these states, each with the sorted states that it may lead to."""
-        found: dict[Seen, States] = {}
+        found: dict[VisibleStep, States] = {}
         for state in states:
             for action, successors in zip(self.system.actions, self.machine.successors, strict=True):
                 named = self._arguments[action.name]
@@ -129,7 +129,7 @@ class ComparedSystem:
         # Of several outcomes, the one nearest to the step tells most.
         return min((_answered(outcome) for outcome in outcomes), key=lambda answer: NEARNESS.index(answer.kind))
 
-    def trace(self, run: Sequence[tuple[States, Seen | None]]) -> Trace:
+    def trace(self, run: Sequence[tuple[States, VisibleStep | None]]) -> Trace:
         """The least run with these visible steps. An entry has the states after a step, and the step (None: the start).
 
         It is built backwards from the least final state, because not every state of an entry has a way to the end.

@@ -43,7 +43,7 @@ class RuleDifference:
 
 
 @attrs.frozen
-class Parts:
+class NameDifferences:
     """Names of parts of two models: parts that only one side has, and parts that differ."""
 
     only_a: tuple[str, ...]
@@ -51,7 +51,7 @@ class Parts:
     changed: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, a: dict[str, object], b: dict[str, object]) -> Parts:
+    def of(cls, a: dict[str, object], b: dict[str, object]) -> NameDifferences:
         """Compare two mappings from names to parts. The names are in the order of the source."""
         return cls(
             tuple(name for name in a if name not in b),
@@ -85,9 +85,9 @@ class Diff:
     searched_a: Result | None
     searched_b: Result | None
     rules: tuple[RuleDifference, ...]
-    actions: Parts
-    fields: Parts
-    bounds: Parts
+    actions: NameDifferences
+    fields: NameDifferences
+    bounds: NameDifferences
     ended_by: str | None
     seconds: float = attrs.field(eq=False)
 
@@ -197,26 +197,26 @@ def _refusals(compared: LockstepResult, taker: Side, label: str) -> int:
     return sum(each.steps for each in answer)
 
 
-def _actions(a: System, b: System) -> Parts:
+def _actions(a: System, b: System) -> NameDifferences:
     ours = {action.name: action for action in (a.init, *a.actions)}
     theirs = {action.name: action for action in (b.init, *b.actions)}
     # Not ==, which would also compare the places in the source.
     changed = tuple(name for name in ours if name in theirs and not same_action(ours[name], theirs[name]))
-    return attrs.evolve(Parts.of(dict.fromkeys(ours), dict.fromkeys(theirs)), changed=changed)
+    return attrs.evolve(NameDifferences.of(dict.fromkeys(ours), dict.fromkeys(theirs)), changed=changed)
 
 
-def _fields(a: System, b: System) -> Parts:
+def _fields(a: System, b: System) -> NameDifferences:
     def kinds(system: System) -> dict[str, object]:
         return {var.name: (var.keys, var.value, var.given) for var in system.variables if not var.ghost}
 
-    return Parts.of(kinds(a), kinds(b))
+    return NameDifferences.of(kinds(a), kinds(b))
 
 
-def _bounds(a: Scope, b: Scope) -> Parts:
+def _bounds(a: Scope, b: Scope) -> NameDifferences:
     def sizes(scope: Scope) -> dict[str, object]:
         return {**scope.sizes, **{f"budget({name})": most for name, most in scope.budgets.items()}, **scope.given}
 
-    return Parts.of(sizes(a), sizes(b))
+    return NameDifferences.of(sizes(a), sizes(b))
 
 
 # As JSON ------------------------------------------------------------------------------------------------------------

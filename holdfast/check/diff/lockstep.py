@@ -22,9 +22,9 @@ from holdfast.check.budget import Meter
 from holdfast.check.diff.compared_system import (
     Arguments,
     ComparedSystem,
-    Seen,
     States,
     StepAnswer,
+    VisibleStep,
     align,
     alike,
     same_action,
@@ -94,7 +94,7 @@ class LockstepResult:
 
 
 @attrs.frozen(eq=False)
-class _Pair:
+class _CommonRun:
     """The states ``a`` and ``b`` that both systems may be in after a common run.
 
     The run is a linked list: the pair ``before``, and the visible step ``seen`` from it (None at the start).
@@ -102,14 +102,14 @@ class _Pair:
 
     a: States
     b: States
-    before: _Pair | None
-    seen: Seen | None
+    before: _CommonRun | None
+    seen: VisibleStep | None
     depth: int
 
-    def run(self, side: Side) -> list[tuple[States, Seen | None]]:
+    def run(self, side: Side) -> list[tuple[States, VisibleStep | None]]:
         """The entries of the run in one of the systems, for ``ComparedSystem.trace``."""
-        found: list[tuple[States, Seen | None]] = []
-        here: _Pair | None = self
+        found: list[tuple[States, VisibleStep | None]] = []
+        here: _CommonRun | None = self
         while here is not None:
             found.append((here.a if side == "A" else here.b, here.seen))
             here = here.before
@@ -124,8 +124,8 @@ class _Group:
     """
 
     rank: tuple[bool, int]
-    pair: _Pair
-    seen: Seen
+    pair: _CommonRun
+    seen: VisibleStep
     reached: States
     times: int = 0
 
@@ -165,7 +165,7 @@ class Lockstep:
         level, depth = list(self._starts()), 0
         compared = waiting = 0
         while level and not waiting:
-            following: list[_Pair] = []
+            following: list[_CommonRun] = []
             for position, pair in enumerate(level):
                 queue = len(level) - position + len(following)
                 if self.meter.tick(depth, len(self._known), self._generated, queue):
@@ -186,19 +186,21 @@ class Lockstep:
 
     # Exploring ------------------------------------------------------------------------------------------------
 
-    def _starts(self) -> Iterator[_Pair]:
+    def _starts(self) -> Iterator[_CommonRun]:
         mine, theirs = _by_sight(self.a), _by_sight(self.b)
         for cells, states in mine.items():
-            pair = _Pair(states, theirs.get(cells, ()), None, None, 0)
+            pair = _CommonRun(states, theirs.get(cells, ()), None, None, 0)
             if cells not in theirs:
                 self._note_step("A", pair, ("init", (), cells), states, StepAnswer("start"))
             elif self._is_new(pair.a, pair.b):
                 yield pair
         for cells, states in theirs.items():
             if cells not in mine:
-                self._note_step("B", _Pair((), states, None, None, 0), ("init", (), cells), states, StepAnswer("start"))
+                self._note_step(
+                    "B", _CommonRun((), states, None, None, 0), ("init", (), cells), states, StepAnswer("start")
+                )
 
-    def _expand(self, pair: _Pair) -> Iterator[_Pair]:
+    def _expand(self, pair: _CommonRun) -> Iterator[_CommonRun]:
         """Note the differences after a run. Yield the runs that are one step longer."""
         mine, theirs = self.a.steps(pair.a), self.b.steps(pair.b)
         self._generated += len(mine)
@@ -206,7 +208,7 @@ class Lockstep:
             if seen not in theirs:
                 self._note_step("A", pair, seen, reached, self.b.answer(pair.b, *seen[:2]))
             elif self._is_new(reached, theirs[seen]):
-                yield _Pair(reached, theirs[seen], pair, seen, pair.depth + 1)
+                yield _CommonRun(reached, theirs[seen], pair, seen, pair.depth + 1)
         for seen, reached in theirs.items():
             if seen not in mine:
                 self._note_step("B", pair, seen, reached, self.a.answer(pair.a, *seen[:2]))
@@ -222,7 +224,7 @@ class Lockstep:
         self._known.add(key)
         return True
 
-    def _compare_answers(self, pair: _Pair) -> None:
+    def _compare_answers(self, pair: _CommonRun) -> None:
         """Note the requests that both deny with different answers. ``_expand`` compares the steps that one takes."""
         for action in self.answering:
             for arguments in self.a.calls[action]:
@@ -233,7 +235,7 @@ class Lockstep:
 
     # Noting and answering -------------------------------------------------------------------------------------
 
-    def _note_step(self, side: Side, pair: _Pair, seen: Seen, reached: States, answer: StepAnswer) -> None:
+    def _note_step(self, side: Side, pair: _CommonRun, seen: VisibleStep, reached: States, answer: StepAnswer) -> None:
         half, before = (self.a, pair.a) if side == "A" else (self.b, pair.b)
         # False ranks before True: a step that changes something is preferred, then the shorter run.
         rank = (any(half.seen(state) == seen[2] for state in before), pair.depth)
@@ -242,7 +244,7 @@ class Lockstep:
             found.rank, found.pair, found.seen, found.reached = rank, pair, seen, reached
         found.times += 1
 
-    def _note_answer(self, pair: _Pair, action: str, arguments: Arguments, mine: Outcome, theirs: Outcome) -> None:
+    def _note_answer(self, pair: _CommonRun, action: str, arguments: Arguments, mine: Outcome, theirs: Outcome) -> None:
         if isinstance(mine, Taken) or isinstance(theirs, Taken):
             return
         key = (action, StepAnswer.denied(mine), StepAnswer.denied(theirs))

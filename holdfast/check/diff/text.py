@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from holdfast.check.diff.compared_system import StepAnswer
-from holdfast.check.diff.engine import Diff, Parts, RuleDifference, Version
+from holdfast.check.diff.engine import Diff, NameDifferences, RuleDifference, Version
 from holdfast.check.diff.lockstep import Difference, LockstepResult, Side
 from holdfast.check.result import Result
 from holdfast.check.summary import MARGIN, entry
@@ -93,14 +93,14 @@ def _decided(system: System) -> Iterator[Property]:
 def _parts(found: Diff) -> Iterator[tuple[str, str]]:
     said = [(name, _names(parts)) for name, parts in _by_kind(found) if parts.some]
     said += [("rules" if index == 0 else "", _rule(rule)) for index, rule in enumerate(found.rules)]
-    yield from said or [("models", "the same actions, fields and bounds, and no rule decides otherwise")]
+    yield from said or [("models", "the same actions, fields and bounds, and no rule decides differently")]
 
 
-def _by_kind(found: Diff) -> Sequence[tuple[str, Parts]]:
+def _by_kind(found: Diff) -> Sequence[tuple[str, NameDifferences]]:
     return ("actions", found.actions), ("fields", found.fields), ("scope", found.bounds)
 
 
-def _names(parts: Parts) -> str:
+def _names(parts: NameDifferences) -> str:
     said = [("changed", parts.changed), ("only in A", parts.only_a), ("only in B", parts.only_b)]
     return "; ".join(f"{what}: {', '.join(names)}" for what, names in said if names)
 
@@ -173,7 +173,7 @@ def _answers(compared: LockstepResult) -> list[str]:
     if not compared.answers:
         return []
     total = sum(each.requests for each in compared.answers)
-    lines = [f"answered otherwise: {count(total, 'request')} that neither grants"]
+    lines = [f"denied by both, with different answers: {count(total, 'request')} that neither grants"]
     for each in sorted(compared.answers, key=lambda each: each.run.length):
         args = ", ".join(f"{name}={value}" for name, value in each.arguments)
         lines += _wrapped(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from holdfast.lower.graph.state_graph import Arrays
+from holdfast.lower.graph.state_graph import GraphArrays
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -47,7 +47,7 @@ class GraphPart:
         return GraphPart(states, places[sources[edges]], places[targets[edges]], labels[edges])
 
 
-def part(graph: Arrays, kept: Mask) -> GraphPart:
+def part(graph: GraphArrays, kept: Mask) -> GraphPart:
     """The subgraph of the states that ``kept`` marks; ``kept`` has an entry for each state of the graph."""
     states = np.flatnonzero(kept)
     edges, sources = edges_of(graph, states)
@@ -57,7 +57,7 @@ def part(graph: Arrays, kept: Mask) -> GraphPart:
     return GraphPart(states, sources.astype(np.int32), places[graph.targets[edges]], graph.labels[edges])
 
 
-def edges_of(graph: Arrays, states: Numbers) -> tuple[Numbers, Numbers]:
+def edges_of(graph: GraphArrays, states: Numbers) -> tuple[Numbers, Numbers]:
     """The edges that leave ``states``, state by state. Returns edge numbers and, for each, an index into ``states``."""
     starts = graph.offsets[states]
     counts = graph.offsets[states + 1] - starts
@@ -67,7 +67,7 @@ def edges_of(graph: Arrays, states: Numbers) -> tuple[Numbers, Numbers]:
     return np.arange(len(sources)) + np.repeat(starts - first, counts), sources
 
 
-def reached(graph: Arrays, seeds: Mask, within: Mask) -> Mask:
+def reached(graph: GraphArrays, seeds: Mask, within: Mask) -> Mask:
     """The states that runs from ``seeds`` reach inside ``within``, seeds included. All three are masks of states."""
     found = seeds & within
     frontier = np.flatnonzero(found)

@@ -82,7 +82,7 @@ def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...
     """
     found = tuple(system.of_kind("leads_to"))
     if not found:
-        raise UsageError(f"{system.name} states nothing about liveness; write a @leads_to, or choose another model")
+        raise UsageError(f"{system.name} has no leads-to property; add a @leads_to, or choose another model")
     if names is None:
         return found
     known = {spelling for prop in found for spelling in (prop.name, *prop.ids)}
@@ -215,7 +215,7 @@ class _Liveness:
         if shown:
             verdict = "violated"
             if spent is not None:
-                self.notes.append(f"Not all was looked at ({spent}).")
+                self.notes.append(f"Not all properties were decided ({spent}).")
         elif spent is not None or any(each.only_if_cut is not None for each in figures.owed):
             verdict = "inconclusive"
         if not shown and spent is None and figures.fair_cuts:

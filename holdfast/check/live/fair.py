@@ -15,11 +15,11 @@ import numpy as np
 
 from holdfast.check.live.components import GraphPart, Numbers
 from holdfast.lower.graph.fairness import FREE, Demands
-from holdfast.lower.graph.state_graph import FLAGS, Arrays, words_of_flags
+from holdfast.lower.graph.state_graph import FLAGS, GraphArrays, words_of_flags
 
 
 @attrs.frozen(eq=False)
-class Fair:
+class FairStates:
     """The states of all fair components.
 
     ``states`` are state numbers of the graph, ascending. ``components`` has the component number of each.
@@ -36,7 +36,7 @@ class FairComponents:
     fair only because of a bound.
     """
 
-    def __init__(self, graph: Arrays, demands: Demands, *, cautious: bool = True) -> None:
+    def __init__(self, graph: GraphArrays, demands: Demands, *, cautious: bool = True) -> None:
         self.enabled = graph.possible | graph.cut if cautious else graph.possible
         self.words = words_of_flags(demands)
         self.weak, self.strong = (self._flags(demands, strength) for strength in ("weak", "strong"))
@@ -49,7 +49,7 @@ class FairComponents:
                 row[number // FLAGS] |= 1 << number % FLAGS
         return np.array(row, np.int64)
 
-    def of(self, part: GraphPart) -> Fair:
+    def of(self, part: GraphPart) -> FairStates:
         """The maximal fair components of a subgraph: of nested fair components the outer one."""
         states: list[Numbers] = []
         components: list[Numbers] = []
@@ -77,9 +77,9 @@ class FairComponents:
             rest &= ~np.any(self.enabled[part.states] & starved[found], axis=1)
             part = part.within(rest)
         if not states:
-            return Fair(np.empty(0, np.int64), np.empty(0, np.int64))
+            return FairStates(np.empty(0, np.int64), np.empty(0, np.int64))
         order = np.argsort(np.concatenate(states), kind="stable")
-        return Fair(np.concatenate(states)[order], np.concatenate(components)[order])
+        return FairStates(np.concatenate(states)[order], np.concatenate(components)[order])
 
     def _served(self, part: GraphPart, found: Numbers, count: int) -> Numbers:
         """A row of flags for each component: the demands that its edges serve."""

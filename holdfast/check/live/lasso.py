@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 
 from holdfast.check.live.components import GraphPart, Mask, Numbers, edges_of, part
-from holdfast.check.live.fair import Fair, FairComponents
-from holdfast.lower.graph.state_graph import FLAGS, Arrays
+from holdfast.check.live.fair import FairComponents, FairStates
+from holdfast.lower.graph.state_graph import FLAGS, GraphArrays
 
 NONE = -1
 
@@ -31,7 +31,7 @@ class Lasso:
     round: tuple[tuple[int, int], ...]
 
 
-def find_lasso(graph: Arrays, fairness: FairComponents, fair: Fair, owed: Mask, unmet: Mask) -> Lasso:
+def find_lasso(graph: GraphArrays, fairness: FairComponents, fair: FairStates, owed: Mask, unmet: Mask) -> Lasso:
     """A lasso into a fair component. Its stem passes a state of ``owed``, and from there on stays within ``unmet``."""
     stem = shortest_stem(graph, fair, owed, unmet)
     place = int(np.searchsorted(fair.states, stem[-1]))
@@ -40,7 +40,7 @@ def find_lasso(graph: Arrays, fairness: FairComponents, fair: Fair, owed: Mask, 
     return Lasso(stem, _Round(part(graph, kept), fairness, stem[-1]).steps())
 
 
-def shortest_stem(graph: Arrays, fair: Fair, owed: Mask, unmet: Mask) -> tuple[int, ...]:
+def shortest_stem(graph: GraphArrays, fair: FairStates, owed: Mask, unmet: Mask) -> tuple[int, ...]:
     """A shortest run from an initial state to a fair state that passes ``owed`` and then stays within ``unmet``.
 
     This is a breadth-first search in which each state of ``owed`` joins at its own depth in the graph: the part of the
@@ -67,14 +67,14 @@ def shortest_stem(graph: Arrays, fair: Fair, owed: Mask, unmet: Mask) -> tuple[i
     raise AssertionError("a fair component was found, so some run leads there")
 
 
-def _level(graph: Arrays, depth: int) -> tuple[int, int]:
+def _level(graph: GraphArrays, depth: int) -> tuple[int, int]:
     """The range of the states at this depth of the graph; an empty range beyond the last level."""
     if depth + 1 < len(graph.levels):
         return graph.levels[depth], graph.levels[depth + 1]
     return graph.states, graph.states
 
 
-def _back(graph: Arrays, levels: list[Numbers], owed: Mask, end: int) -> tuple[int, ...]:
+def _back(graph: GraphArrays, levels: list[Numbers], owed: Mask, end: int) -> tuple[int, ...]:
     """The run that ends in the state ``end``, found backwards by the least predecessor each time.
 
     ``pending`` tells whether the run still owes the goal here: if so, its predecessor is in the previous level of

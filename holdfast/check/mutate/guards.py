@@ -27,7 +27,7 @@ HEAD = """\
 Every guard of the [protocols](protocol/streams.md), what it protects, and the mutant that stands for it: the model
 without that rule. A mutant is *killed* if a property is violated or a witness is no longer reached, after N steps at
 least; *redundant* if it takes a second rule to be removed as well; *equivalent* if it changes no step; *liveness* if a
-run goes on for ever without what is owed; *missing* if it needs state that the model leaves out. How these are
+run goes on for ever without reaching an owed goal; *missing* if it needs state that the model leaves out. How these are
 established: [mutants](language.md#mutants).
 
 This page is generated: `holdfast mutate --update` tries all mutants and stores what becomes of them, and

@@ -76,7 +76,7 @@ def _wanted(system: System, assumed: Sequence[Property], goals: Sequence[Propert
         problem = f"{action.name} is never possible where all that is assumed holds"
         yield _Possibility(f"{action.name} possible", _possible(action.name, names), problem)
     for prop in assumed:
-        problem = f"{prop.title} is true of any state whatever, and so says nothing"
+        problem = f"{prop.title} is true in every state, so it says nothing"
         yield _Possibility(f"{prop.name} can be false", _falsified(prop), problem, prop.name)
     for prop in dict.fromkeys([*assumed, *goals]):
         if prop.trigger != TRUE:

@@ -128,7 +128,7 @@ def fragment_lines(system: System) -> Iterator[str]:
     assumed = tuple(system.of_kind("invariant", "lemma"))
     found = fragment(Logic(system, ghosts_read(system, assumed), assumed))
     if found.is_decidable:
-        yield f"{system.name}: every question about invariants is decidable: no way leads from a sort to itself"
+        yield f"{system.name}: every question about invariants is decidable: the graph of sorts has no cycle"
         return
     yield f"{system.name}: Z3 need not come to an answer"
     for problem in found.outside:
@@ -136,7 +136,7 @@ def fragment_lines(system: System) -> Iterator[str]:
     if found.arithmetic:
         yield from _wrapped(f"integers, which quantifiers speak of: {', '.join(found.arithmetic)}", INDENT)
     if found.circular:
-        yield f"{INDENT}ways from sort to sort that go round in a circle:"
+        yield f"{INDENT}cycles in the graph of sorts:"
     for (source, target), group in groupby(found.circular, key=lambda edge: (edge.source, edge.target)):
         yield from _wrapped(f"{source} -> {target}: {', '.join(edge.why for edge in group)}", INDENT * 2)
 
@@ -197,7 +197,7 @@ def _suggested(suggestions: Sequence[Suggestion]) -> Iterator[str]:
             else ("This lemma would exclude it, and is kept by every step:")
         )
     else:
-        yield "This lemma would exclude it, and is kept by every step, but others are missing besides:"
+        yield "This lemma excludes it and every step preserves it, but the proof needs further lemmas:"
     for each in suggestions:
         yield ""
         yield from textwrap.wrap(

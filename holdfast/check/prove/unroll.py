@@ -94,7 +94,8 @@ def unroll(
     selection = select(system, properties)
     goals = selection.of_kind("invariant", "lemma", "step")
     if not goals and not selection.idempotent:
-        raise UsageError(f"{', '.join(properties or ())}: nothing that can be proved; name an invariant or a @step")
+        said = "none of these names can be proved; name an invariant or a @step"
+        raise UsageError(f"{', '.join(properties or ())}: {said}")
     meter, limit = Meter(budget), limits or SolverLimits()
     ghosts = ghosts_read(system, goals)
     dues = obligations(system.actions, goals, selection.idempotent)
@@ -124,7 +125,7 @@ def unroll(
             # Ctrl-C during a question that this process itself asks Z3: see ``holdfast.lower.smt.solve.checked``.
             return DepthResult(system.name, "unknown", steps, askers.asked, reason=INTERRUPTED)
         if isinstance(start := logic.size(lambda theory: theory.starts()), NotFound):
-            reason = f"there is no initial state up to size {start.largest}, so that this would say nothing"
+            reason = f"there is no initial state up to size {start.largest}, so the result would be vacuous"
             return DepthResult(system.name, "unknown", 0, askers.asked, reason=reason)
         return DepthResult(system.name, "none_within", depth, askers.asked)
 

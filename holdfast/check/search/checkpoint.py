@@ -142,7 +142,7 @@ def refuse_another(name: str, header: dict[str, Any], wanted: dict[str, Any]) ->
     for key, value in wanted.items():
         if header.get(key) != value:
             raise UsageError(
-                f"checkpoint {name} is of another search: its {key} is {header.get(key)!r}, here it is {value!r}; "
+                f"checkpoint {name} belongs to another search: its {key} is {header.get(key)!r}, here it is {value!r}; "
                 "resume with the command and the model that wrote it, or start again without --resume"
             )
 

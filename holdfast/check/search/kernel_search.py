@@ -37,7 +37,7 @@ class Boundary:
     found: tuple[Discovery, ...]
 
 
-class Keeper(Protocol):
+class Saver(Protocol):
     """Saves a search so that it can be resumed: see ``Checkpoint``."""
 
     def save_if_due(self, search: KernelSearch) -> None: ...
@@ -45,7 +45,7 @@ class Keeper(Protocol):
     def save(self, search: KernelSearch) -> None: ...
 
 
-class Visited(Protocol):
+class StateStore(Protocol):
     """Holds the visited states and finds the next ones. ``Store`` explains the members."""
 
     levels: list[Level]
@@ -86,7 +86,7 @@ class KernelSearch(Exploration):
         meter: Meter,
         cores: int,
         *,
-        checkpoint: Keeper | None = None,
+        checkpoint: Saver | None = None,
         restore: Callable[[KernelSearch], None] | None = None,
         kernel: Kernel | None = None,
         mutable: bool = False,
@@ -110,7 +110,7 @@ class KernelSearch(Exploration):
         self.restore = restore
         self._paths: dict[str, list[bytes]] = {}
 
-    def new_store(self, cores: int) -> Visited:
+    def new_store(self, cores: int) -> StateStore:
         """Create the store for the visited states. A subclass may create another one."""
         return Store(self.kernel, cores)
 

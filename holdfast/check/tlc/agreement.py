@@ -212,7 +212,7 @@ class SecondOpinion:
         try:
             replayer, script = self.fitted(found.run)
         except UsageError as error:
-            return None, f"TLC's run is none of the model: {error}"
+            return None, f"the model cannot take TLC's run: {error}"
         claim = name if name in replayer.claim_names else None
         trace = replayer.trace(script if claim is None else _with_culprit(replayer, script, claim), claim)
         assert isinstance(trace, Trace), "every step was found to be possible"
@@ -231,7 +231,7 @@ class SecondOpinion:
         try:
             replayer, script = self.fitted(run)
         except UsageError as error:
-            raise TlcError(f"TLC's run is none of the model: {error}") from None
+            raise TlcError(f"the model cannot take TLC's run: {error}") from None
         trace = replayer.trace(script, None)
         assert isinstance(trace, Trace), "every step was found to be possible"
         return attrs.evolve(trace, loop=run.loop)

@@ -139,12 +139,12 @@ def _taken_again(opinion: SecondOpinion, unpaid: ViolatedLeadsTo) -> tuple[Trace
     try:
         _, script = opinion.fitted(unpaid.found.run)
     except UsageError as error:
-        return None, f"{prop.name}: TLC's run is none of the model: {error}"
+        return None, f"{prop.name}: the model cannot take TLC's run: {error}"
     replayer = Replayer(opinion.system, opinion.scope, target=opinion.target, options=None, leads_to=(prop,))
     trace = replayer.trace(script, prop.name)
     assert isinstance(trace, Trace), "every step was found to be possible"
     owes = _owes(replayer, prop, script)
-    return trace, None if owes else f"{prop.name}: TLC's run owes nothing for ever in the model"
+    return trace, None if owes else f"{prop.name}: in the model, TLC's run does not owe the goal for ever"
 
 
 def _owes(replayer: Replayer, prop: Property, script: Script) -> bool:

@@ -21,7 +21,7 @@ from holdfast.ir.load import PROOF, load_with_lemmas
 from holdfast.ir.scopes import smallest_scope, usual_scopes
 from holdfast.ir.system import Scope, System
 
-Asked = Literal["check", "live", "kernel", "walk", "graph", "prove", "unroll", "tlc", "mutants"]
+JobKind = Literal["check", "live", "kernel", "walk", "graph", "prove", "unroll", "tlc", "mutants"]
 """The kinds of comparisons, in the order of a report.
 
 - ``check``, ``live``: compared with the pinned outcomes.
@@ -30,7 +30,7 @@ Asked = Literal["check", "live", "kernel", "walk", "graph", "prove", "unroll", "
 - ``mutants``: the stored results of mutants, checked for being current.
 """
 
-ENGINES: tuple[Asked, ...] = get_args(Asked)
+ENGINES: tuple[JobKind, ...] = get_args(JobKind)
 
 LIMIT = 600.0
 """Time limit in seconds for one run of TLC."""
@@ -54,7 +54,7 @@ class VerifyJob:
     """
 
     model: str
-    engine: Asked
+    engine: JobKind
     entries: tuple[ManifestEntry, ...]
     weight: int
 

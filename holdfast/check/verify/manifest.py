@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 SLOW_SCOPE = "large"
 
-Asked = Literal["check", "live"]
+Command = Literal["check", "live"]
 
 
 @attrs.frozen
@@ -48,7 +48,7 @@ class Configuration:
     variants: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
     without: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
     properties: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
-    engine: Asked = field(default="check", validator=in_(("check", "live")))
+    engine: Command = field(default="check", validator=in_(("check", "live")))
 
     def __str__(self) -> str:
         """The configuration as the command line takes it, after the model."""

@@ -86,7 +86,9 @@ def walk(
     ModelError if the scope contradicts the model: an assumption is false, or an initial state exceeds a bound.
     """
     if budget.states is not None:
-        raise UsageError("a walk stores no states, so that none can be counted; limit the runs (--traces) or the time")
+        raise UsageError(
+            "random runs store no states, so their number cannot be limited; limit the runs (--traces) or the time"
+        )
     meter = Meter(budget)
     with interruptible(meter):
         selection = select(system, properties)
@@ -390,7 +392,7 @@ class _Totals:
             if smaller is not None and smaller.shortest:
                 yield f"No run in this scope shows {smaller.trace.shown.name} in fewer steps."
             else:
-                yield "A shorter run may exist; `holdfast check` finds the shortest, where it comes so far."
+                yield "A shorter run may exist; `holdfast check` finds the shortest, if it gets that far."
 
 
 def _silently(_progress: WalkProgress) -> None:

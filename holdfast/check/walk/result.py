@@ -161,9 +161,9 @@ def _figures(result: WalkResult) -> Iterator[tuple[str, str]]:
 
 WHY = {
     "depth": "took all steps",
-    "still": "came where no step changes anything",
-    "final": "ended as a @final allows",
-    "cut": "had no step but such as a bound cuts",
+    "still": "reached a state in which no step changes anything",
+    "final": "ended in a @final state",
+    "cut": "had only steps that a bound cuts",
     "stuck": "had no step",
     "masked": "had no step but of actions that were left out",
     "violated": "violated something",

@@ -28,7 +28,7 @@ from holdfast.lower.random_runs.plan import (
     WalkTally,
     strides,
 )
-from holdfast.runs.judge import Judge, Violation
+from holdfast.runs.judge import StepJudge, Violation
 from holdfast.runs.rebuilding import Edge
 from holdfast.runs.selection import Selection
 
@@ -56,7 +56,7 @@ class Walker:
         self.selection = selection
         self.plan = plan
         self.actions = machine.system.actions
-        self.judge = Judge(machine, selection)
+        self.judge = StepJudge(machine, selection)
         self.witnesses = selection.of_kind("witness")
         self.finals = selection.of_kind("final") if selection.deadlock else ()
         self._strides = [strides(machine.layout, action) for action in self.actions]

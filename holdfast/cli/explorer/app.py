@@ -1,4 +1,4 @@
-"""The explorer: a session on a screen, worked by keys."""
+"""The explorer: shows a session on the screen, controlled by keys."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from holdfast.trace.line import replay_command
 from holdfast.trace.text import count
 
 THEMES = ("textual-dark", "textual-light")
-"""What the theme key goes through. Both paint their own ground, so that a terminal's own colours do not matter."""
+"""The themes that the theme key switches between. Both paint their own background, whatever the terminal's colours."""
 
 PAPER = 90
-"""The columns of a sheet at most, as the style has them."""
+"""The largest width of a sheet, in columns; the same number as ``max-width`` in STYLE."""
 
 Opener = Callable[[str], tuple[Session, str | None]]
-"""Opens a file, a line or a model; with what there is to say about it."""
+"""Opens a file, a line or a model: returns the session, and a note about it or None."""
 
 STYLE = """
 #heading { height: auto; max-height: 2; padding: 0 1; background: $primary; color: $text; }
@@ -67,7 +67,7 @@ Sheet { align: center middle; }
 
 
 class Explorer(App[None]):
-    """Shows a session, and says ``note`` first. ``opener`` opens what somebody names later, with what to say of it."""
+    """Shows a session. ``note`` is the first message at the bottom; ``opener`` opens what the user names later."""
 
     CSS = STYLE
     ENABLE_COMMAND_PALETTE = False
@@ -101,7 +101,7 @@ class Explorer(App[None]):
     OWN: ClassVar[frozenset[str]] = frozenset(
         binding.action.partition("(")[0] for binding in BINDINGS if isinstance(binding, Binding)
     ) - {"quit"}
-    """What ``check_action`` decides on; textual's own actions, quitting among them, are always possible."""
+    """The actions that ``check_action`` may disable; textual's own actions, such as quit, are always possible."""
 
     def __init__(self, session: Session, opener: Opener, note: str | None = None) -> None:
         super().__init__()
@@ -109,14 +109,14 @@ class Explorer(App[None]):
         self.opener = opener
         self.full = False
         self.budget = BUDGET
-        """How many states a search looks at."""
+        """The most states that a search visits."""
         self.searching: Worker[Search] | None = None
         self._note = note
         self._overflow = ""
-        """What the status line says of a line that is cut off, if it says that."""
+        """The cut-off line that the status line shows, or the empty text."""
         self._asked_from: Widget | None = None
         self._replace: Path | None = None
-        """The file that is replaced if somebody asks for it again."""
+        """The existing file that the user named last; naming it a second time confirms that it is replaced."""
 
     def compose(self) -> Iterable[Widget]:
         yield Static(id="heading", markup=False)
@@ -134,7 +134,7 @@ class Explorer(App[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Show what was opened."""
+        """Show the session and the first note."""
         self.query_one(RunPane).focus()
         self.refresh_panes()
         self.tell(self._note or "")
@@ -142,7 +142,7 @@ class Explorer(App[None]):
     # Showing ----------------------------------------------------------------------------------------------------
 
     def refresh_panes(self) -> None:
-        """Show the session as it is now."""
+        """Show the current state of the session in all panes."""
         session = self.session
         broken = session.violated()
         heading = Content(f"{wording.heading(session)}   {wording.place(session)}")
@@ -156,7 +156,7 @@ class Explorer(App[None]):
         self.refresh_bindings()
 
     def tell(self, text: str, *, error: bool = False) -> None:
-        """Say something at the bottom, until something else is said."""
+        """Show a message in the status line, until the next message."""
         self._overflow = ""
         status = self.query_one("#status", Static)
         status.set_class(error, "error")
@@ -170,28 +170,28 @@ class Explorer(App[None]):
     # Moving -----------------------------------------------------------------------------------------------------
 
     def action_step(self, by: int) -> None:
-        """Go along the run."""
+        """Move along the run by N steps; a negative number moves back."""
         self.session.go(self.session.at + by)
         self._changed()
 
     def action_first(self) -> None:
-        """To the start."""
+        """Go to the start of the run."""
         self.session.go(0)
         self._changed()
 
     def action_last(self) -> None:
-        """To the end."""
+        """Go to the end of the run."""
         self.session.go(len(self.session.run) - 1)
         self._changed()
 
     def on_run_pane_moved(self, event: RunPane.Moved) -> None:
-        """Go to the step that is highlighted."""
+        """Go to the highlighted step."""
         if event.at != self.session.at:
             self.session.go(event.at)
             self._changed()
 
     def action_violation(self) -> None:
-        """To the first violation of the run."""
+        """Go to the first violation of the run."""
         if self.session.seek_violation():
             self._changed(f"this step, or the state after it, violates {self.session.violated()}")
         else:
@@ -200,7 +200,7 @@ class Explorer(App[None]):
     # Branching --------------------------------------------------------------------------------------------------
 
     def on_choice_pane_taken(self, event: ChoicePane.Taken) -> None:
-        """Take a step, or begin elsewhere."""
+        """Take a step, or begin in another initial state."""
         before = len(self.session.runs)
         if event.step.action == "init":
             self.session.begin(event.step)
@@ -210,7 +210,7 @@ class Explorer(App[None]):
         self._changed(f"branched off, run {self.session.number + 1}; b changes runs, u undoes" if branched else "")
 
     def on_choice_pane_too_long(self, event: ChoicePane.TooLong) -> None:
-        """Say at the bottom what the pane has no room for, as long as the cursor is there."""
+        """Show a cut-off line in the status line, as long as the cursor is on it."""
         if event.text or self._overflow:
             self.tell(event.text)
         self._overflow = event.text
@@ -226,7 +226,7 @@ class Explorer(App[None]):
         self._changed()
 
     def action_branch(self) -> None:
-        """Look at the next of the runs."""
+        """Switch to the next run."""
         self.session.switch((self.session.number + 1) % len(self.session.runs))
         self._changed()
 
@@ -240,7 +240,7 @@ class Explorer(App[None]):
         self.refresh_bindings()
 
     def on_prompt_closed(self) -> None:
-        """Go back to where one was."""
+        """Close the prompt, and return the focus to the pane that had it."""
         self._close_prompt()
         self.tell("")
 
@@ -250,7 +250,7 @@ class Explorer(App[None]):
         self.refresh_bindings()
 
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
-        """Do what was asked; what cannot be done is said, and the prompt stays for another try."""
+        """Act on the answer. After an error, the status line shows it and the prompt stays open for another try."""
         answer = {
             "find": self._find,
             "search": self._search,
@@ -278,7 +278,7 @@ class Explorer(App[None]):
         self._changed()
 
     def action_unwatch(self) -> None:
-        """Stop watching what was watched last."""
+        """Stop watching the expression that was added last."""
         if self.session.watches:
             self.session.unwatch(len(self.session.watches) - 1)
             self._changed()
@@ -299,7 +299,8 @@ class Explorer(App[None]):
         return self.session.search(condition, most=self.budget, stop=lambda: worker.is_cancelled)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Go to what a search has found, or say that it found nothing."""
+        """Go to the state that a search has found, or say why there is none."""
+        # An event may also come from a search that a newer one replaced: ignore it.
         if event.worker is not self.searching or event.state in (WorkerState.PENDING, WorkerState.RUNNING):
             return
         self.searching = None
@@ -317,16 +318,16 @@ class Explorer(App[None]):
             self.tell(f"nothing within {found.states:,} states, up to {count(found.depth, 'step')} away")
 
     def action_cancel(self) -> None:
-        """Stop a search."""
+        """Stop the search; if none runs, clear the status line."""
         if self.searching is not None:
             self.searching.cancel()
         else:
             self.tell("")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - textual's
-        """What can be done now; the footer names nothing else.
+        """Whether an action is possible now; the footer lists only possible actions.
 
-        While a search runs it can be stopped, and a question is answered before anything else is done.
+        While a search runs or a question is open, the only possible action is to cancel it.
         """
         if action not in self.OWN:
             return True
@@ -365,7 +366,7 @@ class Explorer(App[None]):
         return replay_command(self.session.trace()) or ""
 
     def action_line(self) -> None:
-        """Show the line that repeats the run, and offer it to the clipboard."""
+        """Show the replay line of the run, and copy it to the clipboard."""
         command = self._command()
         if not command:
             self.tell("a run without a model has no line", error=True)
@@ -376,16 +377,16 @@ class Explorer(App[None]):
     # The screen -------------------------------------------------------------------------------------------------
 
     def action_full(self) -> None:
-        """Show every cell, or only those that say something."""
+        """Switch between all cells and only those that are not False, None or 0."""
         self.full = not self.full
         self._changed()
 
     def action_theme(self) -> None:
-        """The other theme."""
+        """Switch to the other theme."""
         self.theme = THEMES[self.theme == THEMES[0]]
 
     def action_rules(self) -> None:
-        """Show what the rules mean that stand on the screen."""
+        """Explain the rules on the screen."""
         try:
             texts, system = wording.rules(self.session), self.session.require_model().system
         except HoldfastError as error:

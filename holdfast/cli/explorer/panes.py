@@ -1,6 +1,7 @@
-"""The panes of the explorer: the run, the state, what may happen next, and the watched expressions.
+"""The panes of the explorer: the run, the state, the choices of the next step, and the watched expressions.
 
-Each shows one side of a session and changes nothing of it. What is chosen in a pane leaves it as a message.
+Each pane shows one part of a session and never changes the session. When the user chooses something in a pane, the
+pane posts a message to the app.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 
 from holdfast.cli.explorer import wording
-from holdfast.runs.explorer.choices import Choice, Refusal, Untried
+from holdfast.runs.explorer.choices import Choice, Refusal, UntriedAction
 from holdfast.runs.explorer.session import Run, Session
 from holdfast.trace.trace import Step
 
 
 class RunPane(OptionList):
-    """The steps of the run; the highlighted one is the one that is looked at."""
+    """The steps of the run; the highlighted step is the current one."""
 
     class Moved(Message):
-        """Another step is highlighted."""
+        """The user has highlighted another step."""
 
         def __init__(self, at: int) -> None:
             super().__init__()
@@ -45,7 +46,8 @@ class RunPane(OptionList):
     def show(self, session: Session) -> None:
         """Show the run of a session, at its step."""
         self.border_title = "run" if len(session.runs) == 1 else f"run {session.number + 1} of {len(session.runs)}"
-        # What the session stands at is no news to it, unlike what somebody highlights.
+        # Setting `highlighted` below posts an event, as a key press does. Storing the step first lets the handler tell
+        # the two apart: only a step that differs from `_at` was highlighted by the user.
         self._at = session.at
         if session.run is not self._shown:
             self._shown = session.run
@@ -57,7 +59,7 @@ class RunPane(OptionList):
         last: str | None = None
         for number, step in enumerate(session.run):
             broken = session.violated(number)
-            # What was violated before is no news.
+            # Mark only the first of several consecutive steps that violate the same property.
             marked = broken is not None and broken != last
             text = wording.entry(number, step, violates=marked)
             yield Option(Content.styled(text, "$text-error bold") if marked else Content(text))
@@ -66,7 +68,7 @@ class RunPane(OptionList):
             yield Option(Content(f"     {wording.loop(session.opened)}"), disabled=True)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Tell of a step that was not shown from outside."""
+        """Post a message if the user, and not ``show``, has highlighted another step."""
         event.stop()
         if event.option_index != self._at:
             self._at = event.option_index
@@ -74,7 +76,7 @@ class RunPane(OptionList):
 
 
 class StatePane(VerticalScroll, inherit_bindings=False):
-    """The state after the step: what each element believes, with what changed marked by a star."""
+    """The state after the current step: the beliefs of each element. A star marks the cells that the step changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_up", show=False),
@@ -89,7 +91,7 @@ class StatePane(VerticalScroll, inherit_bindings=False):
         yield Static(id="state-text")
 
     def show(self, session: Session, *, full: bool) -> None:
-        """Show the state of a session; ``full`` is every cell, not only those that say something."""
+        """Show the state of a session. ``full``: also show cells that are False, None or 0."""
         after = f"state after step {session.at}" if session.at else "state at the start"
         self.border_title = f"{after}, whole" if full else after
         lines, changed = self._lines(session, full)
@@ -97,7 +99,7 @@ class StatePane(VerticalScroll, inherit_bindings=False):
         self._show_lines(lines, changed)
 
     def _lines(self, session: Session, full: bool) -> tuple[list[Content], list[int]]:
-        """The text, and the numbers of the lines that say what changed."""
+        """The lines of the pane, and the indices of the lines with changed cells."""
         groups = session.beliefs(full=full)
         width = max((len(home) for home in groups), default=0)
         lines: list[Content] = []
@@ -116,7 +118,8 @@ class StatePane(VerticalScroll, inherit_bindings=False):
         return lines or [Content("every cell is False, None or 0; f shows them")], changed
 
     def _show_lines(self, lines: list[Content], changed: list[int]) -> None:
-        """Scroll to the changes, unless they are to be seen from the top."""
+        """Scroll to the changes, unless all of them are visible from the top."""
+        # Long lines wrap: a line of the text takes `ceil(length / width)` rows of the pane.
         width, height = max(self.size.width, 1), self.size.height
         heights = [-(-max(line.cell_length, 1) // width) for line in lines]
         hidden = bool(changed) and sum(heights[: changed[-1] + 1]) > height
@@ -124,10 +127,10 @@ class StatePane(VerticalScroll, inherit_bindings=False):
 
 
 class WatchPane(Static):
-    """The watched expressions: their values here, and along the run."""
+    """The watched expressions: their values at the current step, and along the run."""
 
     def show(self, session: Session) -> None:
-        """Show the watches of a session; without any the pane is away."""
+        """Show the watched expressions of a session; without any, the pane is hidden."""
         self.display = bool(session.watches)
         self.border_title = "watched"
         lines: list[Content] = []
@@ -138,24 +141,24 @@ class WatchPane(Static):
 
 
 Key = tuple[Hashable, ...]
-"""What a node of the tree stands for, so that it is found again when the tree is made anew."""
+"""Identifies a node of the tree, so that the node is found again when the tree is rebuilt."""
 
 Data = tuple[Key, Step | None]
-"""What a node knows: its key, and the step that it takes, if it takes one."""
+"""The data of a node: its key, and the step that the node takes, or None."""
 
 
 class ChoicePane(Tree[Data]):
-    """What may happen next: the enabled steps by action, and the refused ones by the rule that refuses them."""
+    """The choices of the next step: enabled steps by action, and refused instances by the rule that refuses them."""
 
     class Taken(Message):
-        """Somebody wants to take a step, or to begin in another initial state."""
+        """The user wants to take a step, or to begin in another initial state."""
 
         def __init__(self, step: Step) -> None:
             super().__init__()
             self.step = step
 
     class TooLong(Message):
-        """The line under the cursor, if the pane has no room for it; otherwise nothing."""
+        """The line under the cursor if it is too long for the pane; otherwise the empty text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -175,10 +178,10 @@ class ChoicePane(Tree[Data]):
         self.show_root = False
         self.guide_depth = 2
         self._open: set[Key] = {self.ENABLED}
-        """What is unfolded, whether it is there in this state or not."""
+        """The keys of the unfolded nodes, also of nodes that the current state does not have."""
 
     def show(self, session: Session) -> None:
-        """Show what may happen where a session stands."""
+        """Show the choices in the current state of a session."""
         self.border_title = "next"
         cursor = None if self.cursor_node is None or self.cursor_node.data is None else self.cursor_node.data[0]
         self.clear()
@@ -196,7 +199,7 @@ class ChoicePane(Tree[Data]):
 
     def _add_choices(self, choices: tuple[Choice, ...], violated: str | None) -> None:
         if violated is not None:
-            # What is violated already is no news.
+            # A choice is not marked for a property that the current state already violates.
             choices = tuple(
                 attrs.evolve(choice, violates=None) if choice.violates == violated else choice for choice in choices
             )
@@ -218,10 +221,10 @@ class ChoicePane(Tree[Data]):
             said = wording.arguments(choice.step.args) or f"number {number}"
             self._leaf(top, (*self.STARTS, number), said, choice)
 
-    def _add_refusals(self, refusals: tuple[Refusal | Untried, ...]) -> None:
+    def _add_refusals(self, refusals: tuple[Refusal | UntriedAction, ...]) -> None:
         top = self._folder(self.root, self.REFUSED, "refused, by rule" if refusals else "nothing is refused")
         for refusal in refusals:
-            if isinstance(refusal, Untried):
+            if isinstance(refusal, UntriedAction):
                 top.add_leaf(f"{refusal.action}: {refusal.instances:,} choices, too many to try")
                 continue
             by = "cut by" if refusal.by_bound else "by"
@@ -239,7 +242,7 @@ class ChoicePane(Tree[Data]):
         parent.add_leaf(_marked(label, choice), (key, choice.step))
 
     def _restore(self, key: Key | None) -> None:
-        """Put the cursor where it was, if that is still there; otherwise to the top."""
+        """Move the cursor to the node with this key, or to the top if there is none."""
         found = next((node for node in self._below(self.root) if node.data is not None and node.data[0] == key), None)
         self.move_cursor(found or (self.root.children[0] if self.root.children else None))
 
@@ -249,36 +252,36 @@ class ChoicePane(Tree[Data]):
             yield from self._below(child)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Data]) -> None:
-        """Remember what is unfolded."""
+        """Remember that the node is unfolded."""
         if event.node.data is not None:
             self._open.add(event.node.data[0])
 
     def on_tree_node_collapsed(self, event: Tree.NodeCollapsed[Data]) -> None:
-        """Remember what is folded."""
+        """Remember that the node is folded."""
         if event.node.data is not None:
             self._open.discard(event.node.data[0])
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Data]) -> None:
-        """Tell of a line that is cut off, and of one that is not."""
+        """Post the line under the cursor if the pane cuts it off, and the empty text otherwise."""
         label = event.node.label
         cut = self.get_label_width(event.node) + self.guide_depth * _depth(event.node) > self.size.width
         if self.has_focus:
             self.post_message(self.TooLong((label.plain if isinstance(label, Text) else label) if cut else ""))
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[Data]) -> None:
-        """Ask for the step, if the node stands for one."""
+        """Ask the app to take the node's step, if it has one."""
         event.stop()
         if event.node.data is not None and event.node.data[1] is not None:
             self.post_message(self.Taken(event.node.data[1]))
 
 
 def _depth(node: TreeNode[Data]) -> int:
-    """How many levels a node stands below those of the outermost."""
+    """The depth of a node: 0 for the outermost visible nodes."""
     return 0 if node.parent is None or node.parent.is_root else 1 + _depth(node.parent)
 
 
 def _marked(label: str, *choices: Choice) -> Text:
-    """The label of some steps, with the property that they violate."""
+    """The label of one or several steps, with the property that they violate, or the number of properties."""
     text = Text(label)
     if len(choices) == 1 and not choices[0].changes:
         text.append("  (no change)", "italic")

@@ -1,4 +1,4 @@
-"""The line at the bottom that asks for an expression or a file, and the sheet that shows a text over all else."""
+"""The prompt at the bottom that asks for an expression or a file, and the sheet that shows a text above the panes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ QUESTIONS: dict[Question, str] = {
 
 
 class Prompt(Input):
-    """Asks one question; away unless one is asked."""
+    """Asks one question at a time; hidden while there is no question."""
 
     class Answered(Message):
-        """Somebody has answered."""
+        """The user has answered the question."""
 
         def __init__(self, question: Question, text: str) -> None:
             super().__init__()
@@ -34,7 +34,7 @@ class Prompt(Input):
             self.text = text
 
     class Closed(Message):
-        """Nobody wants to answer."""
+        """The user has closed the prompt without an answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", show=False)]
 
@@ -42,7 +42,7 @@ class Prompt(Input):
         super().__init__(id=id, compact=True)
         self.question: Question = "find"
         self._last: dict[Question, str] = {}
-        """The last answer to each question: the next one is often like it."""
+        """The last answer to each question, offered again because the next one is often similar."""
 
     def ask(self, question: Question) -> None:
         """Show the question, with the last answer to it."""
@@ -54,13 +54,13 @@ class Prompt(Input):
         self.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Pass the answer on; whoever asked closes the prompt if it will do."""
+        """Post the answer. The app closes the prompt if it accepts the answer, and leaves it open otherwise."""
         event.stop()
         self._last[self.question] = self.value
         self.post_message(self.Answered(self.question, self.value.strip()))
 
     def action_close(self) -> None:
-        """Ask no more."""
+        """Tell the app that the user closed the prompt."""
         self.post_message(self.Closed())
 
 
@@ -85,5 +85,5 @@ class Sheet(ModalScreen[None]):
         yield paper
 
     def action_scroll(self, lines: int) -> None:
-        """Move the text by so many lines."""
+        """Scroll the text by N lines; a negative number scrolls up."""
         self.query_one("#paper").scroll_relative(y=lines, animate=False)

@@ -1,4 +1,4 @@
-"""What the explorer's panes say, as plain lines: no colour, no widget."""
+"""The texts of the explorer's panes, as plain lines: no colours, no widgets."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from holdfast.trace.text import action, configuration, count
 from holdfast.trace.trace import Step, Trace
 
 MOST_CHANGES = 6
-"""How many changes of a watched value are shown; a run may have thousands."""
+"""The largest number of changes of a watched value that is shown; a run may have thousands."""
 
 
 def heading(session: Session) -> str:
-    """What is looked at, on one line."""
+    """The model, scope, variants and removed rules of the session, on one line."""
     trace = session.opened
     what = configuration(trace.model, trace.scope, trace.variants, trace.removed)
     return f"{what}  (no model)" if session.replayer is None else what
 
 
 def place(session: Session) -> str:
-    """Where in it."""
+    """The position in the run."""
     last = len(session.run) - 1
     return f"step {session.at} of {last}" if session.at else f"start, then {count(last, 'step')}"
 
 
 def rules(session: Session) -> list[str]:
-    """The texts on the screen that name rules: the heading, what is violated, and what refuses a step here.
+    """The texts on the screen that name rules: the heading, the violated property, and the rules that refuse a step.
 
     Raises UsageError for a run without a model.
     """
@@ -41,21 +41,21 @@ def rules(session: Session) -> list[str]:
 
 
 def entry(number: int, step: Step, *, violates: bool = False) -> str:
-    """A step in the list of a run, and what becomes of one that is repeated."""
+    """A step in the list of a run. A repeated step also says whether a rule refused the repetition."""
     again = f"  again: refused by {step.refused}" if step.refused else "  again" if step.repeat else ""
     called = action(step) if step.args or number else "init"
     return f"{number:>2} {'!' if violates else ' '} {called}{again}"
 
 
 def loop(trace: Trace) -> str:
-    """How a lasso goes on after its last step."""
+    """Where a lasso continues after its last step."""
     if trace.loop == len(trace.steps) - 1:
         return "then nothing happens any more"
     return f"then back to {f'step {trace.loop}' if trace.loop else 'the start'}, for ever"
 
 
 def stands(belief: Belief) -> str:
-    """A cell with its value, and the one before if the step changed it."""
+    """A cell with its value, and with its former value if the step changed it."""
     ghost = "  (ghost)" if belief.cell.field.ghost else ""
     value = f"{belief.before} -> {belief.value}" if belief.changed else f"{belief.value}"
     return f"{belief.cell.name}: {value}{ghost}"
@@ -67,8 +67,9 @@ def arguments(args: Named) -> str:
 
 
 def along(values: tuple[Value, ...], at: int) -> str:
-    """How a watched value changes along a run: ``0, from step 4: 1, from step 5: 2``; of many changes those around
-    the step that is looked at.
+    """How a watched value changes along a run: ``0, from step 4: 1, from step 5: 2``.
+
+    If there are many changes, only those around the step ``at`` are shown.
     """
     changes = [(step, new) for step, (old, new) in enumerate(pairwise(values), start=1) if old != new]
     if len(changes) <= MOST_CHANGES:
@@ -81,6 +82,6 @@ def along(values: tuple[Value, ...], at: int) -> str:
 
 
 def watched(session: Session, expression: Expression) -> tuple[str, str]:
-    """A watched expression with its value here, and how that changes along the run."""
+    """A watched expression with its value at the current step, and the changes of the value along the run."""
     values = session.watched(expression)
     return f"{expression.text} = {values[session.at]}", along(values, session.at)

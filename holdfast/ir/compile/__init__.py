@@ -1,4 +1,4 @@
-"""The compiler from Python source to the transition system."""
+"""The compiler: it translates the Python source of a model to a transition system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From annotations to types of the transition system."""
+"""Translates annotations to types of the transition system."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BUILTINS: dict[str, object] = {
 
 @attrs.define
 class Types:
-    """The types a model uses, by the Python class that declares them; filled as annotations are read."""
+    """The types that a model uses, by the Python class that declares them. Reading an annotation adds its types."""
 
     known: dict[type, Plain] = attrs.field(factory=dict)
 
     def of_class(self, cls: object, module: Module, node: ast.AST) -> Plain:
-        """The type that a Python class stands for."""
+        """The type that a Python class stands for. Raises ModelError if the class is no type of the language."""
         if cls is bool:
             return BOOL
         if not isinstance(cls, type):
@@ -32,6 +32,7 @@ class Types:
         if cls in self.known:
             return self.known[cls]
         made = _declared(cls, module, node)
+        # The transition system knows a type by its name only, so names are unique.
         for other, taken in self.known.items():
             if str(taken) == str(made):
                 module.refuse(node, f"two types are called {made} ({other.__module__} has the other)", "rename one")
@@ -40,11 +41,14 @@ class Types:
 
 
 def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
+    """The type that a class declares. Raises ModelError if it declares none."""
     role = getattr(cls, MARK, None)
     name = cls.__name__
     if name == BUDGET:
-        module.refuse(node, "cut steps name the budgets of actions so", "give the type another name")
-    if MARK in vars(cls):
+        module.refuse(
+            node, "this name is reserved: it stands for the budget of an action", "give the type another name"
+        )
+    if MARK in vars(cls):  # Sort, Nat and Int have the mark themselves; a class of a model inherits it
         module.refuse(node, f"{name} itself is not a type of a model", f"declare one: class My{name}({name}): ...")
     if role == "sort":
         return SortType(name)
@@ -59,12 +63,11 @@ def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
         members = tuple(cls.__members__)
         if not members:
             module.refuse(node, f"the Enum {name} has no members", "give it some")
+        # ``__members__`` has aliases too: names with the value of an earlier member. Iteration leaves them out.
         distinct = [member.name for member in cls]
         for member in members:
             if member not in distinct:
-                module.refuse(
-                    node, f"{name}.{member} is no member of its own: it has another one's value", "give it a new value"
-                )
+                module.refuse(node, f"{name}.{member} has the same value as another member", "give it a new value")
         return EnumType(name, members)
     if cls is int:
         module.refuse(node, "an int has no bounds", "declare a Nat, or class Gap(Int, lo=-2, hi=2)")
@@ -72,7 +75,7 @@ def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
 
 
 def resolve(node: ast.expr, module: Module) -> Any:
-    """What a dotted name means in its module; refuses unknown names."""
+    """The Python object that a dotted name stands for in its module. Raises ModelError for an unknown name."""
     match node:
         case ast.Name(id=name):
             if name in module.names:
@@ -91,6 +94,7 @@ def resolve(node: ast.expr, module: Module) -> Any:
 
 
 def _unquote(node: ast.expr, text: str, module: Module) -> ast.expr:
+    """The expression in a quoted annotation. All its parts get the place of the quoted text."""
     try:
         inner = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
@@ -122,7 +126,7 @@ def scalar(node: ast.expr, module: Module, types: Types) -> Scalar:
 
 
 def plain(node: ast.expr, module: Module, types: Types, what: str) -> Plain:
-    """The type of a parameter."""
+    """The type of a parameter. ``what``: the parameter in the words of a message."""
     found = scalar(node, module, types)
     if isinstance(found, OptionalType):
         module.refuse(node, f"{what} cannot be None", "take a bool parameter beside it, or write two actions")
@@ -130,7 +134,7 @@ def plain(node: ast.expr, module: Module, types: Types, what: str) -> Plain:
 
 
 def key(node: ast.expr, module: Module, types: Types) -> Key:
-    """The type of a key or of a loop's domain."""
+    """The type of a key or of the domain of a loop."""
     found = scalar(node, module, types)
     if isinstance(found, SortType | NatType | EnumType):
         return found
@@ -139,7 +143,7 @@ def key(node: ast.expr, module: Module, types: Types) -> Key:
 
 @attrs.frozen
 class FieldType:
-    """What a field's annotation says."""
+    """The meaning of a field's annotation."""
 
     keys: tuple[Key, ...]
     value: Scalar
@@ -148,7 +152,7 @@ class FieldType:
 
 
 def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
-    """The type of a field: Ghost[...], Flag, Map[...], Rel[...] or a scalar."""
+    """The type of a field from its annotation: Ghost[...], Flag, Map[...], Rel[...] or a scalar."""
     match node:
         case ast.Constant(value=str(text)):
             return field_type(_unquote(node, text, module), module, types)
@@ -192,4 +196,5 @@ def _keys(node: ast.expr, inner: ast.expr, module: Module, types: Types) -> tupl
 
 
 def _annotated(origin: object, word: str) -> bool:
+    """Whether a type is ``Annotated`` with the word, as ``Ghost`` and ``Flag`` are."""
     return word in getattr(origin, "__metadata__", ())

@@ -1,8 +1,8 @@
-"""From the body of an action or an initial condition to statements of the transition system.
+"""Translates the body of an action or an initial condition to statements of the transition system.
 
-``return`` becomes nesting: what follows an ``if`` that may return moves into the branches that go on. Procedures
-(helpers that return nothing) are expanded in place, their arguments named first, so that later writes cannot change
-what was passed.
+``return`` becomes nesting: the statements after an ``if`` that may return move into the branches that do not return.
+Procedures (helpers that return nothing) are expanded in place. Their arguments are stored in locals first, so a write
+in the procedure cannot change them.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ OUTSIDE: dict[type[ast.stmt], tuple[str, str]] = {
 
 
 class BodyCompiler:
-    """Compiles the bodies of one action; names are unique across all of them."""
+    """Compiles the bodies that make up one action or initial condition. Names are unique across all of them."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.expressions = Expressions(context)
 
     def body(self, member: Member, params: dict[str, Expr]) -> tuple[Stmt, ...]:
-        """The statements of a method, its parameters bound to the given expressions."""
+        """The statements of a method. ``params``: the expression for each parameter."""
         receiver = member.node.args.args[0].arg
         env = Env(member.module, {receiver: False}, params, frozenset(), (member.name,))
         return tuple(self._sequence(member.node.body, env, in_loop=False))
@@ -68,6 +68,7 @@ class BodyCompiler:
                     if in_loop:
                         env.module.refuse(stmt, "a return inside a loop makes its order matter", "filter with `if`")
                     test = self.expressions.test(stmt.test, env)
+                    # ``rest`` is compiled in each branch that does not return, with the facts of that branch.
                     then = self._sequence(join_rest(stmt.body, rest), env.knowing(when_true(test)), in_loop=False)
                     orelse = self._sequence(join_rest(stmt.orelse, rest), env.knowing(when_false(test)), in_loop=False)
                     done.append(If(test, tuple(then), tuple(orelse), env.module.place(stmt)))
@@ -99,10 +100,12 @@ class BodyCompiler:
                 found = fit(self.expressions.expression(value, env), kind, value, env, what=name)
                 return self._let(stmt, name, found, env)
             case ast.AugAssign(target=target, op=op, value=value):
+                # ``self.x[k] += 1`` becomes ``self.x[k] = self.x[k] + 1``.
                 combined = ast.copy_location(ast.BinOp(_load(target), op, value), stmt)
                 return self._assign(stmt, target, combined, env)
             case ast.If(test=test, body=then, orelse=orelse):
                 cond = self.expressions.test(test, env)
+                # Locals and facts of a branch do not hold after the ``if``, so ``env`` stays the outer environment.
                 left = self._sequence(then, env.knowing(when_true(cond)), in_loop=in_loop)
                 right = self._sequence(orelse, env.knowing(when_false(cond)), in_loop=in_loop)
                 return [If(cond, tuple(left), tuple(right), at)], _forget([*left, *right], env)
@@ -151,7 +154,7 @@ class BodyCompiler:
             env.module.refuse(stmt, f"{name} would only ever be None", "write None where it is used")
         local = self.expressions.local(name, value)
         env = env.bind(name, local)
-        if value in env.known:
+        if value in env.known:  # the local has the value of an Optional that is not None here
             env = env.knowing(frozenset({local}))
         return [Let(local.name, value, env.module.place(stmt))], env
 
@@ -167,6 +170,8 @@ class BodyCompiler:
         env.check_free(stmt.target, stmt.target.id)
         domain = self.expressions.domain(stmt.iter, env)
         unique = self.expressions.fresh(stmt.target.id)
+        # The facts from before the loop hold in each iteration: ``check_loops`` refuses to read a cell that another
+        # iteration writes.
         inner = env.bind(stmt.target.id, Name(unique, domain))
         body = self._sequence(stmt.body, inner, in_loop=True)
         return [For(unique, domain, tuple(body), env.module.place(stmt))], _forget(body, env)
@@ -228,7 +233,7 @@ class BodyCompiler:
             env.module.refuse(call, f"what {name} returns is not used", "use its value, or annotate it `-> None`")
         made: list[Stmt] = []
         for param, arg in args.items():
-            bound = arg
+            bound = arg  # an argument that reads no cell cannot change, so it needs no local
             if any(isinstance(part, Read) for part in walk(arg)):
                 bound = self.expressions.local(param, arg)
                 made.append(Let(bound.name, arg, env.module.place(call)))
@@ -238,7 +243,7 @@ class BodyCompiler:
 
 
 def _forget(body: Sequence[Stmt], env: Env) -> Env:
-    """The environment after a body, without facts about what it may have written."""
+    """The environment after a body, without the facts that read a variable which the body may write."""
     known = env.known
     for stmt in statements(tuple(body)):
         if isinstance(stmt, Assign | Fill):
@@ -247,10 +252,12 @@ def _forget(body: Sequence[Stmt], env: Env) -> Env:
 
 
 def _returns(node: ast.stmt) -> bool:
+    """Whether a statement contains a ``return``."""
     return any(isinstance(part, ast.Return) for part in ast.walk(node))
 
 
 def _load(target: ast.expr) -> ast.expr:
+    """The target of an assignment as an expression that reads it (``ast.Load`` instead of ``ast.Store``)."""
     loaded = ast.parse(ast.unparse(target), mode="eval").body
     for part in ast.walk(loaded):
         ast.copy_location(part, target)

@@ -1,4 +1,4 @@
-"""What a well-formed system keeps, beyond types: independent loops, silent ghosts, a complete initial condition."""
+"""Checks of a system beyond its types: independent loop iterations, silent ghosts, a complete initial condition."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def _refuse(at: Place, construct: str, problem: str, remedy: str) -> NoReturn:
 
 
 def _cell(var: str, keys: Sequence[Expr]) -> str:
+    """A cell as a message shows it; a key that is more than a name is shown as ``...``."""
     shown = ", ".join(key.name if isinstance(key, Name) else "..." for key in keys)
     return f"self.{var}[{shown}]" if keys else f"self.{var}"
 
@@ -27,10 +28,10 @@ def _cell(var: str, keys: Sequence[Expr]) -> str:
 
 
 def check_loops(body: tuple[Stmt, ...]) -> None:
-    """Refuse a loop whose iterations can see one another.
+    """Refuse a loop in which one iteration can see another.
 
-    Each variable that a loop writes must be written and read, within the loop, only at cells that carry the loop's
-    variable at one and the same position of the key: then different iterations touch different cells.
+    If a loop writes a map, then all reads and writes of this map in the loop must have the loop's variable at the same
+    position of the key. Then different iterations touch different cells.
     """
     for stmt in statements(body):
         if isinstance(stmt, For):
@@ -38,8 +39,10 @@ def check_loops(body: tuple[Stmt, ...]) -> None:
 
 
 def _check_loop(loop: For) -> None:
+    # A loop contains no ``Fill``: the compiler refuses it.
     writes = [stmt for stmt in statements(loop.body) if isinstance(stmt, Assign)]
     for write in writes:
+        # ``at``: the key positions at which all accesses so far have the loop's variable.
         at = {place for place, key in enumerate(write.keys) if _is(key, loop.var)}
         if not at:
             _refuse(
@@ -65,6 +68,7 @@ def _is(key: Expr, name: str) -> bool:
 
 
 def _touched(body: tuple[Stmt, ...], var: str) -> Iterable[tuple[tuple[Expr, ...], Place]]:
+    """The keys and the place of each write and each read of a variable."""
     for stmt in statements(body):
         if isinstance(stmt, Assign) and stmt.var == var:
             yield stmt.keys, stmt.at
@@ -78,20 +82,20 @@ def _touched(body: tuple[Stmt, ...], var: str) -> Iterable[tuple[tuple[Expr, ...
 
 
 def check_ghosts(action: Action, variables: Mapping[str, Var]) -> None:
-    """Refuse an action in which a ghost could change what happens to the real state."""
+    """Refuse an action in which a ghost influences a guard or a variable that is no ghost, or could cut a step."""
     _Ghosts(variables, action).visit(action.body, under=None)
 
 
 class _Ghosts:
-    """Follows what ghosts flow into: locals, branches, and from there writes and guards."""
+    """Follows ghosts through locals and branches to writes and guards."""
 
     def __init__(self, variables: Mapping[str, Var], action: Action) -> None:
         self.variables = variables
         self.locals = locals_of(action.body)
-        self.tainted: set[str] = set()
+        self.tainted: set[str] = set()  # locals that depend on a ghost; their names are unique in the action
 
     def visit(self, body: tuple[Stmt, ...], under: str | None) -> None:
-        """Check a body that runs only if the ghost ``under`` says so (None: no ghost decides)."""
+        """Check a body. ``under``: a ghost that decides whether the body runs, or None."""
         for stmt in body:
             source = under or next(filter(None, map(self._ghost_in, direct_expressions(stmt))), None)
             match stmt:
@@ -115,7 +119,7 @@ class _Ghosts:
                     self.visit(inner, under)
 
     def _ghost_in(self, expr: Expr) -> str | None:
-        """A ghost, or a local that depends on one, that the expression reads."""
+        """The first ghost, or local that depends on a ghost, that the expression reads; None if there is none."""
         for part in walk(expr):
             if isinstance(part, Read) and self.variables[part.var].ghost:
                 return part.var
@@ -142,11 +146,12 @@ class _Ghosts:
 
 
 def check_ghost_literals(action: Action, variables: Mapping[str, Var], scopes: Iterable[Scope]) -> None:
-    """Refuse to write a literal to a ghost where a scope has no room for it: that would cut the step as well."""
+    """Refuse a literal that is written to a ghost and exceeds its bound in a scope: the write would cut the step."""
     locals_ = locals_of(action.body)
     for stmt in statements(action.body):
         if isinstance(stmt, Assign | Fill) and variables[stmt.var].ghost:
             for value in results(stmt.value, locals_):
+                # Only the bound of a Nat depends on the scope; ``folds.literal`` has checked the literals of an Int.
                 if isinstance(value, Lit) and isinstance(value.type, NatType) and isinstance(value.value, int):
                     for scope in scopes:
                         if value.value > scope.sizes[value.type.name]:
@@ -163,8 +168,12 @@ def check_ghost_literals(action: Action, variables: Mapping[str, Var], scopes: I
 
 
 def check_initial(init: Action, variables: Mapping[str, Var], written: set[str]) -> None:
-    """Refuse a variable that the initial condition leaves open, or reads before it is set."""
+    """Refuse a variable that the initial condition does not set completely, or reads before it is set.
+
+    ``written``: the variables that actions write.
+    """
     covered: set[str] = set()
+    # Reversed, so that the first write of a variable gives its place.
     touched = {stmt.var: stmt.at for stmt in reversed(list(statements(init.body))) if isinstance(stmt, Assign | Fill)}
     _cover(init.body, variables, covered, {}, touched)
     for var in variables.values():
@@ -174,7 +183,7 @@ def check_initial(init: Action, variables: Mapping[str, Var], written: set[str])
             _refuse(
                 touched[var.name],
                 f"self.{var.name}",
-                "the initial condition sets some of its cells only",
+                "the initial condition does not set all cells of this variable",
                 f"set all of them first: self.{var.name}.fill(...), or a loop over each of its keys",
             )
         if var.name in written:
@@ -193,6 +202,10 @@ def _cover(
     loops: Mapping[str, Key],
     touched: Mapping[str, Place],
 ) -> None:
+    """Add to ``covered`` the variables that a body sets in every cell, and refuse a read of one not yet covered.
+
+    ``loops``: the domain of each enclosing loop variable. ``touched``: the variables that the initial condition writes.
+    """
     for stmt in body:
         for outer in direct_expressions(stmt):
             for part in walk(outer):
@@ -201,12 +214,13 @@ def _cover(
                         stmt.at,
                         _cell(part.var, part.keys),
                         "the initial condition reads it before it is set",
-                        "set it first; the parts' initial conditions run in order of the bases",
+                        "set it first; initial conditions of base classes run first, the last base first",
                     )
         match stmt:
             case Fill(var=var):
                 covered.add(var)
             case Assign(var=var, keys=keys):
+                # Every cell is set if the keys are different loop variables that run over the whole key types.
                 names = [key.name for key in keys if isinstance(key, Name)]
                 distinct = len(set(names)) == len(keys)
                 if distinct and all(loops.get(n) == kind for n, kind in zip(names, variables[var].keys, strict=True)):
@@ -215,21 +229,24 @@ def _cover(
                 left, right = set(covered), set(covered)
                 _cover(then, variables, left, loops, touched)
                 _cover(orelse, variables, right, loops, touched)
-                # Under a loop, "set in both branches" still covers every cell: each iteration takes one of them.
+                # This holds in a loop too: each iteration takes one of the branches, and both set its cell.
                 covered |= left & right
             case For(var=name, domain=domain, body=inner):
                 _cover(inner, variables, covered, {**loops, name: domain}, touched)
 
 
-# Odds and ends ------------------------------------------------------------------------------------------------
+# Assumptions and used variables -------------------------------------------------------------------------------
 
 
 def check_assumption(name: str, body: Expr, at: Place, variables: Mapping[str, Var]) -> None:
-    """Refuse an axiom that speaks of anything but constants."""
+    """Refuse an axiom that reads a variable which is not constant."""
     for part in walk(body):
         if isinstance(part, Read) and not variables[part.var].constant:
             _refuse(
-                at, name, f"an assumption reads {part.var}, which actions change", "assume things of constants only"
+                at,
+                name,
+                f"an assumption reads {part.var}, which actions change",
+                "an assumption may read constants only",
             )
 
 

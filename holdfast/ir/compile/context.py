@@ -1,4 +1,4 @@
-"""What a body is compiled in: the model's fields and methods, and what names mean at one point."""
+"""The context in which a body is compiled: the model's fields and methods, and the meaning of names at one point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.ir.types import EnumType, NatType, Scalar, SortType
 
 @attrs.frozen
 class StateField:
-    """A field as expressions see it: a variable's shape, or a flag's value."""
+    """A field as expressions see it. ``flag``: the value of a flag, or None for a variable."""
 
     keys: tuple[SortType | NatType | EnumType, ...]
     value: Scalar
@@ -27,21 +27,22 @@ class StateField:
 
 @attrs.frozen
 class Context:
-    """What all bodies of one model share."""
+    """The data that all bodies of one model share."""
 
     types: Types
     fields: Mapping[str, StateField]
     members: Mapping[str, Member]
     labels: dict[str, tuple[Module, ast.AST]]
-    """Where each rule label has been seen; a label stands at one place."""
+    """The place of each rule label. A label stands at one place of the source only."""
 
 
 @attrs.frozen
 class Env:
-    """What names mean at one point of a body.
+    """The meaning of names at one point of a body.
 
-    ``states`` maps the names of states (``self``, ``old``) to whether they are the old one; ``known`` are the
-    Optionals that are not None here; ``inlined`` are the helpers being expanded.
+    ``states``: the names of states (``self``, ``old``); the value is True for the old state. ``names``: the expressions
+    of parameters, locals and bound variables. ``known``: the Optionals that are not None here. ``inlined``: the helpers
+    that are being expanded, to refuse recursion.
     """
 
     module: Module
@@ -59,7 +60,7 @@ class Env:
         return attrs.evolve(self, names={name: expr for name, expr in self.names.items() if name not in names})
 
     def check_free(self, node: ast.AST, name: str) -> None:
-        """Refuse to give a value to the name of a state, which Python would forget from there on."""
+        """Refuse a value for the name of a state: in Python the name would no longer stand for the state."""
         if name in self.states:
             self.module.refuse(node, f"{name} is the state", "use another name")
 
@@ -69,7 +70,7 @@ class Env:
 
 
 class Compiler(Protocol):
-    """Compiles the parts of an expression, for folds and helpers: ``Expressions`` is it."""
+    """The methods of ``Expressions`` that ``folds`` and ``helpers`` call. ``Expressions`` imports these two modules."""
 
     context: Context
 

@@ -1,4 +1,4 @@
-"""Bringing expressions to the type that is needed, or saying why that cannot be."""
+"""Conversions of expressions to the type that is needed. An impossible conversion raises ModelError with the reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from holdfast.ir.types import (
 
 
 def unit(kind: Type) -> str | None:
-    """What a number is measured in: the name of its Nat or Int, or None for a bare number."""
+    """The unit of a number: the name of its Nat or Int. None for a bare number, and for a type without numbers."""
     match kind:
         case NatType(name) | IntType(name=name):
             return name
@@ -31,7 +31,7 @@ def unit(kind: Type) -> str | None:
 
 
 def comparable(one: Type, two: Type) -> bool:
-    """Whether values can be compared: their types are equal, or numbers not measured in different things."""
+    """Whether values of two types can be compared: the types are equal, or both are numbers without different units."""
     if one == two:
         return True
     numbers = NatType | IntType | NumberType
@@ -41,15 +41,21 @@ def comparable(one: Type, two: Type) -> bool:
 
 
 def plain_if_known(expr: Expr, env: Env) -> Expr:
-    """The expression as a plain value where it is known not to be None."""
+    """The expression, unwrapped if it is an Optional that is known not to be None."""
     if isinstance(expr.type, OptionalType) and expr in env.known:
         return Unwrap(expr, expr.type.of)
     return expr
 
 
 def fit(expr: Expr, target: Scalar, node: ast.AST, env: Env, what: str = "it") -> Expr:
-    """The expression as a value of ``target``; computed numbers stay numbers (their bound is checked at run time)."""
+    """The expression as a value of ``target``. Raises ModelError if it cannot be one.
+
+    A computed number stays a number; the assignment checks its bound when it runs. ``what``: the value in the words of
+    a message.
+    """
+    # For an Optional target the expression is not unwrapped: it would only be wrapped again.
     fitted = _fitted(expr if isinstance(target, OptionalType) else plain_if_known(expr, env), target)
+    # A bare number such as ``0`` is refused: a literal names its type, as in ``Epoch(0)``.
     bare = fitted.arg if isinstance(fitted, Wrap) else fitted
     if fitted is not None and not (isinstance(bare, Lit) and isinstance(bare.type, NumberType)):
         return fitted
@@ -65,6 +71,7 @@ def fit(expr: Expr, target: Scalar, node: ast.AST, env: Env, what: str = "it") -
 
 
 def _fitted(expr: Expr, target: Type) -> Expr | None:
+    """The expression as a value of ``target``, or None if it cannot be one."""
     if expr.type == target:
         return expr
     if isinstance(target, OptionalType):
@@ -80,7 +87,7 @@ def _fitted(expr: Expr, target: Type) -> Expr | None:
 
 
 def choose(cond: Expr, left: Expr, right: Expr, node: ast.AST, env: Env) -> Expr:
-    """``left if cond else right``, brought to one type."""
+    """``left if cond else right``, with both branches converted to one type: that of the left one if possible."""
     for one, other in ((left, right), (right, left)):
         target = _beside_none(other.type) if isinstance(one.type, NoneType) else one.type
         then, orelse = _fitted(left, target), _fitted(right, target)

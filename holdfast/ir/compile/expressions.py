@@ -1,7 +1,7 @@
-"""From Python expressions to typed expressions of the transition system.
+"""Translates Python expressions to typed expressions of the transition system.
 
-An Optional may be used as a plain value only where a test for None has gone before *in the same condition, branch or
-filter*. A test inside an earlier ``require`` does not count: mutation removes rules, and the rest must stay total.
+An Optional counts as a plain value only after a test for None *in the same condition, branch or filter*. A test in an
+earlier ``require`` does not count: mutation may remove that rule, and the other expressions must still have a value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, lit
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.results import is_computed
 from holdfast.ir.compile.source import excerpt
-from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Name, Not, Or, Read, Ruled
+from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Name, Not, Or, Read, RuleTest
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import BOOL, NONE, BoolType, EnumType, NatType, NoneType, NumberType, OptionalType, SortType
 
@@ -32,7 +32,7 @@ ORDERS: dict[type[ast.cmpop], CompareOp] = {
 
 
 DEEPEST = 100
-"""How deeply expressions may be nested, with the helpers they call expanded."""
+"""The greatest depth of nested expressions, with the helpers expanded that they call."""
 
 
 class Expressions:
@@ -63,7 +63,7 @@ class Expressions:
     # Conditions -----------------------------------------------------------------------------------------------
 
     def condition(self, node: ast.expr, env: Env) -> Expr:
-        """A truth value."""
+        """An expression as a truth value. Raises ModelError if it is none."""
         found = plain_if_known(self.expression(node, env), env)
         if found.type != BOOL:
             remedy = "test it with `is not None`" if isinstance(found.type, OptionalType) else "compare it"
@@ -85,7 +85,7 @@ class Expressions:
         if node.keywords or not 1 <= len(node.args) <= 2:
             env.module.refuse(node, "rule takes a label and at most one condition", 'write rule("ST-14", cond)')
         label = self.label(node.args[0], node, env)
-        return Ruled(label, self.condition(node.args[1], env) if len(node.args) == 2 else TRUE)
+        return RuleTest(label, self.condition(node.args[1], env) if len(node.args) == 2 else TRUE)
 
     def label(self, node: ast.expr, place: ast.AST, env: Env) -> str:
         """A rule's label: a rule id with an optional suffix, at one place of the source."""
@@ -107,7 +107,7 @@ class Expressions:
         return text
 
     def role(self, node: ast.expr, env: Env) -> object:
-        """What a called name is: ``require``, ``rule``, ``count``, a type's role, or a builtin's name."""
+        """The role of a called name: ``require``, ``rule``, ``count``, a type's role, a builtin's name, or None."""
         match node:
             case ast.Name(id=name):
                 if name in env.names or name in env.states:
@@ -122,7 +122,7 @@ class Expressions:
     # Expressions ----------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr, env: Env) -> Expr:
-        """An expression of any type. Raises RecursionError for one nested too deeply, whatever the stack would bear."""
+        """An expression of any type. Raises RecursionError beyond ``DEEPEST``, on any machine and stack size."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise RecursionError
@@ -186,7 +186,7 @@ class Expressions:
         match node.value:
             case ast.Name(id=state) if state in env.states:
                 field = self._field(node, env)
-                if field.flag is not None:
+                if field.flag is not None:  # a literal, so that ``simplify`` removes the branches of other variants
                     return Lit(field.flag, BOOL)
                 if field.keys:
                     env.module.refuse(node, f"{node.attr} is a map", f"name a cell: {state}.{node.attr}[...]")
@@ -221,7 +221,7 @@ class Expressions:
         return env.module.refuse(node, "only a field has cells", "write self.field[key]")
 
     def cell(self, node: ast.Subscript, env: Env) -> tuple[str, tuple[Expr, ...], StateField]:
-        """The variable and keys that ``self.field[...]`` names."""
+        """The variable, the keys and the field of a cell ``self.field[...]``."""
         assert isinstance(node.value, ast.Attribute)
         field = self._field(node.value, env)
         if not field.keys:
@@ -233,7 +233,7 @@ class Expressions:
         keys = []
         for part, kind in zip(parts, field.keys, strict=True):
             found = fit(self.expression(part, env), kind, part, env, what=f"a key of {node.value.attr}")
-            if is_computed(found, self.locals):
+            if is_computed(found, self.locals):  # a number beyond the bound has no cell
                 env.module.refuse(
                     part, "a key is not computed", f"take a parameter of type {kind} and compare it with the result"
                 )
@@ -245,6 +245,7 @@ class Expressions:
         for value in values:
             arg = self.condition(value, env)
             args.append(arg)
+            # A later part is evaluated only if the earlier parts hold (``and``) or fail (``or``).
             env = env.knowing(when_true(arg) if conjunction else when_false(arg))
         return And(tuple(args)) if conjunction else Or(tuple(args))
 
@@ -295,7 +296,7 @@ class Expressions:
         sign = ORDERS[type(op)]
         one, two = self.expression(left, env), self.expression(right, env)
         if one.type != two.type or sign not in ("==", "!="):
-            # Two Optionals can be compared as they are, whatever is known of one of them.
+            # ``==`` compares two Optionals of one type directly. Any other comparison needs plain values.
             one, two = plain_if_known(one, env), plain_if_known(two, env)
         if isinstance(one.type, NoneType) or isinstance(two.type, NoneType):
             env.module.refuse(node, "None is compared with an operator", "write `is None` or `is not None`")
@@ -340,7 +341,7 @@ class Expressions:
         )
 
     def domain(self, node: ast.expr, env: Env) -> SortType | NatType | EnumType:
-        """What a loop or a comprehension runs over."""
+        """The type that a loop or a comprehension runs over."""
         if _root(node) is None or _root(node) in env.names or _root(node) in env.states:
             env.module.refuse(node, "a loop runs over a whole type", "write `for x in Sort` and filter with `if`")
         return key(node, env.module, self.context.types)

@@ -1,8 +1,8 @@
-"""Which Optionals a condition shows not to be None."""
+"""The Optionals that a condition proves not to be None."""
 
 from __future__ import annotations
 
-from holdfast.ir.expr import And, Expr, IsNone, Not, Or, Read, Ruled, walk
+from holdfast.ir.expr import And, Expr, IsNone, Not, Or, Read, RuleTest, walk
 
 Facts = frozenset[Expr]
 
@@ -16,13 +16,16 @@ def when_true(cond: Expr) -> Facts:
             return when_false(arg)
         case And(args):
             return NOTHING.union(*(when_true(arg) for arg in args))
-        case Ruled(arg=arg):
+        case RuleTest(arg=arg):
             return when_true(arg)
     return NOTHING
 
 
 def when_false(cond: Expr) -> Facts:
-    """The Optionals that are not None where the condition fails. A rule that fails may just have been removed."""
+    """The Optionals that are not None where the condition fails.
+
+    A rule proves nothing here: it fails also if it is removed.
+    """
     match cond:
         case IsNone(arg):
             return frozenset({arg})
@@ -34,7 +37,7 @@ def when_false(cond: Expr) -> Facts:
 
 
 def after_write(facts: Facts, var: str) -> Facts:
-    """What is still known after a variable has been written."""
+    """The facts that hold after a write to a variable: those that do not read it. The old state never changes."""
     return frozenset(
         fact
         for fact in facts

@@ -1,4 +1,4 @@
-"""Arithmetic, quantifiers and folds."""
+"""Translates arithmetic, quantifiers and folds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from holdfast.ir.expr import (
     Implies,
     Lit,
     Name,
-    Quantified,
+    Quantifier,
 )
 from holdfast.ir.types import EnumType, IntType, NatType, NumberType, OptionalType, SortType
 
 
 def _number(compiler: Compiler, node: ast.expr, env: Env) -> Expr:
+    """An expression as a number. Raises ModelError if it is none, or may be None."""
     found = plain_if_known(compiler.expression(node, env), env)
     if isinstance(found.type, NatType | IntType | NumberType):
         return found
@@ -52,6 +53,7 @@ def arithmetic(compiler: Compiler, node: ast.BinOp, env: Env) -> Expr:
 
 
 def _combine(compiler: Compiler, op: ArithmeticOp, nodes: Sequence[ast.expr], node: ast.AST, env: Env) -> Expr:
+    """An operation on numbers of one unit. Bare numbers go with any unit."""
     args = tuple(_number(compiler, part, env) for part in nodes)
     measure: str | None = None
     for arg in args:
@@ -62,7 +64,7 @@ def _combine(compiler: Compiler, op: ArithmeticOp, nodes: Sequence[ast.expr], no
 
 
 def literal(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
-    """``Epoch(0)``: a literal, or a computed number taken as that type."""
+    """``Epoch(0)``: a literal of that type, or a computed number with that unit."""
     kind = compiler.context.types.of_class(resolve(node.func, env.module), env.module, node.func)
     assert isinstance(kind, NatType | IntType)
     if len(node.args) != 1:
@@ -77,7 +79,7 @@ def literal(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
         return Lit(arg.value, kind)
     if unit(arg.type) not in (None, kind.name):
         env.module.refuse(node, f"{arg.type} is taken as {kind}", "combine numbers of one type")
-    return Arithmetic("+", (arg, ZERO), NumberType(kind.name))
+    return Arithmetic("+", (arg, ZERO), NumberType(kind.name))  # adding 0 changes only the unit
 
 
 def absolute(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
@@ -89,6 +91,7 @@ def absolute(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
 
 
 def _generator(node: ast.Call, env: Env) -> ast.GeneratorExp:
+    """The generator that is the only argument of a call."""
     if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
         return node.args[0]
     if len(node.args) == 1 and isinstance(node.args[0], ast.ListComp | ast.SetComp):
@@ -111,7 +114,8 @@ def _bindings(
         name = compiler.fresh(part.target.id)
         env = env.bind(part.target.id, Name(name, domain))
         filters: list[Expr] = []
-        # A comprehension is a scope of its own: what a later `for` binds has no value before, whatever it is outside.
+        # In Python the names that a comprehension binds are local to it. So a name that a later `for` binds has no
+        # value in this filter, even if it has one outside.
         unbound = set(targets[position + 1 :]) - set(targets[: position + 1])
         for cond in part.ifs:
             filters.append(compiler.condition(cond, env.without(unbound)))
@@ -122,20 +126,20 @@ def _bindings(
 
 
 def quantified(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
-    """``all`` or ``any`` over a comprehension; nested variables become nested quantifiers."""
+    """``all`` or ``any`` over a comprehension. Several variables become nested quantifiers."""
     generator = _generator(node, env)
     bindings, inner = _bindings(compiler, generator, env)
     body = compiler.condition(generator.elt, inner)
     universal = compiler.role(node.func, env) == "all"
-    for name, domain, where in reversed(bindings):
+    for name, domain, where in reversed(bindings):  # the innermost quantifier is made first
         if where != TRUE:
             body = Implies(where, body) if universal else And((where, body))
-        body = Quantified("all" if universal else "any", name, domain, body)
+        body = Quantifier("all" if universal else "any", name, domain, body)
     return body
 
 
 def count(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
-    """``count(cond for x in A for y in B)``: a sum of counts."""
+    """``count(cond for x in A for y in B)``: the sum over x of the counts over y."""
     generator = _generator(node, env)
     bindings, inner = _bindings(compiler, generator, env)
     cond = compiler.condition(generator.elt, inner)
@@ -161,7 +165,7 @@ def total(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
 
 
 def extremum(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
-    """``min`` or ``max``, of arguments or of a comprehension with a default."""
+    """``min`` or ``max`` of several arguments, or of a comprehension with a default."""
     kind: Literal["min", "max"] = "min" if compiler.role(node.func, env) == "min" else "max"
     if len(node.args) > 1:
         if node.keywords:

@@ -1,4 +1,4 @@
-"""Helpers: methods without a decorator, expanded where they are called."""
+"""Expands helpers (methods without a decorator) where they are called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from holdfast.ir.types import INT, NoneType
 def helper_env(
     compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env
 ) -> tuple[Member, dict[str, Expr], Env]:
-    """A helper, its arguments by parameter, and the environment of its body without them."""
+    """The helper of that name, its arguments by parameter, and the environment of its body.
+
+    The environment does not have the parameters yet: the caller binds them to the arguments or to locals. ``old``:
+    whether the helper is called on the old state.
+    """
     member = compiler.context.members.get(name)
     if member is None:
         env.module.refuse(node, f"the model has no method {name}", "define it as a helper")
@@ -26,6 +30,7 @@ def helper_env(
     if name in env.inlined:
         env.module.refuse(node, f"{name} calls itself", "helpers are expanded in place: write it without recursion")
     params = parameters(member)
+    # Not strict: too many or too few arguments are refused below, with the parameters in the message.
     given: dict[str, ast.expr] = dict(zip((param.arg for param in params), node.args, strict=False))
     for word in node.keywords:
         if word.arg is None or word.arg in given or word.arg not in {param.arg for param in params}:
@@ -37,18 +42,21 @@ def helper_env(
     args: dict[str, Expr] = {}
     for param in params:
         if param.annotation is None:
-            member.module.refuse(param, "a state is no argument", "call the helper on it: old.helper(...)")
+            member.module.refuse(
+                param, "a state cannot be passed as an argument", "call the helper on it: old.helper(...)"
+            )
         kind = scalar(param.annotation, member.module, compiler.context.types)
         args[param.arg] = fit(
             compiler.expression(given[param.arg], env), kind, given[param.arg], env, what=f"{name}({param.arg})"
         )
     receiver = member.node.args.args[0].arg
+    # Facts are about cells and unique names, so the facts at the call hold in the helper too.
     inner = Env(member.module, {receiver: old}, {}, env.known, (*env.inlined, name))
     return member, args, inner
 
 
 def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env) -> Expr:
-    """The value of a call to a helper: its body with the arguments in the place of its parameters."""
+    """The value of a call to a helper: its body with each parameter replaced by its argument."""
     member, args, inner = helper_env(compiler, node, name, old, env)
     returns = member.node.returns
     if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
@@ -65,7 +73,10 @@ def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: 
 
 
 def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: ast.AST) -> Expr:
-    """The value of a body that only computes: locals, ``if`` and ``return``."""
+    """The value of a body that only computes: locals, ``if`` and ``return``.
+
+    ``owner``: the statement that a message names if a path ends without a ``return``.
+    """
     for index, stmt in enumerate(body):
         rest = body[index + 1 :]
         check_reached(rest, stmt, env)
@@ -94,6 +105,7 @@ def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: as
 
 
 def _local(node: ast.stmt, name: str, value: Expr, env: Env) -> Env:
+    """The environment with one more local. The local stands for its value: no ``Let`` is possible in an expression."""
     if name in env.names:
         env.module.refuse(node, f"{name} has a value already", "a local is assigned once: use another name")
     env.check_free(node, name)
@@ -103,7 +115,11 @@ def _local(node: ast.stmt, name: str, value: Expr, env: Env) -> Env:
 
 
 def parameters(member: Member) -> list[ast.arg]:
-    """The parameters of a method after the first; each needs an annotation, and nothing fancy is possible."""
+    """The parameters of a method after the first one.
+
+    Refuses defaults, ``*``, ``**``, keyword-only and positional-only parameters, and a parameter without an annotation
+    (except ``old``).
+    """
     spec = member.node.args
     if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.posonlyargs or spec.defaults or not spec.args:
         member.module.refuse(
@@ -119,7 +135,7 @@ def parameters(member: Member) -> list[ast.arg]:
 
 
 def check_returns(member: Member, wanted: str) -> None:
-    """Refuse a method whose result is not annotated as its role asks for."""
+    """Refuse a method whose result has another annotation than ``wanted``."""
     returns = member.node.returns
     if returns is None or ast.unparse(returns) != wanted:
         member.module.refuse(
@@ -128,12 +144,12 @@ def check_returns(member: Member, wanted: str) -> None:
 
 
 def join_rest(branch: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """A branch with what follows its ``if``, unless every path through the branch returns."""
+    """A branch followed by the statements after its ``if``, unless every path through the branch returns."""
     return list(branch) if _always_returns(branch) else [*branch, *rest]
 
 
 def check_reached(rest: Sequence[ast.stmt], stmt: ast.stmt, env: Env) -> None:
-    """Refuse lines after a statement through which no path goes on."""
+    """Refuse the statements after ``stmt`` if every path through ``stmt`` returns."""
     if rest and _always_returns([stmt]):
         env.module.refuse(rest[0], "this line is never reached", "delete it")
 

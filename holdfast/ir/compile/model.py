@@ -1,4 +1,4 @@
-"""From a model's class to its transition system."""
+"""Translates the class of a model to its transition system."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
 from holdfast.ir.compile.source import ClassSource, Member, SourceField, read_class
 from holdfast.ir.errors import UsageError
-from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
+from holdfast.ir.expr import TRUE, Expr, Name, RuleTest, walk
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
 from holdfast.ir.stmt import Require, Stmt, direct_expressions, statements
 from holdfast.ir.system import Action, Param, Rule, System, Var
@@ -37,7 +37,11 @@ from holdfast.ir.types import EnumType, IntType, NatType, SortType
 
 
 def compile_model(cls: type, *, variants: Sequence[str] = ()) -> System:
-    """The transition system of a model for the given variants; raises ModelError or UsageError."""
+    """The transition system of a model in the given variants.
+
+    Raises ModelError if the model is outside the language. Raises UsageError for an unknown variant, and for two
+    variants that replace the same action.
+    """
     source = read_class(cls)
     check_overrides(cls, source)
     try:
@@ -52,6 +56,8 @@ def compile_model(cls: type, *, variants: Sequence[str] = ()) -> System:
 
 
 class _Compiler:
+    """Compiles one model in one choice of variants."""
+
     def __init__(self, cls: type, source: ClassSource, chosen: Sequence[str]) -> None:
         self.cls = cls
         self.source = source
@@ -68,7 +74,7 @@ class _Compiler:
         self.chosen = tuple(name for name in self.offered if name in chosen)
 
     def _offered(self) -> dict[str, str]:
-        """Every variant's name and description: flags first, then methods."""
+        """The name and the description of each variant: flags first, then methods."""
         offered: dict[str, str] = {}
         for name, kind in self.kinds.items():
             if kind.flag:
@@ -83,7 +89,7 @@ class _Compiler:
         return [member for member in self.source.members.values() if isinstance(member.mark, kind)]
 
     def _context(self) -> Context:
-        """A fresh context: labels are unique within one choice of variants."""
+        """A new context, without labels: a label must be unique within one choice of variants only."""
         fields = {
             name: StateField(
                 kind.keys, kind.value, (name in self.chosen) if kind.flag else None, self.source.fields[name]
@@ -103,7 +109,7 @@ class _Compiler:
         written = written_variables(actions)
         fields = tuple(self._variables(written, written_variables([init])))
         all_by_name = {var.name: var for var in fields}
-        # State that only the actions of other variants write is no state of this system.
+        # A variable that only actions of other variants use would add nothing but bits to the states of this system.
         foreign = written_variables(others) - used_variables((init, *actions), properties)
         variables = tuple(var for var in fields if var.name not in foreign)
         by_name = {var.name: var for var in variables}
@@ -122,7 +128,7 @@ class _Compiler:
             check_ghost_literals(action, all_by_name, scopes.values())
         rules = tuple(_rules(init, actions))
         outcomes = read_outcomes(self.cls, self.source, rules, properties, self.offered, whole=not self.chosen)
-        kinds = self.types.known.values()
+        kinds = self.types.known.values()  # complete only now: compiling the bodies adds the types that they name
         return System(
             name=self.cls.__name__,
             file=self.source.module.file,
@@ -178,6 +184,7 @@ class _Compiler:
             yield self._action(replaced.get(member.name, member), member.name, mark, context)
 
     def _replacements(self) -> dict[str, Member]:
+        """The methods that replace actions in the chosen variants, by the name of the action."""
         found: dict[str, Member] = {}
         seen: dict[tuple[str, str], Member] = {}
         for member in self._marked(VariantMark):
@@ -209,8 +216,9 @@ class _Compiler:
         return found
 
     def _left_out(self) -> Iterable[Action]:
-        """The methods that other variants would choose, compiled too: a broken one is found before it is asked for, and
-        a model has the same types whatever is chosen.
+        """The actions of other variants, and the actions that the chosen variants replace.
+
+        They are compiled too: an error in them is reported at once, and the model has the same types in all variants.
         """
         for member in self.source.members.values():
             mark = member.mark
@@ -255,7 +263,8 @@ class _Compiler:
         bodies = BodyCompiler(context)
         shared: dict[str, Param] = {}
         choices: list[dict[str, Expr]] = []
-        # The parameters of all methods come first: a local of one must not take the name of another's parameter.
+        # All parameters get their names before any body is compiled, so that no local takes the name of a parameter of
+        # another initial condition.
         for member in members:
             check_returns(member, "None")
             params, names = self._params(member, bodies.expressions, shared)
@@ -275,6 +284,10 @@ class _Compiler:
     def _params(
         self, member: Member, expressions_: Expressions, shared: dict[str, Param] | None = None
     ) -> tuple[tuple[Param, ...], dict[str, Expr]]:
+        """The parameters of a method, and the expression for each of them.
+
+        ``shared``: the parameters of the initial conditions compiled before; parameters of one name are one choice.
+        """
         params: list[Param] = []
         names: dict[str, Expr] = {}
         for arg in parameters(member):
@@ -283,7 +296,7 @@ class _Compiler:
             kind = plain(arg.annotation, member.module, self.types, f"the parameter {arg.arg}")
             params.append(Param(arg.arg, kind))
             if not shared or arg.arg not in shared:
-                expressions_.fresh(arg.arg)
+                expressions_.fresh(arg.arg)  # reserves the name
             names[arg.arg] = Name(arg.arg, kind)
         return tuple(params), names
 
@@ -301,12 +314,14 @@ def _rules(init: Action, actions: tuple[Action, ...]) -> Iterable[Rule]:
 
 
 def _rules_in(stmt: Stmt) -> Iterable[Rule]:
+    """The rules in the statement itself, not in statements nested in it; ``_rules`` adds their actions."""
     if isinstance(stmt, Require):
         yield Rule(stmt.label, "require", stmt.error, stmt.at, ())
     for expr in itertools.chain.from_iterable(walk(outer) for outer in direct_expressions(stmt)):
-        if isinstance(expr, Ruled):
+        if isinstance(expr, RuleTest):
             yield Rule(expr.label, "effect" if expr.arg == TRUE else "condition", None, stmt.at, ())
 
 
 def _first_line(doc: str) -> str:
+    """The first paragraph of a docstring, on one line."""
     return " ".join(doc.strip().split("\n\n")[0].split())

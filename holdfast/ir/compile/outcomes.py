@@ -1,4 +1,4 @@
-"""From the outcomes that an author declares to those of a system: every mutant, rule and property looked up."""
+"""Reads the declared outcomes of a model's mutants, and looks up every mutant, rule and property that they name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Declaration, Property, Rule
 
 LIVENESS_ID = re.compile(r"L[VP]-\d+[a-z]?")
-"""The rule ids of liveness, which a model need not state as a ``@leads_to``."""
+"""The rule ids of liveness. A declaration may name such an id even if the model has no ``@leads_to`` for it."""
 
 REMEDY = "use equivalent(reason), redundant(with_=LABEL), liveness(property, reason), missing(state) or sound(reason)"
 
@@ -30,9 +30,9 @@ def read_outcomes(
     *,
     whole: bool,
 ) -> dict[str, Declaration]:
-    """The declared outcomes, by mutant, in the order of the source.
+    """The declared outcomes, by mutant, in the order of the source. Raises ModelError for a wrong declaration.
 
-    Labels are checked in the ``whole`` model only: a variant may lack what the model without it has.
+    ``whole``: no variant is chosen. Only then are labels checked, because a variant may lack rules of the whole model.
     """
     if source.outcomes is None:
         return {}
@@ -45,7 +45,7 @@ def read_outcomes(
 
 
 class _Places:
-    """Where each declaration stands; a dictionary that is not written out has one place for all."""
+    """The place of each declaration. If the dictionary is not a literal, all have the place of the assignment."""
 
     def __init__(self, module: Module, node: ast.Assign) -> None:
         self.whole = module.place(node)
@@ -68,6 +68,8 @@ class _Places:
 
 @attrs.frozen
 class _Reader:
+    """Reads one declaration after the other and checks it against the model."""
+
     places: _Places
     rules: Sequence[Rule]
     properties: Sequence[Property]
@@ -99,7 +101,10 @@ class _Reader:
         return Declaration(kind, " ".join(reason.split()), None if names is None else str(names), self.places.of(name))
 
     def _check_rule(self, name: str, text: str, how: str) -> None:
-        """Refuse a rule that the model lacks, or an action that the rule does not stand in."""
+        """Refuse an unknown rule, or an action that does not contain the rule.
+
+        ``name``: the declaration. ``text``: the rule it names. ``how``: "removes" or "is covered by".
+        """
         if not self.whole:
             return
         label, at, action = text.partition("@")

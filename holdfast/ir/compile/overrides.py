@@ -1,7 +1,7 @@
-"""What may take the place of an inherited method: one of the same role, in a class that extends the method's own.
+"""Checks that a method overrides only a method of the same role, in a class that extends the class of that method.
 
-For each name Python takes the first definition in its order of classes and forgets the others, however they are
-decorated. A forgotten decorator would lose an invariant, and a check would be green without it.
+For each name Python takes the first definition in the method resolution order and ignores the others with their
+decorators. If the ignored method is an invariant, the model would lose it silently, and a check would pass without it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
 
 
 def check_overrides(cls: type, source: ClassSource) -> None:
-    """Refuse a method that would silently drop another one: an action, an initial condition, a variant, a property."""
+    """Refuse a method that would silently drop an action, an initial condition, a variant or a property."""
     for name, definitions in source.definitions.items():
         taken, _ = definitions[-1]
+        # With several bases the definition that Python takes may be in a class unrelated to the others.
         for owner, _ in definitions:
             if not issubclass(taken, owner):
                 source.module.refuse(
@@ -29,6 +30,7 @@ def check_overrides(cls: type, source: ClassSource) -> None:
 
 
 def _check_role(owner: type, old: Member, new: Member) -> None:
+    """Refuse a method of another role. A plain action may become idempotent, because this adds a claim."""
     was, role = _role(old.mark), _role(new.mark)
     if was == role or (was == "@action" and isinstance(new.mark, ActionMark) and new.mark.variant is None):
         return
@@ -41,7 +43,7 @@ def _check_role(owner: type, old: Member, new: Member) -> None:
 
 
 def _role(mark: object) -> str:
-    """The decorator with all that would be lost without it; nothing for a helper."""
+    """The decorator with the arguments that an override must not lose; an empty text for a helper."""
     match mark:
         case InitMark():
             return "@init"

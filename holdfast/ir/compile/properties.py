@@ -1,4 +1,4 @@
-"""From the methods that state properties to properties of the transition system."""
+"""Translates the methods that state properties to properties of the transition system."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from holdfast.ir.compile.helpers import check_returns, parameters, value_body
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import Member
 from holdfast.ir.compile.triggers import trigger_of
-from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
+from holdfast.ir.expr import TRUE, Expr, Name, RuleTest, walk
 from holdfast.ir.marks import PropertyMark
 from holdfast.ir.system import Action, Param, Property
 from holdfast.ir.types import BOOL
 
 RULE_IDS = re.compile(r"[A-Z][A-Z0-9]*-\d+[a-z]?(?:, [A-Z][A-Z0-9]*-\d+[a-z]?)*(?=[.: ])")
+"""The rule ids at the start of a docstring: ``INV-01.`` or ``INV-01, INV-02:``."""
 
 
 def compile_property(member: Member, context: Context, actions: tuple[Action, ...]) -> Property:
@@ -44,9 +45,10 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         body, goal = value_body(expressions, member.node.body, env, member.node), None
         if body.type != BOOL:
             member.module.refuse(member.node, f"it returns {body.type}", "return a condition", f"def {member.name}")
+    # Before ``simplify``, which may remove a rule in a branch of another variant.
     _check_no_rules(member, [body] if goal is None else [body, goal])
     body = simplify(body)
-    trigger: Expr = TRUE
+    trigger: Expr = TRUE  # a witness, an axiom or a final state is never vacuous
     if mark.kind in ("invariant", "step", "lemma"):
         trigger = trigger_of(body)
     elif mark.kind == "leads_to":
@@ -67,7 +69,7 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
 
 
 def _states(member: Member, mark: PropertyMark) -> tuple[list[ast.arg], dict[str, bool]]:
-    """The parameters that are no states, and the states by name: whether each is the old one."""
+    """The parameters of a property other than states, and its states by name: True for the old state."""
     args = parameters(member)
     states = {member.node.args.args[0].arg: False}
     if mark.kind == "step":
@@ -96,6 +98,7 @@ def _states(member: Member, mark: PropertyMark) -> tuple[list[ast.arg], dict[str
 
 
 def _check_of(member: Member, of: str, params: Sequence[Param], actions: tuple[Action, ...]) -> None:
+    """Refuse an unknown action ``of``, and a parameter that the action does not have."""
     action = next((action for action in actions if action.name == of), None)
     if action is None:
         names = ", ".join(action.name for action in actions) or "none"
@@ -112,6 +115,7 @@ def _check_of(member: Member, of: str, params: Sequence[Param], actions: tuple[A
 
 
 def _pair(member: Member, expressions: Expressions, env: Env) -> tuple[Expr, Expr]:
+    """The trigger and the goal of a leads_to property."""
     match [stmt for stmt in member.node.body if not _is_docstring(stmt)]:
         case [ast.Return(value=ast.Tuple(elts=[trigger, goal]))]:
             return expressions.condition(trigger, env), expressions.condition(goal, env)
@@ -128,9 +132,9 @@ def _is_docstring(stmt: ast.stmt) -> bool:
 
 
 def _check_no_rules(member: Member, claims: Sequence[Expr]) -> None:
-    """A property judges a system without some of its rules by the same words."""
+    """Refuse a property that contains a rule: removing the rule must not change the meaning of the property."""
     for part in (part for claim in claims for part in walk(claim)):
-        if isinstance(part, Ruled):
+        if isinstance(part, RuleTest):
             member.module.refuse(
                 member.node,
                 f"it reads the rule {part.label}, so it would say something else without it",

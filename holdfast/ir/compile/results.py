@@ -1,8 +1,8 @@
-"""Which values an expression may have, and whether one of them is a computed number.
+"""The values that an expression may have, and whether one of them is a computed number.
 
-A computed number may lie beyond the bounds of its type. Its own type says so (``NumberType``), but an Optional that
-holds it has the type of any other Optional, and the type of what is unwrapped again is the plain one. So the compiler
-looks at the values that an expression may have, and not at its type.
+A computed number may lie beyond the bounds of its Nat or Int. Its type ``NumberType`` shows this. But an Optional that
+holds the number has the same type as any other Optional, and unwrapping it gives the plain type. So the compiler looks
+at the values that an expression may have, and not at its type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from holdfast.ir.stmt import Let, Stmt, statements
 from holdfast.ir.types import NumberType
 
 Locals = Mapping[str, Expr]
-"""The value of each local, by the name that is unique within its body."""
+"""The value of each local, by the local's unique name."""
 
 
 def locals_of(body: Iterable[Stmt]) -> Locals:
@@ -23,7 +23,10 @@ def locals_of(body: Iterable[Stmt]) -> Locals:
 
 
 def results(expr: Expr, locals_: Locals) -> Iterator[Expr]:
-    """The literals, cells, parameters and computations that an expression may take its value from, each local once."""
+    """The expressions that may give an expression its value: literals, cells, parameters and computations.
+
+    The function looks through ``Wrap``, ``Unwrap``, both branches of a choice, and locals (each local once).
+    """
     seen: set[str] = set()
     waiting = [expr]
     while waiting:
@@ -41,5 +44,5 @@ def results(expr: Expr, locals_: Locals) -> Iterator[Expr]:
 
 
 def is_computed(expr: Expr, locals_: Locals) -> bool:
-    """Whether the value of an expression may be a computed number, also one that an Optional holds."""
+    """Whether an expression may have a computed number as its value, plain or in an Optional."""
     return any(isinstance(source.type, NumberType) for source in results(expr, locals_))

@@ -1,4 +1,4 @@
-"""From the scopes an author wrote to scopes the engines use: every size, name and value checked."""
+"""Translates the scopes of a model to scopes for the engines, and checks every size, name and value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_scopes(
 ) -> dict[str, Scope]:
     """The scopes of a model, by name, in the order of the source.
 
-    A scope that a part declares for itself does not size what the model adds; such a one is no scope of the model.
+    An inherited scope is a scope of the model only if it has a size for each Sort and Nat of the model.
     """
     sized = {declared for declared, kind in types.known.items() if isinstance(kind, SortType | NatType)}
     return {
@@ -35,6 +35,8 @@ def read_scopes(
 
 
 class _Reader:
+    """Reads one scope."""
+
     def __init__(
         self,
         name: str,
@@ -63,6 +65,7 @@ class _Reader:
             shown = getattr(cls, "__name__", repr(cls))
             if cls not in sized:
                 self._refuse(shown, "the model uses no Sort or Nat of this name", "give sizes to its own sorts only")
+            # No domain is empty: ``simplify`` relies on this. A Nat with the greatest value 0 has one value.
             least = 1 if isinstance(sized[cls], SortType) else 0
             if not isinstance(size, int) or isinstance(size, bool) or not least <= size <= MOST:
                 self._refuse(f"{shown}: {size!r}", "this is not a size", f"use a number from {least} to {MOST}")
@@ -71,7 +74,7 @@ class _Reader:
             if cls not in given:
                 what = "number of elements" if isinstance(kind, SortType) else "greatest value"
                 self._refuse(kind.name, f"its {what} is missing", f"add {kind.name}: ...")
-        return {kind.name: sizes[kind.name] for kind in sized.values()}
+        return {kind.name: sizes[kind.name] for kind in sized.values()}  # in the order of the model's types
 
     def _budgets(self, given: Mapping[str, object]) -> dict[str, int]:
         names = [action.name for action in self.actions]
@@ -127,7 +130,7 @@ class _Reader:
             if shown in kind.members:
                 return str(shown)
         elif isinstance(kind, BoolType):
-            if value in (True, False):
+            if value in (True, False):  # also 0 and 1
                 return bool(value)
         elif isinstance(value, int) and not isinstance(value, bool):
             lo, hi = _bounds(kind, sizes)
@@ -137,6 +140,7 @@ class _Reader:
 
 
 def _bounds(kind: Plain, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """The least and the greatest value of a type, as a number or an element index; not for Enums and bool."""
     match kind:
         case SortType(name):
             return 0, sizes[name] - 1
@@ -148,6 +152,7 @@ def _bounds(kind: Plain, sizes: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _size(kind: Plain, sizes: Mapping[str, int]) -> int:
+    """The number of values of a key type."""
     if isinstance(kind, EnumType):
         return len(kind.members)
     lo, hi = _bounds(kind, sizes)

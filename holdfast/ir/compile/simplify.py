@@ -1,4 +1,4 @@
-"""Folding of what flags and literals decide, so that a variant's dead branches leave the system."""
+"""Constant folding. It removes the branches that flags and literals decide, so a variant has no dead branches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.ir.expr import (
     Lit,
     Not,
     Or,
-    Quantified,
+    Quantifier,
     Unwrap,
     Wrap,
     rebuild,
@@ -24,7 +24,10 @@ from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 
 
 def simplify(expr: Expr) -> Expr:
-    """The expression with connectives of constants resolved."""
+    """The expression with its constants folded.
+
+    A ``Ruled`` stays even if its condition is constant, because its label must stay in the system.
+    """
     expr = rebuild(expr, simplify)
     match expr:
         case Not(Lit(value)):
@@ -46,17 +49,19 @@ def simplify(expr: Expr) -> Expr:
             return FALSE
         case Unwrap(Wrap(arg)):
             return arg
-        case Quantified(body=Lit(_)):
-            return expr.body
+        case Quantifier(body=Lit(_)):
+            return expr.body  # no domain is empty, so a constant body is the value of the quantifier
     return expr
 
 
 def _connective(args: tuple[Expr, ...], neutral: Lit, make: type[And] | type[Or]) -> Expr:
+    """``And`` (neutral True) or ``Or`` (neutral False) of the args, flattened and without neutral parts."""
     kept: list[Expr] = []
     for arg in args:
         if arg == neutral:
             continue
         if isinstance(arg, Lit):
+            # This constant decides the connective. The other parts have no effects, so they are dropped below.
             kept.append(arg)
             break
         kept.extend(arg.args if isinstance(arg, make) else (arg,))

@@ -1,6 +1,6 @@
-"""From a model's class to the syntax trees of its members.
+"""Reads the class of a model: the syntax trees of its members.
 
-CPython has already run the decorators, so a method's role is read from its mark; what it does is read from its source.
+CPython has already run the decorators, so the mark of a method gives its role, and the source gives its body.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.marks import MARK
 
 OUTCOMES = "mutants"
-"""The class attribute that says what becomes of mutants."""
+"""The name of the class attribute that declares the outcomes of mutants."""
 
 
 @attrs.frozen
 class Module:
-    """Where a piece of source stands: its file as messages show it, and what its names mean."""
+    """A source file. ``file``: its path as messages show it. ``names``: the module's names and their values."""
 
     file: str
     names: Mapping[str, Any] = attrs.field(eq=False, repr=False)
@@ -36,13 +36,13 @@ class Module:
         return Place(self.file, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
 
     def refuse(self, node: ast.AST, problem: str, remedy: str, construct: str | None = None) -> NoReturn:
-        """Raise the ModelError for a node; the construct shown is its source text unless given."""
+        """Raise the ModelError for a node. ``construct``: the construct to show, by default the source of the node."""
         raise ModelError(self.place(node), construct or excerpt(node), problem, remedy)
 
 
 @attrs.frozen
 class Member:
-    """A method of a model: its tree, its module, and the mark its decorator left (None for a helper)."""
+    """A method of a model: its tree, its module, and the mark of its decorator (None for a helper)."""
 
     name: str
     node: ast.FunctionDef
@@ -57,7 +57,7 @@ class Member:
 
 @attrs.frozen
 class SourceField:
-    """An annotated field of a model, with the string literal below it as its description."""
+    """An annotated field of a model. ``doc``: the string literal below the field."""
 
     name: str
     node: ast.AnnAssign
@@ -67,7 +67,10 @@ class SourceField:
 
 @attrs.frozen
 class ClassSource:
-    """The members of a model and its parts, parts first; an overriding member keeps the overridden place."""
+    """The members of a model and its parts, those of the parts first.
+
+    An overriding member has the position of the overridden one.
+    """
 
     module: Module
     node: ast.ClassDef
@@ -75,9 +78,9 @@ class ClassSource:
     members: Mapping[str, Member]
     scopes: Mapping[str, tuple[Module, ast.Assign]]
     outcomes: tuple[Module, ast.Assign] | None
-    """Where the class attribute ``mutants`` stands that Python finds, if there is one."""
+    """The assignment of the class attribute ``mutants``; with several, the one that Python takes."""
     definitions: Mapping[str, Sequence[tuple[type, Member]]]
-    """Every definition of each method with its class, parts first; the last one is the member."""
+    """All definitions of each method with their classes, the parts' first. The last one is the member."""
 
 
 def excerpt(node: ast.AST) -> str:
@@ -87,7 +90,7 @@ def excerpt(node: ast.AST) -> str:
 
 
 def read_class(cls: type) -> ClassSource:
-    """The syntax trees of a model and of the models it extends."""
+    """The syntax trees of a model and of the models that it extends. Raises ModelError."""
     fields: dict[str, SourceField] = {}
     definitions: dict[str, list[tuple[type, Member]]] = {}
     scopes: dict[str, tuple[Module, ast.Assign]] = {}
@@ -124,8 +127,9 @@ def _read_body(
     scopes: dict[str, tuple[Module, ast.Assign]],
     outcomes: dict[type, tuple[Module, ast.Assign]],
 ) -> None:
+    """Add the members of one class to the dictionaries, and refuse other statements in the class."""
     _check_single(module, node)
-    written: set[str] = set()
+    written: set[str] = set()  # the attributes of the class that its own text sets
     for index, stmt in enumerate(node.body):
         match stmt:
             case ast.AnnAssign(target=ast.Name(id=name)):
@@ -157,6 +161,7 @@ def _read_body(
                     "a model's class holds annotated fields, methods and scopes only",
                     "declare state as `name: Type`, and set it in an @init method",
                 )
+    # An attribute that other code sets would exist for CPython only, not for the engines.
     for name in vars(cls):
         if not name.startswith("_") and name not in written:
             module.refuse(
@@ -165,7 +170,7 @@ def _read_body(
 
 
 def _check_single(module: Module, node: ast.ClassDef) -> None:
-    """Refuse a method that is defined twice: Python would forget the first."""
+    """Refuse a method that is defined twice: Python ignores the first definition."""
     own: set[str] = set()
     for stmt in node.body:
         if isinstance(stmt, ast.FunctionDef):
@@ -175,7 +180,7 @@ def _check_single(module: Module, node: ast.ClassDef) -> None:
 
 
 def _check_outcomes(module: Module, stmt: ast.Assign, name: str, *, twice: bool) -> None:
-    """Refuse outcomes in another place than their own, or a second time."""
+    """Refuse outcomes in an attribute other than ``mutants``, or a second time."""
     if name != OUTCOMES:
         module.refuse(stmt, "outcomes have a place of their own", f"write `{OUTCOMES} = outcomes({{...}})`", name)
     if twice:
@@ -183,7 +188,7 @@ def _check_outcomes(module: Module, stmt: ast.Assign, name: str, *, twice: bool)
 
 
 def _check_name(cls: type, module: Module, node: ast.stmt, name: str) -> None:
-    """Refuse the names that mean something to Python or to Model: a method would replace what runs the model."""
+    """Refuse a name that Python or ``Model`` uses: a method of that name would replace a part of the executor."""
     if name.startswith("__"):
         module.refuse(node, "two underscores begin names of Python's own", "give it another name", name)
     for base in cls.__mro__:
@@ -202,12 +207,13 @@ def _member(cls: type, module: Module, node: ast.FunctionDef) -> Member:
         )
     if len(node.decorator_list) > 1:
         module.refuse(node.decorator_list[1], "a method has one role", "keep one decorator")
+    # Other code may have replaced the method. CPython must run the text that the compiler reads.
     first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
     here = f"{cls.__qualname__}.{node.name}"
     if function.__code__.co_firstlineno != first or function.__code__.co_qualname != here:
         module.refuse(
             node,
-            "CPython would run another text than this one",
+            "this method was replaced after its definition",
             "assign the method nowhere else, and use the decorators of holdfast.lang only",
             f"method {node.name}",
         )
@@ -222,6 +228,7 @@ def _string(stmt: ast.stmt | None) -> str | None:
 
 
 def _definition(cls: type) -> tuple[Module, ast.ClassDef]:
+    """The module and the class statement of a class, which must be unique and at the top level of its file."""
     module = sys.modules.get(cls.__module__)
     path = getattr(module, "__file__", None)
     if module is None or path is None:
@@ -249,6 +256,6 @@ def _tree(path: str) -> ast.Module:
 
 
 def shown_path(path: str) -> str:
-    """The path relative to the working directory where it lies below it, else absolute."""
+    """The path relative to the working directory if the file lies below it, otherwise the absolute path."""
     relative = os.path.relpath(path)
     return str(Path(path).resolve()) if relative.startswith("..") else relative

@@ -1,21 +1,22 @@
-"""When a property says something at all.
+"""The trigger of a property: the condition under which the property is not trivially true.
 
-``all(claim for s in Stream if open[s])`` says nothing in a state without an open stream. A property whose trigger no
-reached state satisfies is vacuous: it holds, and means nothing.
+``all(claim for s in Stream if open[s])`` is trivially true in a state without an open stream. A property is vacuous if
+no reached state satisfies its trigger: it holds, but shows nothing.
 """
 
 from __future__ import annotations
 
 from holdfast.ir.compile.simplify import simplify
-from holdfast.ir.expr import FALSE, TRUE, And, Expr, IfElse, Implies, IsNone, Lit, Not, Or, Quantified, negate
+from holdfast.ir.expr import FALSE, TRUE, And, Expr, IfElse, Implies, IsNone, Lit, Not, Or, Quantifier, negate
 
 
 def trigger_of(claim: Expr) -> Expr:
-    """The condition under which the claim is more than trivially true."""
+    """The condition under which the claim is not trivially true."""
     return simplify(_trigger(claim))
 
 
 def _claims_a_value(arg: Expr) -> bool:
+    """Whether an expression is ``x is not None``."""
     return isinstance(arg, Not) and isinstance(arg.arg, IsNone)
 
 
@@ -26,13 +27,14 @@ def _trigger(claim: Expr) -> Expr:
         case Implies(left, right):
             return And((left, _trigger(right)))
         case Or(args):
-            # `not a or b` is how Python says that a implies b; so is `x is None or b`. But `x is not None` is a claim.
+            # In Python `not a or b` and `x is None or b` are implications, with the guards `a` and `x is not None`. But
+            # a part `x is not None` of an `or` is a claim; its negation is no guard.
             guards = [negate(arg) for arg in args if isinstance(arg, Not | IsNone) and not _claims_a_value(arg)]
             return And(tuple(guards)) if guards and len(guards) < len(args) else TRUE
         case And(args):
-            return Or(tuple(_trigger(arg) for arg in args))
+            return Or(tuple(_trigger(arg) for arg in args))  # one part that is not trivially true is enough
         case IfElse(test, then, orelse):
             return Or((And((test, _trigger(then))), And((negate(test), _trigger(orelse)))))
-        case Quantified("all", var, domain, body):
-            return Quantified("any", var, domain, _trigger(body))
+        case Quantifier("all", var, domain, body):
+            return Quantifier("any", var, domain, _trigger(body))
     return TRUE

@@ -49,14 +49,14 @@ class LabelledSteps:
 
     def _function(self, index: int, action: Action, statistics: Statistics) -> Callable[[bytes], list[Labelled]]:
         name = numbered("labelled", index)
-        sink = _Sink(index, action.name, statistics, self.demands, self.layout)
+        sink = _GatherLabelled(index, action.name, statistics, self.demands, self.layout)
         source = self._emitter(self.layout, f"action {action.name}", sink).every_instance(name, action)
         exec(compile(source, f"<{self.layout.system.name}.{name}>", "exec"), self._globals)  # noqa: S102 - written here
         found: Callable[[bytes], list[Labelled]] = self._globals[name]
         return found
 
 
-class _Sink(GatherTaken):
+class _GatherLabelled(GatherTaken):
     """Writes each step that changes the state into ``out``, with its label."""
 
     def __init__(self, index: int, action: str, statistics: Statistics, demands: Demands, layout: Layout) -> None:

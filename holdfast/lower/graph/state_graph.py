@@ -32,7 +32,7 @@ Pause = Callable[[int, int, int, int], bool]
 
 
 @attrs.frozen(eq=False)
-class Arrays:
+class GraphArrays:
     """The numbers of a graph.
 
     - The edges of state ``s`` are numbers ``offsets[s]`` to ``offsets[s + 1]`` (not included).
@@ -66,7 +66,7 @@ class Arrays:
 class StateGraph(ABC):
     """The arrays of a graph, and the state behind each number."""
 
-    arrays: Arrays
+    arrays: GraphArrays
 
     @abstractmethod
     def state(self, number: int) -> bytes:
@@ -80,7 +80,7 @@ class StateGraph(ABC):
 class PlainGraph(StateGraph):
     """A graph that the interpreter drew."""
 
-    def __init__(self, machine: Interpreter, states: Sequence[bytes], arrays: Arrays) -> None:
+    def __init__(self, machine: Interpreter, states: Sequence[bytes], arrays: GraphArrays) -> None:
         self.machine = machine
         self.arrays = arrays
         self._states = states
@@ -122,7 +122,7 @@ def draw(machine: Interpreter, starts: Sequence[bytes], demands: Demands, pause:
         offsets.append(len(targets))
         possible.add(label for _, label in seen if label != FREE)
         cut.add(cuts)
-    arrays = Arrays(
+    arrays = GraphArrays(
         np.array(offsets, np.int64),
         np.array(targets, np.int32),
         np.array(labels, np.uint16),

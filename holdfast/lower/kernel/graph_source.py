@@ -31,7 +31,10 @@ class GraphSource(KernelSource):
 
     def text(self) -> str:
         parts = [*self._states()]
-        parts += [self._every(action, "every", _Label(self, action, self.demands)) for action in self.system.actions]
+        parts += [
+            self._every(action, "every", _GatherLabelledRows(self, action, self.demands))
+            for action in self.system.actions
+        ]
         parts.append(self._successors())
         parts += [self._asked(number, prop) for number, prop in enumerate(self.leads_to)]
         return self._module(parts)
@@ -80,7 +83,7 @@ class GraphSource(KernelSource):
         return "\n".join([*asked, "    return found", "", "", *loop, ""])
 
 
-class _Label(GatherRows):
+class _GatherLabelledRows(GatherRows):
     """Writes each step that changes something as a row, with its label in the notes."""
 
     def __init__(self, source: GraphSource, action: Action, demands: Demands) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
 from holdfast.lower.graph.fairness import Demands
-from holdfast.lower.graph.state_graph import Arrays, Pause, StateGraph
+from holdfast.lower.graph.state_graph import GraphArrays, Pause, StateGraph
 from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.graph_source import GraphSource
 from holdfast.lower.kernel.kernel import Words
@@ -57,7 +57,7 @@ class KernelGraph(StateGraph):
         module = self._module
         notes = np.zeros(module.NOTES, np.int64)
         rows = np.empty((module.FAN, module.WORDS), np.int64)
-        room = _Room(module, max(FIRST, 2 * len(starts) + module.FAN))
+        room = _GrowingArrays(module, max(FIRST, 2 * len(starts) + module.FAN))
         module.begin(np.array([self.packing.pack(state) for state in starts], np.int64), room.states, room.table)
         levels, known, first = [0, len(starts)], len(starts), 0
         while first < known:
@@ -94,7 +94,7 @@ class KernelGraph(StateGraph):
         self.machine.statistics.add(self._statistics)
 
 
-class _Room:
+class _GrowingArrays:
     """The arrays of a graph while they grow: see ``graph_driver.explore``."""
 
     states: Words
@@ -134,10 +134,10 @@ class _Room:
             larger = max(2 * edges + fan, 4 * len(self.states))
             self.targets, self.labels = _longer(self.targets, edges, larger), _longer(self.labels, edges, larger)
 
-    def arrays(self, known: int, levels: tuple[int, ...], taken: Sequence[int]) -> Arrays:
+    def arrays(self, known: int, levels: tuple[int, ...], taken: Sequence[int]) -> GraphArrays:
         """The arrays of the ``known`` states, without the room to grow."""
         edges = self.edges(known)
-        return Arrays(
+        return GraphArrays(
             np.concatenate([np.zeros(1, np.int64), self.ends[:known]]),
             self.targets[:edges].copy(),
             self.labels[:edges].copy(),

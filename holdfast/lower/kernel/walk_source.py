@@ -40,7 +40,7 @@ class WalkSource(KernelSource):
             parts += [self._step_masks(action, part) for part in ("body", "trigger")]
             if action in self.idempotent:
                 parts.append(self._again(action))
-            parts.append(self._every(action, "offer", _Offer(self, action)))
+            parts.append(self._every(action, "offer", _ListSteps(self, action)))
             parts.append(self._judge(action))
         # The list of steps and the notes lie in one block, so ``seen`` is passed for both.
         parts.append(self._dispatch("offers(a, s, seen)", "offer", "(s, 0, seen, seen)", "0"))
@@ -149,7 +149,7 @@ class WalkSource(KernelSource):
         return "\n".join([*lines, f"    return {none}", ""])
 
 
-class _Offer(GatherRows):
+class _ListSteps(GatherRows):
     """Writes each step into the list, with the number of its instance. ``notes`` is the block ``seen``."""
 
     def decisive(self, label: str) -> list[str]:

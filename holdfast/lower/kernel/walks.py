@@ -29,7 +29,7 @@ ROOM = 4096
 
 
 @attrs.frozen
-class Violating:
+class ViolatingRun:
     """A run that violates something. If no property fails, the violation is a deadlock."""
 
     run: int
@@ -49,12 +49,12 @@ class Violating:
 
 
 @attrs.define
-class Sample:
+class WalkSample:
     """The counts over a range of runs, which a violation does not end."""
 
     tally: WalkTally
     violating: Numbers
-    """A row for each run that violates something: the fields of ``Violating``."""
+    """A row for each run that violates something: the fields of ``ViolatingRun``."""
     decisive: dict[tuple[str, str], int]
     """How often a rule was decisive, by action and label."""
     pairs: Numbers
@@ -124,7 +124,7 @@ class Walks:
             tally.violation = int(block.found[0, 0])
         return tally
 
-    def sample(self, first: int, last: int, seed: int | None = None) -> Sample:
+    def sample(self, first: int, last: int, seed: int | None = None) -> WalkSample:
         """Make all runs from ``first`` to one before ``last``, with the plan's seed or another one; count them."""
         assert self.sampled, "these runs count less than a sample needs"
         seed = self.plan.seed if seed is None else seed
@@ -138,7 +138,7 @@ class Walks:
         actions = len(self.machine.system.actions)
         more = block.counts[self._module.PAIRS :]
         hits = block.seen[self._module.HITS : self._module.LISTED].tolist()
-        return Sample(
+        return WalkSample(
             tally=self._tally(block),
             violating=np.concatenate(violating),
             decisive=self._statistics.counted(hits),
@@ -174,7 +174,7 @@ class Walks:
             reached=np.full((self._sizes[2], 2), -1, np.int64),
             stops=np.zeros((len(STOPS), 4), np.int64),
             seen=np.zeros(self._module.LISTED + self._most_instances * (1 + self._words), np.int64),
-            found=np.zeros((room, len(attrs.fields(Violating))), np.int64),
+            found=np.zeros((room, len(attrs.fields(ViolatingRun))), np.int64),
         )
 
     def _tally(self, block: _Block) -> WalkTally:
@@ -220,7 +220,7 @@ class _Block:
     """The memory of a call of ``walk``: see ``walk_driver.py``.
 
     ``reached`` has a row for each witness: the first run that reached it, and its number of steps then; -1 for none. A
-    row of ``stops`` has the fields of ``Stops``, a row of ``found`` those of ``Violating``.
+    row of ``stops`` has the fields of ``Stops``, a row of ``found`` those of ``ViolatingRun``.
     """
 
     work: Numbers

@@ -17,7 +17,7 @@ from holdfast.ir.system import Action
 from holdfast.ir.types import BUDGET, OptionalType
 from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
-from holdfast.lower.provenance.reads import NOTHING, Evaluation, Reads, Undefined, ValueReads, coded, whole
+from holdfast.lower.provenance.reads import NOTHING, Evaluation, Reads, UndefinedValueError, ValueReads, coded, whole
 from holdfast.lower.python.prune import prune
 
 
@@ -171,7 +171,7 @@ class _Instance(Evaluation):
         known = all(isinstance(key, Lit) or (isinstance(key, Name) and key.name in self.names) for key in keys)
         try:
             index, reads = self.index(field.sizes, keys) if known else (0, NOTHING)
-        except Undefined:
+        except UndefinedValueError:
             # A branch that is never taken may name a cell that the scope lacks.
             return ()
         return (index,) if known and not reads else range(field.count)

@@ -25,9 +25,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantified,
+    Quantifier,
     Read,
-    Ruled,
+    RuleTest,
     Unwrap,
     Wrap,
     negate,
@@ -45,7 +45,7 @@ Number = bool | int | None
 """A value in computations: a bool, the place of an element or member, a Nat or an Int as a number, or None."""
 
 
-class Undefined(Exception):
+class UndefinedValueError(Exception):
     """Raised by an expression without a value in this state: the value of None, or a key that the scope lacks."""
 
 
@@ -122,15 +122,15 @@ class Evaluation:
             case Unwrap(arg):
                 seen = self.expr(arg)
                 if seen.value is None:
-                    raise Undefined
+                    raise UndefinedValueError
                 return seen
-            case Wrap(arg) | Ruled(arg=arg):
+            case Wrap(arg) | RuleTest(arg=arg):
                 return self.expr(arg)
             case IfElse(test, then, orelse):
                 chosen = self.expr(test)
                 seen = self.expr(then if chosen.value else orelse)
                 return ValueReads(seen.value, chosen.reads | seen.reads)
-            case Quantified():
+            case Quantifier():
                 return self.quantified(node)
             case Fold():
                 return self.fold(node)
@@ -156,7 +156,7 @@ class Evaluation:
             seen = self.expr(key)
             place = whole(seen)
             if not 0 <= place < size:
-                raise Undefined
+                raise UndefinedValueError
             index, reads = index * size + place, reads | seen.reads
         return index, reads
 
@@ -171,7 +171,7 @@ class Evaluation:
         for arg in args:
             try:
                 seen = self.expr(arg)
-            except Undefined:
+            except UndefinedValueError:
                 if best is None:
                     raise
                 continue
@@ -187,7 +187,7 @@ class Evaluation:
             return ValueReads((left.value == right.value) is (op == "=="), reads)
         return ValueReads(COMPARISONS[op](whole(left), whole(right)), reads)
 
-    def quantified(self, node: Quantified) -> ValueReads:
+    def quantified(self, node: Quantifier) -> ValueReads:
         """``all`` or ``any``. The reads are those of the first element that decides, or else of every element."""
         decisive = node.kind == "any"
         reads = NOTHING
@@ -249,7 +249,7 @@ def _constant(node: Lit) -> Number:
 def whole(seen: ValueReads) -> int:
     """The value as a number. Raises Undefined for None: no test excluded it."""
     if seen.value is None:
-        raise Undefined
+        raise UndefinedValueError
     return seen.value
 
 

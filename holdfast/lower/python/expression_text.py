@@ -24,9 +24,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantified,
+    Quantifier,
     Read,
-    Ruled,
+    RuleTest,
     Unwrap,
     Wrap,
     negate,
@@ -111,9 +111,9 @@ class PythonExpressions:
                 return self.wrap(self.expr(arg), optional)
             case IfElse():
                 return self.if_else(node)
-            case Ruled(label, arg):
+            case RuleTest(label, arg):
                 return self.ruled(label, self.expr(arg))
-            case Quantified():
+            case Quantifier():
                 return self.quantified(node)
             case Fold():
                 return self.fold(node)
@@ -237,7 +237,7 @@ class PythonExpressions:
         """A labelled condition, the test of a choice between values. A subclass may note that it holds."""
         return cond
 
-    def quantified(self, node: Quantified) -> Term:
+    def quantified(self, node: Quantifier) -> Term:
         """``all`` or ``any``, written out over the elements."""
         # A generator: each body is written while its element is bound.
         bodies = (self.expr(node.body) for _ in self.elements(node.var, node.domain))

@@ -10,7 +10,7 @@ import z3
 
 from holdfast.ir.system import Var
 from holdfast.ir.types import BOOL, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
-from holdfast.lower.smt.sized import Sized, origin
+from holdfast.lower.smt.sized import SizedUniverse, origin
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.universe import field, some_of
 from holdfast.lower.smt.values import Maybe, Value
@@ -28,12 +28,12 @@ class CellTerm:
     value: Value
 
 
-def indices(universe: Sized, var: Var) -> Iterator[tuple[int, ...]]:
+def indices(universe: SizedUniverse, var: Var) -> Iterator[tuple[int, ...]]:
     """The codes of the keys of each cell of a variable, in the order of a layout."""
     return itertools.product(*(range(universe.codes(key)) for key in var.keys))
 
 
-def cells_of(universe: Sized, variables: Sequence[Var], state: State) -> list[CellTerm]:
+def cells_of(universe: SizedUniverse, variables: Sequence[Var], state: State) -> list[CellTerm]:
     """The cells of a state of formulas, in the order of a layout."""
     return [
         CellTerm(var, index, state.read(var.name, [universe.word(code) for code in index]))
@@ -42,7 +42,7 @@ def cells_of(universe: Sized, variables: Sequence[Var], state: State) -> list[Ce
     ]
 
 
-def pins(universe: Sized, var: Var, mark: str, index: tuple[int, ...], code: int) -> Pins:
+def pins(universe: SizedUniverse, var: Var, mark: str, index: tuple[int, ...], code: int) -> Pins:
     """The Z3 constants of a cell of a free state, each with its value when the cell holds ``code``.
 
     Code 0 of an Optional is None; code c + 1 is the value with code c. The value behind None is pinned to code 0.
@@ -58,7 +58,7 @@ def _pin(cell: z3.ExprRef, code: int) -> tuple[z3.ExprRef, z3.ExprRef]:
     return cell, z3.BoolVal(bool(code), cell.ctx) if z3.is_bool(cell) else z3.BitVecVal(code, cell.sort())
 
 
-def is_code(universe: Sized, kind: Scalar, value: Value, code: int) -> z3.BoolRef:
+def is_code(universe: SizedUniverse, kind: Scalar, value: Value, code: int) -> z3.BoolRef:
     """The formula that ``value``, of type ``kind``, has ``code``."""
     if isinstance(kind, OptionalType):
         assert isinstance(value, Maybe)
@@ -73,7 +73,7 @@ def is_code(universe: Sized, kind: Scalar, value: Value, code: int) -> z3.BoolRe
     return universe.settled(value, kind) == universe.word(code + origin(kind))
 
 
-def codes_of(universe: Sized, kind: Scalar) -> int:
+def codes_of(universe: SizedUniverse, kind: Scalar) -> int:
     """The number of codes of a type; an Optional has one more, for None."""
     return 1 + universe.codes(kind.of) if isinstance(kind, OptionalType) else universe.codes(kind)
 

@@ -8,7 +8,7 @@ from holdfast.ir.system import Scope
 from holdfast.lower.random_runs.chance import Chance
 from holdfast.lower.smt.cells import CellTerm, cells_of, codes_of, is_code
 from holdfast.lower.smt.instance import scope_of
-from holdfast.lower.smt.sized import Sized
+from holdfast.lower.smt.sized import SizedUniverse
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.theory import Theory
 
@@ -20,7 +20,7 @@ def some_scopes(theory: Theory, number: int, seconds: float) -> list[Scope]:
     assumptions can still hold.
     """
     universe = theory.encoding.universe
-    assert isinstance(universe, Sized)
+    assert isinstance(universe, SizedUniverse)
     variables = [var for var in theory.encoding.variables if var.given]
     constants = cells_of(universe, variables, theory.before)
     solver = z3.SolverFor("QF_BV", ctx=universe.ctx)
@@ -35,7 +35,9 @@ def some_scopes(theory: Theory, number: int, seconds: float) -> list[Scope]:
     return [scope_of(universe, codes, constants) for codes in found]
 
 
-def _drawn(universe: Sized, solver: z3.Solver, constants: list[CellTerm], chance: Chance) -> tuple[int, ...] | None:
+def _drawn(
+    universe: SizedUniverse, solver: z3.Solver, constants: list[CellTerm], chance: Chance
+) -> tuple[int, ...] | None:
     solver.push()
     codes: list[int] = []
     try:

@@ -17,7 +17,7 @@ from holdfast.ir.types import NatType, Scalar
 from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt.cells import CellTerm, cells_of, code_in, codes_of, given_value, is_code
 from holdfast.lower.smt.extent import too_large
-from holdfast.lower.smt.sized import Sized
+from holdfast.lower.smt.sized import SizedUniverse
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Theory
@@ -74,7 +74,7 @@ class Smallest:
     may take for it.
     """
 
-    def __init__(self, system: System, make: Callable[[Sized], Theory], seconds: Callable[[], float]) -> None:
+    def __init__(self, system: System, make: Callable[[SizedUniverse], Theory], seconds: Callable[[], float]) -> None:
         self.system = system
         self.make = make
         self.seconds = seconds
@@ -161,7 +161,7 @@ class Smallest:
         """The theory of these sizes, made at the first call."""
         label = _label(sizes)
         if label not in self._theories:
-            self._theories[label] = self.make(Sized(self.system, sizes))
+            self._theories[label] = self.make(SizedUniverse(self.system, sizes))
         return self._theories[label]
 
 
@@ -170,7 +170,7 @@ class Solution:
 
     def __init__(self, theory: Theory, formulas: Formulas, solver: z3.Solver) -> None:
         universe = theory.encoding.universe
-        assert isinstance(universe, Sized)
+        assert isinstance(universe, SizedUniverse)
         self.universe = universe
         self.theory = theory
         self.encoding = theory.encoding
@@ -234,7 +234,7 @@ class Solution:
         return model
 
 
-def scope_of(universe: Sized, codes: Sequence[int], constants: Sequence[CellTerm]) -> Scope:
+def scope_of(universe: SizedUniverse, codes: Sequence[int], constants: Sequence[CellTerm]) -> Scope:
     """The scope, without budgets, that has the sizes of a universe and these codes for the given constants."""
     given: dict[str, list[bool | int | str | None]] = {}
     for cell, code in zip(constants, codes, strict=True):

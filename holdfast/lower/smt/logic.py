@@ -13,7 +13,7 @@ from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.instance import NotFound, Sizes, Smallest, SmallestModel, StateSequence
 from holdfast.lower.smt.solve import Printer, SolverAnswer, SolverQuestion
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory
-from holdfast.lower.smt.unbounded import Unbounded
+from holdfast.lower.smt.unbounded import UnboundedUniverse
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
 
 PATIENCE = 20.0
@@ -48,7 +48,7 @@ class Logic:
         def make(universe: Universe) -> Theory:
             return Theory(Encoding(universe, ghosts, expressions=expressions, bodies=bodies), assumed)
 
-        self.universe = Unbounded(system)
+        self.universe = UnboundedUniverse(system)
         self.theory = make(self.universe)
         self.smallest = Smallest(system, make, seconds)
         self._printer = Printer(self.universe.definitions)

@@ -22,7 +22,7 @@ from holdfast.lower.smt.universe import Keys, Universe
 from holdfast.lower.smt.values import choice, conjunction, is_true, same
 
 
-class Sized(Universe):
+class SizedUniverse(Universe):
     """The universe with the sizes of a scope: the number of elements of a Sort, the greatest value of a Nat."""
 
     def __init__(self, system: System, sizes: Mapping[str, int]) -> None:

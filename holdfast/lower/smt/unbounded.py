@@ -29,7 +29,7 @@ MOST_IN_A_ROW = 255
 """The largest literal of a Nat that is encoded as an order. No scope has larger values, because they are bytes."""
 
 
-class Unbounded(Universe):
+class UnboundedUniverse(Universe):
     """The universe of sorts and Nats without a size."""
 
     def __init__(self, system: System) -> None:

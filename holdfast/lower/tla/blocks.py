@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.ir.expr import Expr, Ruled
+from holdfast.ir.expr import Expr, RuleTest
 from holdfast.ir.types import Key
 
 
 @attrs.frozen
-class Named:
+class NamedFunction:
     """The value of a variable before the step, or the value of the definition with that name."""
 
     name: str
 
 
 @attrs.frozen
-class Updated:
+class UpdatedFunction:
     """A function with other values at some keys: ``[of EXCEPT ![keys] = value, ...]``; later changes win."""
 
-    of: Named
+    of: NamedFunction
     changes: tuple[tuple[tuple[Expr, ...], Expr], ...]
 
 
 @attrs.frozen
-class Mapped:
+class MappedFunction:
     r"""A function given by an expression for its values: ``[x \in X |-> body]``."""
 
     params: tuple[tuple[str, Key], ...]
@@ -44,7 +44,7 @@ class ChosenFunction:
     orelse: Function
 
 
-Function = Named | Updated | Mapped | ChosenFunction
+Function = NamedFunction | UpdatedFunction | MappedFunction | ChosenFunction
 """The value of a variable with keys."""
 
 Contents = Function | Expr
@@ -114,4 +114,4 @@ class Block:
 
 def labelled(test: Expr) -> tuple[str, Expr]:
     """The label of a test (empty if it has none), and the test without its label."""
-    return (test.label, test.arg) if isinstance(test, Ruled) else ("", test)
+    return (test.label, test.arg) if isinstance(test, RuleTest) else ("", test)

@@ -23,7 +23,7 @@ from holdfast.ir.expr import (
     Lit,
     Name,
     Not,
-    Quantified,
+    Quantifier,
     Read,
     Unwrap,
     Wrap,
@@ -41,12 +41,12 @@ from holdfast.lower.tla.blocks import (
     Contents,
     Definition,
     Item,
-    Mapped,
-    Named,
+    MappedFunction,
+    NamedFunction,
     NewValue,
     RuleGuard,
     Unchanged,
-    Updated,
+    UpdatedFunction,
     labelled,
 )
 from holdfast.lower.tla.bounds import is_loose, least_of, within
@@ -179,12 +179,12 @@ class Body:
             self.write(var, resolved)
             return items
         current = self.contents[var]
-        if isinstance(current, Updated):
+        if isinstance(current, UpdatedFunction):
             # A second write to the same cell replaces the first.
             kept = current.changes[:-1] if current.changes[-1][0] == at else current.changes
-            self.write(var, Updated(current.of, (*kept, (at, resolved))))
+            self.write(var, UpdatedFunction(current.of, (*kept, (at, resolved))))
         else:
-            self.write(var, Updated(self.named(var), ((at, resolved),)))
+            self.write(var, UpdatedFunction(self.named(var), ((at, resolved),)))
         return items
 
     def fill(self, var: str, value: Expr) -> list[Item]:
@@ -193,7 +193,7 @@ class Body:
         items = self.cut(var, resolved)
         kinds = self.variables[var].keys
         params = tuple(zip(self.writer.fresh(kinds), kinds, strict=True))
-        self.write(var, Mapped(params, resolved) if params else resolved)
+        self.write(var, MappedFunction(params, resolved) if params else resolved)
         return items
 
     def cut(self, var: str, value: Expr) -> list[Item]:
@@ -281,13 +281,13 @@ class Body:
             return found
         match then, orelse:
             case (
-                (Named() | Updated() | Mapped() | ChosenFunction()),
-                (Named() | Updated() | Mapped() | ChosenFunction()),
+                (NamedFunction() | UpdatedFunction() | MappedFunction() | ChosenFunction()),
+                (NamedFunction() | UpdatedFunction() | MappedFunction() | ChosenFunction()),
             ):
                 return ChosenFunction(test, then, orelse)
-            case ((Named() | Updated() | Mapped() | ChosenFunction()), _):
+            case ((NamedFunction() | UpdatedFunction() | MappedFunction() | ChosenFunction()), _):
                 raise AssertionError(f"{name} is a function on one side only")
-            case _, (Named() | Updated() | Mapped() | ChosenFunction()):
+            case _, (NamedFunction() | UpdatedFunction() | MappedFunction() | ChosenFunction()):
                 raise AssertionError(f"{name} is a function on one side only")
             case _:
                 return IfElse(test, then, orelse, self.variables[name].value)
@@ -306,13 +306,13 @@ class Body:
         match current:
             case None:
                 return read
-            case Named(name):
+            case NamedFunction(name):
                 return attrs.evolve(read, var=name)
-            case Updated(changes=changes) if changes[-1][0] == read.keys and is_simple(changes[-1][1]):
+            case UpdatedFunction(changes=changes) if changes[-1][0] == read.keys and is_simple(changes[-1][1]):
                 return changes[-1][1]
-            case Mapped(params, body) if is_simple(body) and not _mentions(body, [name for name, _ in params]):
+            case MappedFunction(params, body) if is_simple(body) and not _mentions(body, [name for name, _ in params]):
                 return body
-            case Updated() | Mapped() | ChosenFunction():
+            case UpdatedFunction() | MappedFunction() | ChosenFunction():
                 return attrs.evolve(read, var=self.named(read.var).name)
             case _ if is_simple(current):
                 return current
@@ -320,11 +320,11 @@ class Body:
                 self.shorten(read.var)
                 return self.value(read)
 
-    def named(self, var: str) -> Named:
+    def named(self, var: str) -> NamedFunction:
         """A name for the current value of a variable with keys."""
         self.shorten(var)
         current = self.contents[var]
-        assert isinstance(current, Named), current
+        assert isinstance(current, NamedFunction), current
         return current
 
     def shorten(self, var: str) -> None:
@@ -334,14 +334,16 @@ class Body:
             return
         name = self.writer.version(var)
         self.definitions.append(Definition(name, current))
-        self.contents[var] = Named(name) if self.variables[var].keys else Read(name, (), self.variables[var].value)
+        self.contents[var] = (
+            NamedFunction(name) if self.variables[var].keys else Read(name, (), self.variables[var].value)
+        )
 
     def is_short(self, contents: Contents) -> bool:
         """Whether the value is short enough to be written out wherever it is read."""
         match contents:
-            case Named():
+            case NamedFunction():
                 return True
-            case Updated() | Mapped() | ChosenFunction():
+            case UpdatedFunction() | MappedFunction() | ChosenFunction():
                 return False
             case _:
                 return is_simple(contents)
@@ -349,7 +351,7 @@ class Body:
 
 def unwritten(var: Var) -> Contents:
     """The value of a variable before the first write."""
-    return Named(var.name) if var.keys else Read(var.name, (), var.value)
+    return NamedFunction(var.name) if var.keys else Read(var.name, (), var.value)
 
 
 def is_simple(expr: Expr) -> bool:
@@ -383,7 +385,7 @@ def bound_names(body: Iterable[Stmt]) -> list[str]:
             case Let(name=name) | For(var=name):
                 found.append(name)
         for expr in direct_expressions(stmt):
-            found += [part.var for part in walk(expr) if isinstance(part, Quantified | Fold)]
+            found += [part.var for part in walk(expr) if isinstance(part, Quantifier | Fold)]
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holdfast.ir.expr import And, Expr, IfElse, Implies, Name, Or, Quantified, Read, negate
+from holdfast.ir.expr import And, Expr, IfElse, Implies, Name, Or, Quantifier, Read, negate
 from holdfast.lower.tla.blocks import (
     Block,
     BoundGuard,
@@ -13,12 +13,12 @@ from holdfast.lower.tla.blocks import (
     Contents,
     Definition,
     Item,
-    Mapped,
-    Named,
+    MappedFunction,
+    NamedFunction,
     NewValue,
     RuleGuard,
     Unchanged,
-    Updated,
+    UpdatedFunction,
 )
 from holdfast.lower.tla.expression_text import TlaExpressions
 from holdfast.lower.tla.text import (
@@ -57,7 +57,7 @@ class Conjuncts:
     def block(self, block: Block) -> Text:
         """A conjunction."""
         for each in block.definitions:
-            if not isinstance(each.value, Named | Updated | Mapped | ChosenFunction):
+            if not isinstance(each.value, NamedFunction | UpdatedFunction | MappedFunction | ChosenFunction):
                 self.values[each.name] = each.value
         items = [self.item(item) for item in block.items]
         body = bulleted(AND, items) if len(items) > 1 else items[0] if items else TRUE
@@ -87,11 +87,11 @@ class Conjuncts:
     def chooses(self, cond: Expr) -> bool:
         """Whether TLC would take the condition, as part of an action, for a choice between steps."""
         match cond:
-            case Or() | Quantified("any"):
+            case Or() | Quantifier("any"):
                 return True
             case And(args):
                 return any(map(self.chooses, args))
-            case Quantified("all", body=body) | Implies(right=body):
+            case Quantifier("all", body=body) | Implies(right=body):
                 return self.chooses(body)
             case IfElse(_, then, orelse):
                 return self.chooses(then) or self.chooses(orelse)
@@ -132,11 +132,11 @@ class Conjuncts:
     def contents(self, value: Contents) -> Text:
         """The value of a variable."""
         match value:
-            case Named(name):
+            case NamedFunction(name):
                 return word(self.writer.variable(name))
-            case Updated(of, changes):
+            case UpdatedFunction(of, changes):
                 return self.updated(self.writer.variable(of.name), changes)
-            case Mapped(params, body):
+            case MappedFunction(params, body):
                 heads = [rf"{self.writer.local(name)} \in {self.writer.module.domain(kind)}" for name, kind in params]
                 return mapped(", ".join(heads), self.writer.expr(body))
             case ChosenFunction(test, then, orelse):

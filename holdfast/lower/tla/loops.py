@@ -19,7 +19,7 @@ from holdfast.ir.expr import (
     Implies,
     Lit,
     Name,
-    Quantified,
+    Quantifier,
     Read,
     conjunction,
     negate,
@@ -29,7 +29,7 @@ from holdfast.ir.expr import (
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 from holdfast.ir.system import Var
 from holdfast.ir.types import Key
-from holdfast.lower.tla.blocks import Contents, Mapped, labelled
+from holdfast.lower.tla.blocks import Contents, MappedFunction, labelled
 from holdfast.lower.tla.bounds import within
 from holdfast.lower.tla.expression_text import TlaExpressions
 
@@ -120,7 +120,7 @@ class Loop:
         premise = conjunction(list(self.conditions))
         found = cond if premise == TRUE else Implies(premise, cond)
         for name, domain in reversed(self.around):
-            found = Quantified("all", name, domain, found)
+            found = Quantifier("all", name, domain, found)
         return found
 
     # Reading --------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Loop:
             before = before.orelse
         return IfElse(cond, value, before, read.type)
 
-    def function(self, var: str) -> Mapped:
+    def function(self, var: str) -> MappedFunction:
         """The whole function after the loop."""
         kinds, turns = self.body.variables[var].keys, self.log[var]
         fresh = self.body.writer.fresh(kinds)
@@ -176,7 +176,7 @@ class Loop:
             chosen.append(other if wanted in chosen else wanted)
         params = tuple(zip(chosen, kinds, strict=True))
         names = tuple(Name(name, kind) for name, kind in params)
-        return Mapped(params, self.at(Read(var, names, self.body.variables[var].value)))
+        return MappedFunction(params, self.at(Read(var, names, self.body.variables[var].value)))
 
     def _param(self, place: int, turns: Collection[LoopWrite], fresh: str) -> str:
         """The name of a key's bound variable: the loop variable at this place of the written keys, or a new one."""

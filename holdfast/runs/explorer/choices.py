@@ -12,7 +12,7 @@ from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args
 from holdfast.lower.random_runs.plan import instances
-from holdfast.runs.judge import Judge
+from holdfast.runs.judge import StepJudge
 from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Step
 
@@ -51,7 +51,7 @@ class Refusal:
 
 
 @attrs.frozen
-class Untried:
+class UntriedAction:
     """An action with too many instances to try each; its refusals are unknown."""
 
     action: str
@@ -65,7 +65,7 @@ class Chooser:
         self.replayer = replayer
         self.machine = replayer.machine
         self.actions = replayer.system.actions
-        self._judge = Judge(self.machine, replayer.selection)
+        self._judge = StepJudge(self.machine, replayer.selection)
 
     def choices(self, state: bytes) -> tuple[Choice, ...]:
         """The steps that are possible in a state."""
@@ -83,19 +83,19 @@ class Chooser:
         steps = (origin.start(state, args) for state, args in self.machine.starts())
         return tuple(Choice(step, True, self.violated_by_state(step.code)) for step in steps)
 
-    def refusals(self, state: bytes) -> tuple[Refusal | Untried, ...]:
+    def refusals(self, state: bytes) -> tuple[Refusal | UntriedAction, ...]:
         """The refusals in a state: for each action the rules that refuse it, in the order of the first instance each
         refuses.
         """
-        found: list[Refusal | Untried] = []
+        found: list[Refusal | UntriedAction] = []
         for action in self.actions:
             found += self._refusals(state, action)
         return tuple(found)
 
-    def _refusals(self, state: bytes, action: Action) -> list[Refusal] | list[Untried]:
+    def _refusals(self, state: bytes, action: Action) -> list[Refusal] | list[UntriedAction]:
         tried = instances(self.machine.layout, action)
         if tried > MOST_TRIED:
-            return [Untried(action.name, tried)]
+            return [UntriedAction(action.name, tried)]
         groups: dict[_Reason, list[Named]] = {}
         for args in self._instances(action):
             match self.machine.step(state, action.name, args):

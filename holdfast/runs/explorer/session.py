@@ -19,7 +19,7 @@ from holdfast.lower.outcome import Taken
 from holdfast.lower.python.interpreter import Args
 from holdfast.runs.explorer.beliefs import Belief, beliefs
 from holdfast.runs.explorer.cell_expression import CellExpressions
-from holdfast.runs.explorer.choices import Choice, Chooser, Refusal, Untried
+from holdfast.runs.explorer.choices import Choice, Chooser, Refusal, UntriedAction
 from holdfast.runs.explorer.expression import Expression, ExpressionCompiler
 from holdfast.runs.explorer.nearest import BUDGET, Search, nearest
 from holdfast.runs.replay import Replayer, Script, StoppedScript
@@ -124,7 +124,7 @@ class Session:
         """The initial states that a run may begin in; none without a model."""
         return () if self._chooser is None else self._chooser.starts()
 
-    def refusals(self) -> tuple[Refusal | Untried, ...]:
+    def refusals(self) -> tuple[Refusal | UntriedAction, ...]:
         """The refusals in the current state, by action and rule; none without a model."""
         return () if self._chooser is None else self._chooser.refusals(self.step.code)
 

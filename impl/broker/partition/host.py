@@ -13,7 +13,7 @@ from typing import Any
 from impl import wire
 from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
 from impl.broker.messages import Identity, Step
-from impl.broker.owned import Owned
+from impl.broker.owned import OwnedStreams
 from impl.broker.partition.assignments import Key, changes
 from impl.broker.partition.executors import Executor
 from impl.broker.partition.log import PartitionLog
@@ -41,7 +41,7 @@ class OutdatedError(FailedError):
     """The partition now belongs to another broker, or was assigned again (RA-22)."""
 
 
-class Hosted:
+class HostedPartition:
     """A partition of this process. ``log``: None while it is not open."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Host:
         self,
         tasks: Tasks,
         calls: Calls,
-        owned: Owned,
+        owned: OwnedStreams,
         identity: Identity,
         image: Callable[[], Image],
         newer: Callable[[], Awaitable[None]],
@@ -73,7 +73,7 @@ class Host:
         halt: Callable[[str], None],
         settings: Settings,
     ) -> None:
-        self.hosted: dict[Key, Hosted] = {}
+        self.hosted: dict[Key, HostedPartition] = {}
         self._tasks, self._calls, self._owned, self._identity = tasks, calls, owned, identity
         self._image, self._newer, self._ready, self._halt = image, newer, ready, halt
         self._elects, self._as_built = settings.elects, settings.as_built
@@ -104,15 +104,15 @@ class Host:
         asked = changes(before, after, self._identity.node, follows=self._elects)
         # The order of opens and closes does not matter, because they have separate threads.
         for row in asked.opens:
-            hosted = self.hosted.setdefault((row.topic, row.partition), Hosted())
+            hosted = self.hosted.setdefault((row.topic, row.partition), HostedPartition())
             hosted.row = row
             self._enqueue(hosted, self._opens, partial(self._open, row, hosted))
         for key in asked.closes:
-            hosted = self.hosted.setdefault(key, Hosted())
+            hosted = self.hosted.setdefault(key, HostedPartition())
             hosted.row = None
             self._enqueue(hosted, self._closes, partial(self._close, key, hosted))
 
-    def _enqueue(self, hosted: Hosted, executor: Executor, job: Callable[[], Awaitable[None]]) -> None:
+    def _enqueue(self, hosted: HostedPartition, executor: Executor, job: Callable[[], Awaitable[None]]) -> None:
         """Start an operation of a partition after those that came before it (RA-11)."""
         before, hosted.last = hosted.last, Gate(self._tasks)
         self._tasks.start(self._in_turn(before, hosted.last, executor, job))
@@ -130,7 +130,7 @@ class Host:
 
     # Open (step 6) ----------------------------------------------------------------------------------------------
 
-    async def _open(self, row: Partition, hosted: Hosted) -> None:
+    async def _open(self, row: Partition, hosted: HostedPartition) -> None:
         """Open a partition. After a failure try again, until the partition belongs to another broker (RA-23)."""
         while not self._is_outdated(row):
             try:
@@ -149,7 +149,7 @@ class Host:
             self._note("freeze", (row.topic, row.partition))
             await self._close_streams((row.topic, row.partition), hosted)
 
-    async def _try_open(self, row: Partition, hosted: Hosted) -> None:
+    async def _try_open(self, row: Partition, hosted: HostedPartition) -> None:
         if hosted.log is not None:
             # The partition came back before this process saw it leave, so its streams are open (RA-13, RA-24).
             await hosted.log.lead(row.leader_epoch)
@@ -209,7 +209,7 @@ class Host:
 
     # Close (step 3) ---------------------------------------------------------------------------------------------
 
-    async def _close(self, key: Key, hosted: Hosted) -> None:
+    async def _close(self, key: Key, hosted: HostedPartition) -> None:
         """Close a partition, and ask for the election of its next leader in G0."""
         if hosted.streams is not None:
             self._note("freeze", key)
@@ -221,7 +221,7 @@ class Host:
         if not self._elects:
             await self._ask_for_election(key)
 
-    async def _close_streams(self, key: Key, hosted: Hosted) -> None:
+    async def _close_streams(self, key: Key, hosted: HostedPartition) -> None:
         assert hosted.streams is not None, "the partition has streams"
         self._check(await _failure(self._tasks.start(hosted.streams.close())))
         hosted.log = hosted.streams = None

@@ -10,7 +10,7 @@ import struct
 
 from impl.broker.partition.batches import Batch, decode, encode
 from impl.broker.partition.epochs import Epochs
-from impl.broker.partition.meta import MetaStream, Stream, Streams, append
+from impl.broker.partition.meta import MetaStream, OpenStream, Streams, append
 from impl.broker.partition.meta_values import ABSENT, LogMeta, PartitionMeta, ProducerSnapshots, TimeEntry
 from impl.broker.partition.producers import Producers, usable_snapshots
 from impl.broker.partition.segment_metas import store
@@ -38,7 +38,7 @@ class PartitionLog:
         epochs: Epochs,
         leader_epoch: int,
         ids: dict[str, int],
-        opened: dict[str, Stream],
+        opened: dict[str, OpenStream],
         streams: Streams,
     ) -> None:
         self.meta, self.segments, self.producers, self.epochs = meta, segments, producers, epochs
@@ -194,6 +194,6 @@ class PartitionLog:
         return self.meta.put(PartitionMeta(self.segments.start, 0, self.segments.recovery, clean))
 
 
-async def read_span(stream: Stream, span: Span) -> list[Batch]:
+async def read_span(stream: OpenStream, span: Span) -> list[Batch]:
     """The batches of a span of the data stream. Raises DamagedError, and the errors of the stream."""
     return [decode(record.payload) for record in await stream.fetch(span.start, span.end).wait()]

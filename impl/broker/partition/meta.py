@@ -25,7 +25,7 @@ class Value(Protocol):
     def decode(cls, data: bytes) -> Self: ...
 
 
-class Stream(Protocol):
+class OpenStream(Protocol):
     """An open stream, such as a ``StreamHandle``. A call that does nothing raises RefusedError at once."""
 
     start: int
@@ -45,11 +45,11 @@ class Streams(Protocol):
     async def create(self) -> int:
         """Create a stream, and return its id."""
 
-    async def open(self, stream: int) -> Stream:
+    async def open(self, stream: int) -> OpenStream:
         """Open a stream under the epoch of the partition. One that is open already stays so."""
 
 
-def append(stream: Stream, count: int, payload: bytes) -> Gate[int]:
+def append(stream: OpenStream, count: int, payload: bytes) -> Gate[int]:
     """Append to a stream of a partition. Raises StreamClosedError."""
     try:
         return stream.append(count, payload)
@@ -63,7 +63,7 @@ V = TypeVar("V", bound=Value)
 class MetaStream:
     """The meta stream of a partition. Values are written in the order of the calls of ``put``."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: OpenStream) -> None:
         self.stream = stream
         self._latest: dict[str, LatestValue] = {}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from impl.broker.partition.batches import scan
 from impl.broker.partition.epochs import from_checkpoint
 from impl.broker.partition.log import PartitionLog
-from impl.broker.partition.meta import MetaStream, Stream, Streams
+from impl.broker.partition.meta import MetaStream, OpenStream, Streams
 from impl.broker.partition.meta_values import (
     ABSENT,
     NEW_PARTITION,
@@ -29,7 +29,7 @@ NAMES = (LOG, TIME, TXN)
 
 
 async def open_log(
-    tasks: Tasks, meta: Stream, leader_epoch: int, streams: Streams, roll_bytes: int = ROLL_BYTES
+    tasks: Tasks, meta: OpenStream, leader_epoch: int, streams: Streams, roll_bytes: int = ROLL_BYTES
 ) -> PartitionLog:
     """Rows 2 to 7. ``meta``: the open meta stream. The log serves when this returns.
 
@@ -48,13 +48,13 @@ async def open_log(
     return await _recover(tasks, values, stored, segments, opened, leader_epoch, streams)
 
 
-async def _open_all(tasks: Tasks, ids: dict[str, int], streams: Streams) -> dict[str, Stream]:
+async def _open_all(tasks: Tasks, ids: dict[str, int], streams: Streams) -> dict[str, OpenStream]:
     """Row 3. All data streams, opened side by side."""
     gates = {name: tasks.start(streams.open(ids[name])) for name in sorted(ids) if ids[name] != ABSENT}
     return {name: await gate.wait() for name, gate in gates.items()}
 
 
-def _segments(values: MetaStream, stored: LogMeta, opened: dict[str, Stream], roll_bytes: int) -> Segments:
+def _segments(values: MetaStream, stored: LogMeta, opened: dict[str, OpenStream], roll_bytes: int) -> Segments:
     """Row 4, and the recovery point of row 5."""
     partition = values.get(PartitionMeta) or NEW_PARTITION
     ends = StreamEnds(*(opened[name].next if name in opened else 0 for name in NAMES))
@@ -70,7 +70,7 @@ async def _recover(
     values: MetaStream,
     stored: LogMeta,
     segments: Segments,
-    opened: dict[str, Stream],
+    opened: dict[str, OpenStream],
     leader_epoch: int,
     streams: Streams,
 ) -> PartitionLog:
@@ -98,7 +98,7 @@ async def _recover(
     return log
 
 
-async def _scan(tasks: Tasks, segments: Segments, producers: Producers, stream: Stream | None) -> bool:
+async def _scan(tasks: Tasks, segments: Segments, producers: Producers, stream: OpenStream | None) -> bool:
     """Row 5. Count the batches from ``producers.end`` on, which the producers lack. After a clean close there are none.
 
     The log ends at the first corrupt batch. Returns whether the log was cut there.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from impl import wire
 from impl.broker.calls import Calls
 from impl.broker.messages import Close, Identity, Open
-from impl.broker.owned import Owned
-from impl.broker.partition.meta import Stream
+from impl.broker.owned import OwnedStreams
+from impl.broker.partition.meta import OpenStream
 from impl.controller.streams import partition_tags
 from impl.items import CreateItem
 from impl.records import Partition
@@ -21,7 +21,7 @@ class SpentEpochError(FailedError):
 class PartitionStreams:
     """The streams of one partition, under the epoch of one assignment."""
 
-    def __init__(self, tasks: Tasks, calls: Calls, owned: Owned, identity: Identity, row: Partition) -> None:
+    def __init__(self, tasks: Tasks, calls: Calls, owned: OwnedStreams, identity: Identity, row: Partition) -> None:
         self.opened: list[int] = []
         """The streams that were opened, in their order; the meta stream is the first."""
         self._tasks, self._calls, self._owned, self._identity, self._row = tasks, calls, owned, identity, row
@@ -32,7 +32,7 @@ class PartitionStreams:
         stream: int = answer.values["stream"]
         return stream
 
-    async def open(self, stream: int) -> Stream:
+    async def open(self, stream: int) -> OpenStream:
         # Before the open: if it fails, the stream may be open, and has to be closed too.
         if stream not in self.opened:
             self.opened.append(stream)

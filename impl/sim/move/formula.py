@@ -16,7 +16,7 @@ import msgspec
 from impl.broker.object_format import BLOCK_BYTES
 from impl.broker.reader import TAIL_BYTES
 from impl.broker.uploader import TICK_MS
-from impl.broker.wal import Limits
+from impl.broker.wal import WalLimits
 from impl.sim.move.conditions import Conditions
 from impl.sim.move.steps import Steps
 from impl.sim.move.world import Variant
@@ -59,7 +59,7 @@ class Terms(msgspec.Struct, frozen=True):
 def terms(conditions: Conditions, tail: int, log_bytes: int) -> Terms:
     """The terms for a tail, and for a value of LOG, both in bytes."""
     store, call, transfer = conditions.store, conditions.call, conditions.transfer
-    write = Limits().linger_ms + 2 * store
+    write = WalLimits().linger_ms + 2 * store
     """A bulk of the WAL: its appends wait for others, the object is put, and the reservation is read (WL-05)."""
     log_read = 2 * log_bytes if 2 * log_bytes < BLOCK_BYTES else log_bytes
     """A block is read whole, and one block may hold both copies of LOG."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from impl.broker.wal import Limits
+from impl.broker.wal import WalLimits
 from impl.sim.move.conditions import MIB, Conditions
 from impl.sim.move.formula import copy_seconds, expected, list_term
 from impl.sim.move.history import stored
@@ -47,7 +47,7 @@ class Move(msgspec.Struct, frozen=True):
         return {name: ms - self.list_term.get(name, 0) for name, ms in self.steps.durations().items()}
 
 
-class Question(msgspec.Struct, frozen=True):
+class MoveStudy(msgspec.Struct, frozen=True):
     """The moves to measure. Raises LimitError for a move that the simulator does not run.
 
     ``histories``: their bytes, by the names that the report uses. ``tail``: in bytes. ``texts``: options as the user
@@ -83,7 +83,7 @@ class Question(msgspec.Struct, frozen=True):
 
     def _move(self, label: str, size: int, variant: Variant) -> Move:
         history = stored(size)
-        assert history.log_bytes < Limits().bulk, "the list of segments leaves room in a bulk"
+        assert history.log_bytes < WalLimits().bulk, "the list of segments leaves room in a bulk"
         run = run_move(history, self.tail, variant, self.conditions)
         case = (self.conditions, self.tail, history.log_bytes, variant)
         return Move(

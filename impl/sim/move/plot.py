@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from impl.sim.move.formula import LOAD, copy_seconds
-from impl.sim.move.measure import Move, Question
+from impl.sim.move.measure import Move, MoveStudy
 from impl.sim.move.report import duration
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 70, 170, 30, 50
@@ -34,7 +34,7 @@ class Scale:
         return f"{self._begin + place * (self._end - self._begin):.1f}"
 
 
-def plot(question: Question, moves: Sequence[Move]) -> str:
+def plot(question: MoveStudy, moves: Sequence[Move]) -> str:
     """The picture as SVG."""
     bandwidth, sizes = question.conditions.bandwidth, sorted(question.histories.values())
     copied = [copy_seconds(each, bandwidth, load) for each in sizes for load in (0, LOAD)]
@@ -54,7 +54,7 @@ def plot(question: Question, moves: Sequence[Move]) -> str:
     )
 
 
-def _axes(question: Question, x: Scale, y: Scale, low: float, high: float) -> Iterator[str]:
+def _axes(question: MoveStudy, x: Scale, y: Scale, low: float, high: float) -> Iterator[str]:
     for seconds, words in TICKS:
         if low <= seconds <= high:
             yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(seconds)}" y2="{y(seconds)}" stroke="#dddddd"/>'
@@ -65,7 +65,7 @@ def _axes(question: Question, x: Scale, y: Scale, low: float, high: float) -> It
     yield f'<text x="{middle:.1f}" y="{HEIGHT - 10}" text-anchor="middle">history (logarithmic)</text>'
 
 
-def _curves(question: Question, moves: Sequence[Move], x: Scale, y: Scale) -> Iterator[str]:
+def _curves(question: MoveStudy, moves: Sequence[Move], x: Scale, y: Scale) -> Iterator[str]:
     curves: list[tuple[str, str, list[tuple[int, float]]]] = []
     for words, colour, load in (("copy, 100 MB/s go on", LOADED, LOAD), ("copy, producers stop", COPY, 0)):
         times = [

@@ -8,7 +8,7 @@ import msgspec
 
 from impl.sim.move.conditions import MIB
 from impl.sim.move.formula import DAY_BYTES, LOAD, copy_seconds, terms
-from impl.sim.move.measure import Move, Question
+from impl.sim.move.measure import Move, MoveStudy
 from impl.sim.move.steps import words
 from impl.sim.move.world import Variant
 
@@ -21,7 +21,7 @@ MEANINGS = {
 }
 
 
-def lines(question: Question, moves: Sequence[Move]) -> list[str]:
+def lines(question: MoveStudy, moves: Sequence[Move]) -> list[str]:
     """The report for people, as lines."""
     given = question.conditions
     found = [
@@ -55,7 +55,7 @@ def _table(variant: Variant, moves: Sequence[Move]) -> list[str]:
     ]
 
 
-def _formula(question: Question) -> list[str]:
+def _formula(question: MoveStudy) -> list[str]:
     """The terms without a list of segments."""
     found = msgspec.structs.asdict(terms(question.conditions, question.tail, 0))
     parts = [f"{name} {ms}" for name, ms in found.items()]
@@ -66,7 +66,7 @@ def _wrapped(parts: Sequence[str]) -> list[str]:
     return ["  " + ", ".join(parts[at : at + 7]) for at in range(0, len(parts), 7)]
 
 
-def _copies(question: Question) -> list[str]:
+def _copies(question: MoveStudy) -> list[str]:
     bandwidth = question.conditions.bandwidth
     sizes = list(question.histories.values())
     idle, loaded = (duration(copy_seconds(DAY_BYTES, bandwidth, load)) for load in (0, LOAD))
@@ -105,7 +105,7 @@ def rate(bandwidth: int) -> str:
     return f"{bandwidth} bps"
 
 
-def data(question: Question, moves: Sequence[Move]) -> dict[str, object]:
+def data(question: MoveStudy, moves: Sequence[Move]) -> dict[str, object]:
     """The report for programs. Times are in milliseconds, those of copies in seconds."""
     bandwidth = question.conditions.bandwidth
     return {

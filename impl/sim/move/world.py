@@ -58,7 +58,7 @@ class Variant(msgspec.Struct, frozen=True):
         return f"{self.generation}, {self.version}"
 
 
-class Run(msgspec.Struct, frozen=True):
+class MoveRun(msgspec.Struct, frozen=True):
     """A move that has ended: its ``moments``, the ``transfers`` of the brokers since the request, and the offset of the
     first batch that the target has appended.
     """
@@ -81,7 +81,7 @@ class Operator:
     name = "operator"
 
 
-class World:
+class MoveWorld:
     """All parts of a move. ``tail``: the bytes of values that the source has not uploaded when the move begins."""
 
     def __init__(self, history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> None:
@@ -115,7 +115,7 @@ class World:
         )
         self.fleet.cluster = self.cluster
 
-    def run(self) -> Run:
+    def run(self) -> MoveRun:
         """Set the world up, move the partition, and append to it at the target."""
         for node in (SOURCE, TARGET):
             self.fleet.start(node, FIRST_EPOCH + node)
@@ -124,7 +124,7 @@ class World:
         self._until(lambda: self.moments.serves is not None, MOVE_MS, 1)
         transfers = tuple(self.store.transfers)
         offset = self._produce(TARGET, (b"first of the target",))
-        return Run(self.moments, transfers, offset)
+        return MoveRun(self.moments, transfers, offset)
 
     def _set_up(self) -> None:
         """Wait until the source leads, and append the tail."""
@@ -192,11 +192,11 @@ class World:
             raise RuntimeError(f"the controller refuses the move: {reply.answers[0].error.name}")
 
 
-def run_move(history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> Run:
+def run_move(history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> MoveRun:
     """Move a partition. The garbage collector rests meanwhile, as in every run of the simulator."""
     collects = gc.isenabled()
     gc.disable()
-    world = World(history, tail, variant, conditions)
+    world = MoveWorld(history, tail, variant, conditions)
     try:
         return world.run()
     finally:
@@ -209,7 +209,7 @@ def run_move(history: StoredHistory, tail: int, variant: Variant, conditions: Co
 
 
 def _settings(tail: int, variant: Variant) -> Settings:
-    limits = log_cache.Limits()
+    limits = log_cache.CacheLimits()
     limits = msgspec.structs.replace(limits, block=max(limits.block, tail + ROOM_BYTES))
     return Settings(fast_close=variant.version == "V6", elects=variant.generation == "G1", cache=limits)
 

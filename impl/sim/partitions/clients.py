@@ -8,7 +8,7 @@ from impl.client.consumer import Consumer
 from impl.client.node import ClientNode
 from impl.client.producer import Producer
 from impl.sim.partitions.metadata import TOPIC
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 
 PATIENCE_MS = 40_000
 """How long a client repeats a request without success: longer than most moves and failovers take."""
@@ -23,7 +23,9 @@ class Client:
     since the log might have the records twice.
     """
 
-    def __init__(self, node: ClientNode, operations: Sequence[Operation], begin: int, phase: str | None = None) -> None:
+    def __init__(
+        self, node: ClientNode, operations: Sequence[ScriptOperation], begin: int, phase: str | None = None
+    ) -> None:
         self.ended = False
         self.failed = self.acks = 0
         self._node, self._operations, self._begin, self._phase = node, operations, begin, phase
@@ -47,7 +49,7 @@ class Client:
             self.failed += not await self._do(operation)
         self.ended = True
 
-    async def _do(self, operation: Operation) -> bool:
+    async def _do(self, operation: ScriptOperation) -> bool:
         """Whether an operation has succeeded."""
         if operation.f == "append":
             value, count = operation.value, operation.count

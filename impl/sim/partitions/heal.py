@@ -12,7 +12,7 @@ from impl.sim.partitions.clients import Client
 from impl.sim.partitions.metadata import Metadata
 from impl.sim.partitions.operators import Operators
 from impl.sim.partitions.script import OPERATOR
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.stages import HANDOVERS, POLL_MS, Probe, is_drained, missing_of
 
 BOUND_MS = 180_000
@@ -26,13 +26,13 @@ CANCELS = 1
 FIRST_VALUE = 1_000_000
 """The first value that probes append, above the values of every script."""
 
-Spawn = Callable[[Sequence[Operation], str], Client]
+Spawn = Callable[[Sequence[ScriptOperation], str], Client]
 """Starts a further client with operations, in a phase of the history."""
-Ask = Callable[[Operation], None]
+Ask = Callable[[ScriptOperation], None]
 """Lets an operator begin an operation."""
 
 
-class Heal:
+class PartitionHealing:
     """Waits for the conditions, one after the other."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Heal:
         if self._metadata.handovers >= HANDOVERS or len(self._metadata.image.brokers) < 2:
             return self._is_settled()
         if self._is_settled():
-            self._ask(Operation(OPERATOR, 0, "move", self._metadata.handovers % len(self._keys())))
+            self._ask(ScriptOperation(OPERATOR, 0, "move", self._metadata.handovers % len(self._keys())))
         return False
 
     def _has_cancelled(self) -> bool:
@@ -88,9 +88,11 @@ class Heal:
         if self._operators.accepted["cancels"] >= CANCELS or len(self._metadata.image.brokers) < 2:
             return self._is_settled()
         if self._is_settled():
-            self._ask(Operation(OPERATOR, 0, "move", 0))
+            self._ask(ScriptOperation(OPERATOR, 0, "move", 0))
             # A moment later, so that the cancel finds the move under way.
-            self._parts.queue.at(self._parts.queue.now + POLL_MS // 2, self._ask, Operation(OPERATOR, 0, "cancel", 0))
+            self._parts.queue.at(
+                self._parts.queue.now + POLL_MS // 2, self._ask, ScriptOperation(OPERATOR, 0, "cancel", 0)
+            )
             self._parts.advance(self._parts.queue.now + POLL_MS)
         return False
 
@@ -98,7 +100,7 @@ class Heal:
         """LP-06. Two brokers swap all their partitions."""
         if not self._swapped:
             self._swapped = True
-            self._ask(Operation(OPERATOR, 0, "swap", 0))
+            self._ask(ScriptOperation(OPERATOR, 0, "swap", 0))
             return False
         return self._is_settled()
 
@@ -109,12 +111,12 @@ class Heal:
         self._quiet_from = max(self._quiet_from or now, self._parts.cluster.refused_at)
         return now - self._quiet_from >= QUIET_MS
 
-    def _probed(self, make: Callable[[], list[Operation]], phase: str) -> bool:
+    def _probed(self, make: Callable[[], list[ScriptOperation]], phase: str) -> bool:
         return self._probe.succeeds(make, phase) and self._is_settled()
 
-    def _appends(self) -> list[Operation]:
+    def _appends(self) -> list[ScriptOperation]:
         begin, self._value = self._value, self._value + len(self._keys())
-        return [Operation(0, 0, "append", key, value=begin + key) for key in self._keys()]
+        return [ScriptOperation(0, 0, "append", key, value=begin + key) for key in self._keys()]
 
-    def _reads(self) -> list[Operation]:
-        return [Operation(0, 0, "fetch", key) for key in self._keys()]
+    def _reads(self) -> list[ScriptOperation]:
+        return [ScriptOperation(0, 0, "fetch", key) for key in self._keys()]

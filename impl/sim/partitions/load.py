@@ -16,11 +16,11 @@ from impl.sim.load import Parts
 from impl.sim.partitions import script
 from impl.sim.partitions.clients import TIMEOUT_MS, Client
 from impl.sim.partitions.connections import Connections
-from impl.sim.partitions.heal import Heal
+from impl.sim.partitions.heal import PartitionHealing
 from impl.sim.partitions.metadata import TOPIC, Metadata
 from impl.sim.partitions.operators import Operators
 from impl.sim.process import Process
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.wire import Reply, Woken
 
 
@@ -39,7 +39,7 @@ class PartitionLoad:
             operations=options.operations,
             span_ms=options.span_ms,
         )
-        self.script: Sequence[Operation] = made if options.operations_of is None else options.operations_of
+        self.script: Sequence[ScriptOperation] = made if options.operations_of is None else options.operations_of
         self._clients: list[Client] = []
         self._in_script: list[Client] = []
         self._operators: Operators
@@ -63,7 +63,7 @@ class PartitionLoad:
     def begin(self) -> None:
         """Begin with the script: operations of clients one after the other, those of operators at their times."""
         begin = self._parts.queue.now
-        by_client: dict[int, list[Operation]] = {}
+        by_client: dict[int, list[ScriptOperation]] = {}
         for operation in self.script:
             if operation.client == script.OPERATOR:
                 self._later += 1
@@ -78,7 +78,9 @@ class PartitionLoad:
 
     def heal(self) -> str:
         """Run the heal phase. Returns the condition that fails, "" if none does."""
-        return Heal(self._parts, self.metadata, self._operators, self._in_script, self._spawn, self._ask).run()
+        return PartitionHealing(
+            self._parts, self.metadata, self._operators, self._in_script, self._spawn, self._ask
+        ).run()
 
     def counts(self) -> dict[str, int]:
         """Acknowledged appends, changes of leaders, and accepted requests of operators."""
@@ -91,15 +93,17 @@ class PartitionLoad:
 
     # Clients ------------------------------------------------------------------------------------------------------
 
-    def _begin_later(self, operation: Operation) -> None:
+    def _begin_later(self, operation: ScriptOperation) -> None:
         self._later -= 1
         self._ask(operation)
 
-    def _ask(self, operation: Operation) -> None:
+    def _ask(self, operation: ScriptOperation) -> None:
         self._operators.begin(operation)
         self.connections[1].deliver(Woken())
 
-    def _spawn(self, operations: Sequence[Operation], phase: str | None = None, *, begin: int | None = None) -> Client:
+    def _spawn(
+        self, operations: Sequence[ScriptOperation], phase: str | None = None, *, begin: int | None = None
+    ) -> Client:
         connections = self._connect(f"c{len(self.connections)}")
         client = Client(connections.node, operations, self._parts.queue.now if begin is None else begin, phase)
         self._clients.append(client)

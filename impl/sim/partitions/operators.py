@@ -10,7 +10,7 @@ from impl.client.history import Ending
 from impl.client.leaders import Key
 from impl.client.node import ClientNode
 from impl.sim.partitions.metadata import TOPIC, Metadata
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 
 PATIENCE_MS = 20_000
 
@@ -29,13 +29,13 @@ class Operators:
         self._admin = Admin(node, lambda _, partition: partition, patience_ms=PATIENCE_MS)
         self._numbers = 0
 
-    def begin(self, operation: Operation) -> None:
+    def begin(self, operation: ScriptOperation) -> None:
         """Begin with an operation; the node does it with its next input."""
         self._numbers += 1
         self.busy += 1
         self._node.start(self._do(operation, f"operator.{self._numbers}"))
 
-    async def _do(self, operation: Operation, name: str) -> None:
+    async def _do(self, operation: ScriptOperation, name: str) -> None:
         match operation.f:
             case "move":
                 moves = self._moves(operation)
@@ -55,14 +55,14 @@ class Operators:
     def _count(self, what: str, endings: Mapping[Key, Ending]) -> None:
         self.accepted[what] += sum(ending == "ok" for ending in endings.values())
 
-    def _moves(self, operation: Operation) -> dict[Key, int]:
+    def _moves(self, operation: ScriptOperation) -> dict[Key, int]:
         """The partition goes to the active broker ``hop`` places behind its own."""
         home = self._metadata.home(operation.key)
         others = [node for node in self._metadata.active() if node != home]
         behind = [node for node in others if node > home] + [node for node in others if node < home]
         return {(TOPIC, operation.key): behind[(operation.hop - 1) % len(behind)]} if behind else {}
 
-    def _swaps(self, operation: Operation) -> dict[Key, int]:
+    def _swaps(self, operation: ScriptOperation) -> dict[Key, int]:
         """All partitions of two active brokers change places, in one request (RA-08)."""
         nodes = self._metadata.active()
         if len(nodes) < 2:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from impl.sim.script import SPAN_MS, Operation
+from impl.sim.script import SPAN_MS, ScriptOperation
 from impl.sim.tape import stream
 
 MOVES = 8
@@ -24,7 +24,9 @@ FOLLOW_MS = 3_000
 """The longest time from a move to the request that follows it; most are far shorter."""
 
 
-def make(seed: int, *, clients: int, partitions: int, operations: int, span_ms: int = SPAN_MS) -> tuple[Operation, ...]:
+def make(
+    seed: int, *, clients: int, partitions: int, operations: int, span_ms: int = SPAN_MS
+) -> tuple[ScriptOperation, ...]:
     """A script in the order of times, with ``operations`` operations."""
     draw = stream(seed, "script of partitions")
     moves = min(operations // 2, max(MOVES, operations // 25))
@@ -38,26 +40,26 @@ def make(seed: int, *, clients: int, partitions: int, operations: int, span_ms: 
     return tuple(sorted(found, key=lambda each: (each.at, each.client)))
 
 
-def _operation(draw: Callable[[], float], clients: int, partitions: int, at: int, number: int) -> Operation:
+def _operation(draw: Callable[[], float], clients: int, partitions: int, at: int, number: int) -> ScriptOperation:
     client, key, kind, part = int(draw() * clients), int(draw() * partitions), draw(), draw()
     if draw() < BURST:
         at = max(0, at - 2_000)
     if kind < 0.65:
-        return Operation(client, at, "append", key, value=number + 1, count=1 + int(part * 3))
-    return Operation(client, at, "fetch", key, part=0.0 if part < 0.2 else part)
+        return ScriptOperation(client, at, "append", key, value=number + 1, count=1 + int(part * 3))
+    return ScriptOperation(client, at, "fetch", key, part=0.0 if part < 0.2 else part)
 
 
-def _move(draw: Callable[[], float], partitions: int, at: int) -> Iterator[Operation]:
+def _move(draw: Callable[[], float], partitions: int, at: int) -> Iterator[ScriptOperation]:
     """A move, and the request that follows it; or a swap."""
     key, hop = int(draw() * partitions), 1 + int(draw() * 2)
     if draw() < SWAPS:
-        yield Operation(OPERATOR, at, "swap", key, hop=hop)
+        yield ScriptOperation(OPERATOR, at, "swap", key, hop=hop)
         return
-    yield Operation(OPERATOR, at, "move", key, hop=hop)
+    yield ScriptOperation(OPERATOR, at, "move", key, hop=hop)
     follows, later = draw(), at + 1 + int(draw() ** 3 * FOLLOW_MS)
     if follows < 0.3:
-        yield Operation(OPERATOR, later, "cancel", key)
+        yield ScriptOperation(OPERATOR, later, "cancel", key)
     elif follows < 0.5:
-        yield Operation(OPERATOR, later, "move", key, hop=1 + int(draw() * 2))
+        yield ScriptOperation(OPERATOR, later, "move", key, hop=1 + int(draw() * 2))
     elif follows < 0.6:
-        yield Operation(OPERATOR, later, "elect", key)
+        yield ScriptOperation(OPERATOR, later, "elect", key)

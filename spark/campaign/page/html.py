@@ -1,7 +1,8 @@
-"""A campaign as one page of HTML: what was asked, what came out, what was covered, and what may be left to find.
+"""A campaign as one HTML page: its configuration, its findings, its coverage, and an estimate of what is left to find.
 
-The page is a single file that loads nothing and reaches no network: a content security policy forbids it, and names
-its one style sheet and its one script by their digests. It reads without the script. Equal summaries give equal bytes.
+The page is a single file that loads nothing: a content security policy forbids all network access, and allows only the
+page's own style sheet and script, by their digests. The page is readable without the script. Equal summaries give equal
+bytes.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ from spark.campaign.text import answer
 MOST_FINDINGS = 25
 MOST_RULES = 500
 MOST_ACTIONS = 40
-"""How many findings, rows of rules, and actions in the matrix the page has at most; it says what it leaves out."""
+"""The most findings, rows of rules, and actions in the matrix. The page says how many it leaves out."""
 
 MOST_STEPS = 200
-"""How many steps a run may have to be drawn; a longer one is shown as text."""
+"""The most steps of a run that is drawn as a diagram; a longer run is shown as text only."""
 LONGEST_TEXT = 200_000
-"""How many letters of a run's text the page shows."""
+"""The most characters of a run's text that the page shows."""
 
 NUMBERED = 14
-"""Up to so many actions the matrix shows numbers, not colours alone."""
+"""With at most this number of actions, the cells of the matrix show numbers besides colours."""
 LEVELS = 5
-"""How many colours the matrix has besides that of never."""
+"""The number of colours of the matrix, without the colour for "never"."""
 
 TABLE_ROWS = 12
-"""How many points of a curve its table has at most."""
+"""The most rows of a curve's table."""
 
 SECTIONS = (
     ("asked", "What was asked"),
@@ -60,7 +61,7 @@ SECTIONS = (
 
 
 def render(summary: Summary) -> str:
-    """The page."""
+    """The page of a campaign as HTML text."""
     css, js = _part("campaign.css"), _part("campaign.js")
     word, _, said = answer(summary).partition(": ") if summary.verdict == "violated" else (answer(summary), "", "")
     findings = [_finding(finding) for finding in summary.findings[:MOST_FINDINGS]]
@@ -109,7 +110,10 @@ def _part(name: str) -> str:
 
 
 def _policy(css: str, js: str) -> str:
-    """Nothing but this style sheet and this script, and the empty icon that keeps a browser from asking for one."""
+    """The content security policy: it allows only this style sheet and this script, and images in ``data:`` addresses.
+
+    The page has an empty icon as such an image, so that a browser does not request an icon.
+    """
     return (
         f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -196,11 +200,11 @@ def _finding(finding: Finding) -> _FindingSection:
 
 
 def _diagram(itf: str, steps: int) -> Markup | None:
-    """The run as a space-time diagram in the page's own colours; None where it is too long or cannot be read."""
+    """The run as a space-time diagram in the page's colours; None if it is too long or cannot be read."""
     if not itf or steps > MOST_STEPS:
         return None
     try:
-        # Only what the file says is drawn: the model may have changed since, or be elsewhere.
+        # The diagram is drawn from the file alone: the model may have changed, or may not be on this machine.
         trace = itf_run(json.loads(itf), Path("itf")).trace()
     except (UsageError, ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -211,7 +215,7 @@ def _diagram(itf: str, steps: int) -> Markup | None:
 
 
 def _explained(summary: Summary, findings: Sequence[_FindingSection], rules: Sequence[RuleSum]) -> list[RuleRow]:
-    """The rules that stand on the page and have a row beside the model, sorted by id."""
+    """The rules that the page mentions and that have a row in the tables beside the model, sorted by id."""
     texts = [*summary.asked.removed, *(rule.label for rule in rules)]
     texts += [f"{each.finding.property} {each.sentence} {each.text}" for each in findings]
     book = book_of(summary.asked.target)
@@ -239,7 +243,7 @@ def _kinds(summary: Summary) -> Iterator[tuple[str, Saturation]]:
 def _growth(title: str, found: Saturation) -> _Growth:
     said = sentence(found)
     rows = list(zip(found.curve, found.rates, strict=True))
-    # The first and the last row stay, and others evenly between them.
+    # Choose the first row, the last row, and rows at even distances between them.
     chosen = sorted({round(place * (len(rows) - 1) / (TABLE_ROWS - 1)) for place in range(TABLE_ROWS)} if rows else ())
     return _Growth(
         title=title,
@@ -253,7 +257,7 @@ def _growth(title: str, found: Saturation) -> _Growth:
 
 
 def _share(times: int, most: int) -> float:
-    """The width of a bar, in hundredths, by the logarithm: what happened once still shows."""
+    """The width of a bar in percent, on a logarithmic scale, so that the bar of a single occurrence is visible."""
     return 0.0 if not times else round(100 * math.log1p(times) / math.log1p(most), 1)
 
 
@@ -273,7 +277,7 @@ class _Matrix:
 
 
 def _matrix(summary: Summary) -> _Matrix:
-    """The pairs of the actions taken most, in the order of the model."""
+    """The matrix of pairs of the most frequent actions, in the order of the model."""
     kept = {action.name for action in sorted(summary.actions, key=lambda each: -each.taken)[:MOST_ACTIONS]}
     names = [action.name for action in summary.actions if action.name in kept] if summary.runs else []
     times = {(pair.first, pair.second): pair.times for pair in summary.pairs}
@@ -289,12 +293,12 @@ def _cell(first: str, second: str, times: int, most: int, *, numbered: bool) -> 
 
 
 def _level(times: int, most: int) -> int:
-    """The colour: 0 for never, else 1 to LEVELS by the logarithm."""
+    """The colour of a cell: 0 for never, otherwise 1 to LEVELS on a logarithmic scale."""
     return 0 if not times else min(LEVELS, 1 + math.floor(LEVELS * math.log(times) / math.log(most + 1)))
 
 
 def _legend(most: int) -> list[tuple[int, str]]:
-    """The least number of each colour that is used."""
+    """For each colour in use: the least number that it stands for."""
     if not most:
         return []
     least = [1, *(math.ceil((most + 1) ** (level / LEVELS)) for level in range(1, LEVELS))]

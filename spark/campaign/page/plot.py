@@ -1,6 +1,6 @@
-"""The growth of what random runs have met, as SVG for a page: how many by traces, and below how many were new.
+"""The growth curves of a campaign as SVG. Upper panel: things met, by traces. Lower panel: new ones per million traces.
 
-The picture has no style of its own: the page's style sheet names its classes. Equal numbers give equal bytes.
+The picture has no style of its own: the page's style sheet defines its classes. Equal numbers give equal bytes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from spark.campaign.saturation import Saturation
 
 WIDTH, LEFT, RIGHT = 480, 58, 12
 UPPER, LOWER = (26, 196), (232, 322)
-"""Where the two panels begin and end, downwards."""
+"""The top and the bottom of the two panels, in units of the picture."""
 HEIGHT = 362
 HIGHEST = 3
-"""How many times as high as what was seen an estimate may be and still be drawn."""
+"""An estimate is drawn if it is at most this many times the number of things seen."""
 
 
 def growth_plot(found: Saturation, about: str) -> str:
-    """The picture; ``about`` says what it shows. Nothing where there is no point to draw."""
+    """The picture as SVG text; empty if there is no point to draw. ``about`` describes it for screen readers."""
     if not found.curve or not found.curve[-1].traces:
         return ""
     return "\n".join(
@@ -44,7 +44,7 @@ def _traces_axis(found: Saturation) -> Iterator[str]:
         x = _x(found, tick)
         yield _line("grid", x, UPPER[0], x, UPPER[1])
         yield _line("grid", x, LOWER[0], x, LOWER[1])
-        # The text of the last tick would reach beyond the edge.
+        # Centred, the text of the last tick would reach beyond the edge.
         anchor = "end" if x > WIDTH - 30 else "middle"
         yield _text(min(x, WIDTH - 2), LOWER[1] + 16, compact(tick), anchor)
     yield _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "traces", "middle")
@@ -73,7 +73,7 @@ def _seen_panel(found: Saturation) -> Iterator[str]:
         yield f'<circle class="point" cx="{_n(points[1][0])}" cy="{_n(points[1][1])}" r="4"/>'
     if expected is None:
         return
-    # A count stands for itself, whereas the dashed line may be anywhere.
+    # The text gives the number; the dashed line alone could not be read off exactly.
     said = f"estimate: at least {round(expected):,} {'in all' if found.room is None else 'signatures'}"
     if drawn:
         yield _line("expected", LEFT, y(expected), WIDTH - RIGHT, y(expected))
@@ -102,7 +102,7 @@ def _new_panel(found: Saturation) -> Iterator[str]:
     for point, rate in zip(found.curve, rates, strict=True):
         right = _x(found, point.traces)
         if rate > 0:
-            # The least of all still shows.
+            # The lowest bar has height 0 on the logarithmic scale; it is drawn 1.5 high, so that it is visible.
             top = min(y(rate), LOWER[1] - 1.5)
             yield (
                 f'<rect class="new" x="{_n(left)}" y="{_n(top)}" width="{_n(max(0.6, right - left - 0.6))}" '
@@ -116,14 +116,14 @@ def _new_panel(found: Saturation) -> Iterator[str]:
 
 
 def ticks(top: float, most: int) -> list[float]:
-    """Round numbers from 0 up to ``top``: steps of 1, 2 or 5 times a power of ten, whole, and at most so many."""
+    """Round whole numbers from 0 to ``top``, at most ``most`` besides 0: steps of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(max(top / most, 1)))
     step = next(power * each for each in (1, 2, 5, 10) if top / (power * each) <= most)
     return [step * place for place in range(math.floor(top / step + 1e-9) + 1)]
 
 
 def compact(number: float) -> str:
-    """A number in few letters, such as ``950``, ``1.2k``, ``34M``, ``5G``."""
+    """A number in few characters, such as ``950``, ``1.2k``, ``34M``, ``5G``."""
     if number < 1000:
         return f"{number:.3g}"
     for power, letter in enumerate("kMGTPE", start=1):

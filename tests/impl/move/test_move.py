@@ -11,7 +11,7 @@ from impl.sim.move.conditions import MIB, Conditions
 from impl.sim.move.fair_link import FairLink
 from impl.sim.move.formula import DAY_BYTES, LOAD, copy_seconds
 from impl.sim.move.history import stored
-from impl.sim.move.measure import LARGEST_TAIL, VARIANTS, LimitError, Move, Question
+from impl.sim.move.measure import LARGEST_TAIL, VARIANTS, LimitError, Move, MoveStudy
 from impl.sim.move.steps import measured
 from impl.sim.move.world import Variant, run_move
 from impl.sim.queue import Queue
@@ -25,7 +25,7 @@ variants = pytest.mark.parametrize("variant", EVERY, ids=lambda each: each.name)
 
 def moves(variant: Variant, tail: int = 20 * MIB, sizes: dict[str, int] = SIZES, **conditions: int) -> list[Move]:
     """The moves of some histories in one variant."""
-    return list(Question(sizes, tail, (variant,), Conditions(**conditions)).run())
+    return list(MoveStudy(sizes, tail, (variant,), Conditions(**conditions)).run())
 
 
 @variants
@@ -133,7 +133,7 @@ def test_a_move_is_reproducible() -> None:
 @pytest.mark.slow
 def test_the_default_tail() -> None:
     """500 MiB: the upload is most of the move, and history is none of it."""
-    small, large = moves(VARIANTS[0], Question(SIZES).tail, {"1GB": SIZES["1GB"], "10TB": SIZES["10TB"]})
+    small, large = moves(VARIANTS[0], MoveStudy(SIZES).tail, {"1GB": SIZES["1GB"], "10TB": SIZES["10TB"]})
     assert small.steps.serves == pytest.approx(small.formula.serves, rel=0.05)
     assert {name: large.base[name] - ms for name, ms in small.base.items()} == {
         name: pytest.approx(0, abs=1) for name in small.base
@@ -145,7 +145,7 @@ def test_the_default_tail() -> None:
 def test_the_default_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     """500 MiB reach the threshold, so their upload begins before the close: the 4.7 s of docs/move.md."""
     monkeypatch.setattr("impl.sim.move.world.ROOM_BYTES", -LARGEST_TAIL)
-    (move,) = moves(Variant("G1", "legacy"), Question(SIZES).tail, SMALL)
+    (move,) = moves(Variant("G1", "legacy"), MoveStudy(SIZES).tail, SMALL)
     assert move.steps.serves == pytest.approx(4_700, abs=50)
 
 
@@ -169,7 +169,7 @@ def test_copying_the_case_of_the_seeds() -> None:
 def test_limits(given: dict[str, Any], message: str) -> None:
     """What the formula does not cover is refused."""
     with pytest.raises(LimitError, match=message):
-        Question(**{"histories": SIZES, **given})
+        MoveStudy(**{"histories": SIZES, **given})
 
 
 def test_the_largest_history() -> None:

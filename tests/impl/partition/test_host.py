@@ -8,7 +8,7 @@ import pytest
 
 from impl import wire
 from impl.broker.messages import Consume, FindLeaders, Produce, Stop
-from impl.broker.partition.host import Hosted, meta_key
+from impl.broker.partition.host import HostedPartition, meta_key
 from impl.broker.partition.meta_values import ProducerSnapshots
 from impl.errors import E
 from impl.records import StreamState
@@ -44,7 +44,7 @@ class Moves:
         """How many requests of a kind a broker has sent."""
         return sum(sender == node and isinstance(body, kind) for sender, body in self.sent)
 
-    def hosted(self, node: int, partition: int = 0) -> Hosted:
+    def hosted(self, node: int, partition: int = 0) -> HostedPartition:
         """A partition as a broker has it."""
         return self.brokers[node].broker._host.hosted[TOPIC, partition]
 

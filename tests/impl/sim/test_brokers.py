@@ -14,7 +14,7 @@ from impl.sim.awaits import awaits
 from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.options import Options
 from impl.sim.run import Run
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.storage import contents
 
 SHORT = Options(operations=150, span_ms=60_000)
@@ -128,8 +128,8 @@ def test_ranges_are_found_in_the_index_of_an_object() -> None:
 
 def test_a_stream_goes_away_and_back() -> None:
     """RA-13. The broker has it open under an old epoch when it is told to open it: it closes it first."""
-    before, after = (Operation(0, at, "append", 0, value=at + 1) for at in (0, 3_000))
-    script = (before, Operation(-1, 1_000, "move", 0, hop=0), after)
+    before, after = (ScriptOperation(0, at, "append", 0, value=at + 1) for at in (0, 3_000))
+    script = (before, ScriptOperation(-1, 1_000, "move", 0, hop=0), after)
     run = simulate_brokers(1, replace(SHORT, faults="none", operations_of=script))
     stream = run.world.load.catalog.entry(0).stream
     steps = [(name, each.action, each.values) for _, name, kind, each in run.log.events if kind == "step"]

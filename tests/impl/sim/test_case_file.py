@@ -14,10 +14,10 @@ from impl.oracles.verdict import Violation
 from impl.sim.case_file import Case, CaseError, case_of, read_case, text
 from impl.sim.check import Question
 from impl.sim.options import Options
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.tape import Fault
 
-SCRIPT = (Operation(0, 10, "append", 1, value=7, count=2), Operation(-1, 20, "move", 1, hop=2))
+SCRIPT = (ScriptOperation(0, 10, "append", 1, value=7, count=2), ScriptOperation(-1, 20, "move", 1, hop=2))
 FAULTS = (Fault("process/1", 3, "pause", 0.25, 99),)
 QUESTION = Question(
     seed=5,

@@ -11,9 +11,9 @@ from impl.broker.node import Broker
 from impl.oracles.verdict import Violation
 from impl.sim.check import NODE_ERROR, CheckResult, Question, check
 from impl.sim.options import Options
-from impl.sim.outcome import Outcome, Totals, outcome
+from impl.sim.outcome import RunSummary, Totals, outcome
 from impl.sim.run import StoppedError
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from impl.sim.seeds import outcomes
 from impl.sim.shrink import shrink
 from impl.sim.small import recorded
@@ -101,7 +101,9 @@ def _of(*wanted: int) -> object:
 
 
 def _question(operations: int, faults: int) -> Question:
-    script = tuple(Operation(number % 3, number, "append", number % 5, value=number) for number in range(operations))
+    script = tuple(
+        ScriptOperation(number % 3, number, "append", number % 5, value=number) for number in range(operations)
+    )
     tape = tuple(Fault("a", number, "loss" if number % 2 else "delay", 0.5, number) for number in range(faults))
     return replace(WHOLE, options=replace(SHORT, operations_of=script, recorded=tape))
 
@@ -190,7 +192,7 @@ def test_seeds_can_be_stopped(jobs: int) -> None:
         break
 
 
-def _outcome(seed: int, **changed: object) -> Outcome:
+def _outcome(seed: int, **changed: object) -> RunSummary:
     fields: dict[str, object] = {
         "seed": seed,
         "violations": (),
@@ -202,7 +204,7 @@ def _outcome(seed: int, **changed: object) -> Outcome:
         "crashed": {("a.py", 1, "f"): 1},
         "decided": {"ST-14": 2},
     }
-    return Outcome(**(fields | changed))  # type: ignore[arg-type]
+    return RunSummary(**(fields | changed))  # type: ignore[arg-type]
 
 
 def test_outcomes_add_up() -> None:

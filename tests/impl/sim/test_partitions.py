@@ -15,7 +15,7 @@ from impl.sim.check import CheckResult, Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
 from impl.sim.partitions import script
-from impl.sim.script import Operation, unique_values
+from impl.sim.script import ScriptOperation, unique_values
 from impl.sim.small import recorded
 from impl.sim.timeline import timeline
 
@@ -67,7 +67,7 @@ def test_the_generations_are_different() -> None:
 
 def swap(partitions: int) -> Options:
     """All partitions of broker 1 go to broker 2, and those of broker 2 to broker 1, all at once."""
-    swaps = (Operation(script.OPERATOR, 100, "swap", 0),)
+    swaps = (ScriptOperation(script.OPERATOR, 100, "swap", 0),)
     return Options(partitions=partitions, brokers=2, faults="none", operations_of=swaps)
 
 

@@ -19,7 +19,7 @@ from impl.sim.faults import KINDS, UNNAMED
 from impl.sim.heal import HANDOVERS
 from impl.sim.options import Options
 from impl.sim.run import Run, StoppedError, simulate
-from impl.sim.script import Operation
+from impl.sim.script import ScriptOperation
 from tests.impl.sim.fake_broker import FakeBroker
 
 SHORT = Options(operations=150, span_ms=60_000)
@@ -198,7 +198,7 @@ class _Deaf(FakeBroker):
 
 def test_a_condition_that_never_holds_is_named() -> None:
     """A run that does not heal says so, after a bound, and says what is missing."""
-    script = (Operation(0, 0, "append", 0, value=1),)
+    script = (ScriptOperation(0, 0, "append", 0, value=1),)
     run = simulate(1, _Deaf, _key, msgspec.structs.replace(SHORT, faults="none", operations_of=script))
     assert run.missing == "streams cannot be read"
     assert not run.healed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from impl.sim.script import MOVES, Operation, make, unique_values
+from impl.sim.script import MOVES, ScriptOperation, make, unique_values
 
 
-def _script(seed: int = 1, operations: int = 400) -> tuple[Operation, ...]:
+def _script(seed: int = 1, operations: int = 400) -> tuple[ScriptOperation, ...]:
     return make(seed, clients=4, streams=3, operations=operations)
 
 

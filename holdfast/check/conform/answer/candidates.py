@@ -93,7 +93,7 @@ def _of_step(world: World, trial: EventTrial, action: Action, state: bytes, outc
         case Taken(after):
             yield _differences(world, after, post, "after the step"), CELL, None
         case Cut(bound):
-            yield f"{action.name} counts {bound} on above all numbers of the log", CELL, action.at
+            yield f"{action.name} counts {bound} past all numbers of the log", CELL, action.at
     if logged == UNKNOWN:
         yield _differences(world, state, post, "without the step"), CELL, None
 

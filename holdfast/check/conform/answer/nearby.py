@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.check.conform.answer.candidates import shown_code
 from holdfast.check.conform.judge.facts import Facts
-from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.trial import Args, EventTrial, JudgeTally, agrees
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import UNKNOWN
@@ -81,7 +81,7 @@ def _before(world: World, trial: EventTrial, states: Sequence[bytes]) -> Iterato
                 continue
             try:
                 possible = world.after(trial, {outcome.state})
-            except Unjudged:
+            except UnjudgedError:
                 continue
             if possible:
                 yield _call(world, action, args)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.check.conform.answer.model_file import SCOPE, WRITTEN, Numbers, model_file, scope_of
 from holdfast.check.conform.answer.retrace import Check, NoRunError, Retrace, check_length, of_all_streams, of_part
-from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.trial import StatePath
 from holdfast.check.conform.logs.log import Log
@@ -57,13 +57,13 @@ def lines_of(system: System, log: Log, judgement: Judgement, path: Path, check: 
             return _written(system, [of_part(log, judgement, part, check) for part in judgement.parts], path)
         try:
             return _written(system, [of_all_streams(log, judgement, check)], path)
-        except (Unjudged, NoRunError) as error:
+        except (UnjudgedError, NoRunError) as error:
             reason = f"No run of all {sort}s together: {error}."
         if len(judgement.parts) > MOST_RUNS:
             raise NoRunError(f"{reason} Choose one {sort} with --stream")
         parts = [of_part(log, judgement, part, check) for part in judgement.parts]
         return (reason, *_written(system, parts, path))
-    except Unjudged as error:
+    except UnjudgedError as error:
         raise NoRunError(str(error)) from None
 
 

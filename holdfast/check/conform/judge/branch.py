@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from holdfast.check.conform.judge.facts import Facts
-from holdfast.check.conform.judge.ground import Ground, Unjudged
+from holdfast.check.conform.judge.ground import Ground, UnjudgedError
 from holdfast.check.conform.judge.trial import JudgeTally
 from holdfast.check.conform.judge.world import World
 
@@ -56,7 +56,7 @@ class Branch:
         else:
             groups = list(itertools.islice(itertools.combinations(range(streams), slots), WORLDS + 1))
             if len(groups) > WORLDS:
-                raise Unjudged(f"{streams} streams make more than {WORLDS:,} groups of {slots}")
+                raise UnjudgedError(f"{streams} streams make more than {WORLDS:,} groups of {slots}")
             self.worlds = [
                 world.copy({stream: slot for slot, stream in enumerate(group)})
                 for group in groups
@@ -73,13 +73,13 @@ class Branch:
 
     def take(self, facts: Facts) -> bool:
         """Judge an event. Returns False if a world refuses it; ``refusing`` is that world then."""
-        unjudged: Unjudged | None = None
+        unjudged: UnjudgedError | None = None
         for world in self._concerned(facts):
             try:
                 if not world.take(facts):
                     self.refusing = world
                     return False
-            except Unjudged as error:
+            except UnjudgedError as error:
                 # Go on: another world may show that the event is impossible.
                 unjudged = unjudged or error
         if unjudged is not None:
@@ -97,7 +97,7 @@ class Branch:
         for stream in sorted(streams):
             if stream not in self._by_stream and (self.wanted is None or stream in self.wanted):
                 if len(self.worlds) >= WORLDS:
-                    raise Unjudged(f"the log has more than {WORLDS:,} streams; choose some with --stream")
+                    raise UnjudgedError(f"the log has more than {WORLDS:,} streams; choose some with --stream")
                 world = self._by_stream[stream] = self.template.copy({stream: 0})
                 self.worlds.append(world)
         if len(facts.streams) == 1 and facts.action.name not in self._elsewhere:

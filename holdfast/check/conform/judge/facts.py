@@ -18,7 +18,7 @@ _Keys = tuple[tuple[Code, ...], tuple[int, ...]]
 """The keys of a cell, and the keys of the projected sort among them."""
 
 
-class Told(msgspec.Struct, frozen=True, gc=False):
+class ToldCell(msgspec.Struct, frozen=True, gc=False):
     """The value of one cell, told by an event. ``keys`` are the values of the cell's keys."""
 
     var: Var
@@ -34,8 +34,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     event: LogEvent
     action: Action
     args: tuple[Code, ...]
-    pre: list[Told]
-    post: list[Told]
+    pre: list[ToldCell]
+    post: list[ToldCell]
     streams: tuple[int, ...]
     """The known arguments of the projected sort."""
 
@@ -93,8 +93,8 @@ class Reader:
             streams = list(dict.fromkeys(stream for told in post for stream in told.streams))
         return Facts(event, action, tuple(args), pre, post, tuple(streams))
 
-    def _cells(self, cells: Mapping[str, Json], at: Place) -> list[Told]:
-        found: list[Told] = []
+    def _cells(self, cells: Mapping[str, Json], at: Place) -> list[ToldCell]:
+        found: list[ToldCell] = []
         for name, value in cells.items():
             var = self.variables.get(name)
             if var is None:
@@ -102,7 +102,7 @@ class Reader:
             self._add(found, var, (name,), value, at)
         return found
 
-    def _add(self, found: list[Told], var: Var, path: tuple[str, ...], value: Json, at: Place) -> None:
+    def _add(self, found: list[ToldCell], var: Var, path: tuple[str, ...], value: Json, at: Place) -> None:
         """Add the cells below a path, which is the name of the field and the texts of its first keys."""
         if len(path) <= len(var.keys):
             if not isinstance(value, dict):
@@ -117,10 +117,10 @@ class Reader:
             return
         found.append(self._told(var, path, value, at))
 
-    def _told(self, var: Var, path: tuple[str, ...], value: Json, at: Place) -> Told:
+    def _told(self, var: Var, path: tuple[str, ...], value: Json, at: Place) -> ToldCell:
         """The cell at a path."""
         keys, streams = self._known.get(path) or self._keys_of(var, path, at)
-        return Told(var, keys, self.names.value(var.value, value, at, var.name), streams)
+        return ToldCell(var, keys, self.names.value(var.value, value, at, var.name), streams)
 
     def _keys_of(self, var: Var, path: tuple[str, ...], at: Place) -> _Keys:
         """The keys at a path, and the streams among them. Keys with a number are not cached: a log has many."""
@@ -151,7 +151,7 @@ def numbers(facts: Facts) -> Iterator[tuple[str, Number]]:
 
 
 def numbers_of(
-    facts: Facts, action: Action | None, cells: Iterable[Told], span: tuple[Number, Number] | None
+    facts: Facts, action: Action | None, cells: Iterable[ToldCell], span: tuple[Number, Number] | None
 ) -> list[Number]:
     """The numbers that a step of ``action`` (None: no step) and the cells need, with the ends of the span."""
     if action is facts.action:

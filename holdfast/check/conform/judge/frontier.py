@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from holdfast.check.conform.judge.facts import Facts, Told
-from holdfast.check.conform.judge.ground import Ground, Unjudged
+from holdfast.check.conform.judge.facts import Facts, ToldCell
+from holdfast.check.conform.judge.ground import Ground, UnjudgedError
 from holdfast.check.conform.judge.order import nat_of
 from holdfast.check.conform.judge.trial import Args, EventTrial, Expected, JudgeTally, StatePath
 from holdfast.check.conform.judge.window import FullError
@@ -108,10 +108,10 @@ class Frontier:
         except FullError as error:
             raise self.full(error) from None
 
-    def full(self, error: FullError) -> Unjudged:
+    def full(self, error: FullError) -> UnjudgedError:
         """The reason for an answer ``unknown`` if a window has no room."""
         room = self.ground.layout.scope.sizes[error.nat] + 1
-        return Unjudged(
+        return UnjudgedError(
             f"the window of {error.nat} has room for {room} values, and {error.needed} are needed at once; "
             f"try --window {error.nat}={error.needed + 2}"
         )
@@ -126,7 +126,7 @@ class Frontier:
         for nat, value in trial.wanted:
             self.mentioned[nat].add(value)
 
-    def expected(self, cells: Iterable[Told]) -> list[Expected]:
+    def expected(self, cells: Iterable[ToldCell]) -> list[Expected]:
         """The cells of this world that an event tells, with their codes."""
         found = []
         for told in cells:

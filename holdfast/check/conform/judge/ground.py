@@ -39,7 +39,7 @@ STREAM = "Stream"
 """The sort that is projected if no option names one."""
 
 
-class Unjudged(Exception):
+class UnjudgedError(Exception):
     """The log cannot be judged. The message is the reason for the answer ``unknown``."""
 
 
@@ -142,7 +142,7 @@ class Ground:
         for sort in (each.name for each in self.system.sorts):
             count = slots if sort == self.sort else len(self.names.elements[sort])
             if count > SLOTS:
-                raise Unjudged(f"the log names {count} elements of {sort}, and there is room for {SLOTS}")
+                raise UnjudgedError(f"the log names {count} elements of {sort}, and there is room for {SLOTS}")
             if not count and sort in self.names.processes:
                 raise UsageError(f"the log names no {sort}, so it shows nothing of what processes do")
             sizes[sort] = max(count, 1)
@@ -174,9 +174,9 @@ class Ground:
         most = CODES if wanted is not None else SLOTS
         if room > most:
             more = f"try --window {nat}={room}" if room <= CODES else "number them from 0 in the log or its mapping"
-            raise Unjudged(
-                f"the log has the number {greatest} of {nat}, whose numbers are taken as they are, and there is room "
-                f"for 0 to {most - 1 - (nat in uses.rising)} ({uses.plain[nat]}); {more}"
+            raise UnjudgedError(
+                f"the log has the number {greatest} of {nat}, whose numbers are the same in log and model, and there "
+                f"is room for 0 to {most - 1 - (nat in uses.rising)} ({uses.plain[nat]}); {more}"
             )
         return room
 
@@ -187,7 +187,7 @@ class Ground:
                 self.machine.step(action)
             except UsageError as error:
                 greatest = ", ".join(f"{nat} 0 to {self.layout.scope.sizes[nat]}" for nat in self.frame.uses.plain)
-                raise Unjudged(
+                raise UnjudgedError(
                     f"there are too many numbers ({greatest}), which are taken as they are: {error}"
                 ) from None
 

@@ -11,7 +11,7 @@ import attrs
 from holdfast.check.budget import Meter
 from holdfast.check.conform.judge.branch import MOST_STARTS, Branch
 from holdfast.check.conform.judge.facts import Facts, Reader
-from holdfast.check.conform.judge.ground import Frame, Ground, Unjudged
+from holdfast.check.conform.judge.ground import Frame, Ground, UnjudgedError
 from holdfast.check.conform.judge.orders import LAST, Orders
 from holdfast.check.conform.judge.projection import Projection, project
 from holdfast.check.conform.judge.survey import Survey
@@ -89,7 +89,7 @@ def judge(
         # The survey has seen all elements. From here on, a new name would be a bug.
         names.adding = False
         judging = _Judging(frame, survey, sort, log, options, meter)
-    except Unjudged as error:
+    except UnjudgedError as error:
         return Judgement("unknown", None, JudgeTally(), survey.count, reason=str(error), seen=survey.seen)
     return judging.answer()
 
@@ -167,7 +167,7 @@ class _Judging:
                 self._one_source()
             else:
                 self._several_sources()
-        except Unjudged as error:
+        except UnjudgedError as error:
             self.answered.kind, self.answered.reason = "unknown", str(error)
         worlds, tally = self.shown.worlds, self.shown.tally
         self.answered.tally = tally
@@ -186,7 +186,7 @@ class _Judging:
         """Raise Unjudged if a limit is exceeded. ``events``: the number of events done."""
         steps = sum([branch.tally.steps for branch in self.branches])
         if self.meter.tick(events, steps, steps, self.survey.count - events):
-            raise Unjudged(f"stopped by a limit ({self.meter.spent})")
+            raise UnjudgedError(f"stopped by a limit ({self.meter.spent})")
 
     def _apart(self, worlds: list[World]) -> tuple[str, ...]:
         """The choices that each world makes on its own."""
@@ -223,7 +223,7 @@ class _Judging:
     def _takes(self, branch: Branch, facts: Facts) -> bool:
         try:
             taken = branch.take(facts)
-        except Unjudged as error:
+        except UnjudgedError as error:
             self.reason = self.reason or str(error)
             return False
         if not taken:
@@ -233,7 +233,7 @@ class _Judging:
     def _fail(self) -> None:
         """Answer ``impossible``, since no branch is left; raises Unjudged if one was not judged to the end."""
         if self.reason is not None:
-            raise Unjudged(self.reason)
+            raise UnjudgedError(self.reason)
         self.answered.kind = "impossible"
 
     def _merge(self) -> None:
@@ -250,7 +250,7 @@ class _Judging:
         for branch in self.branches:
             try:
                 stuck = self._stuck(branch)
-            except Unjudged as error:
+            except UnjudgedError as error:
                 self.reason = self.reason or str(error)
                 continue
             if stuck is None:

@@ -22,7 +22,7 @@ from typing import NoReturn
 import attrs
 
 from holdfast.check.conform.judge.facts import Facts
-from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.trial import EventTrial
 from holdfast.check.conform.judge.window import FullError
 from holdfast.check.conform.judge.world import MOST_STATES, World
@@ -100,10 +100,12 @@ class Orders:
                 self.world.refuse_guesses(self.stuck)
                 return False
             if len(following) > MOST_NODES:
-                raise Unjudged(f"the intervals overlap in more than {MOST_NODES:,} ways at once; log shorter intervals")
+                raise UnjudgedError(
+                    f"the intervals overlap in more than {MOST_NODES:,} ways at once; log shorter intervals"
+                )
             states = sum(map(len, following.values()))
             if states > MOST_STATES:
-                raise Unjudged(f"more than {MOST_STATES:,} states agree with the log here; log more cells in post")
+                raise UnjudgedError(f"more than {MOST_STATES:,} states agree with the log here; log more cells in post")
             self.world.tally.peak = max(self.world.tally.peak, states)
             nodes = self._settled(following)
             self._forget(nodes)
@@ -212,7 +214,9 @@ class Orders:
             if facts is None:
                 return None
             if len(source.held) >= MOST_HELD:
-                raise Unjudged(f"more than {MOST_HELD:,} events of {source.name} overlap with one of another source")
+                raise UnjudgedError(
+                    f"more than {MOST_HELD:,} events of {source.name} overlap with one of another source"
+                )
             source.held.append((facts, self.world.trial(facts)))
         return source.held[position - source.base]
 

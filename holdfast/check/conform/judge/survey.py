@@ -8,7 +8,7 @@ import attrs
 
 from holdfast.check.budget import Meter
 from holdfast.check.conform.judge.facts import Reader, numbers
-from holdfast.check.conform.judge.ground import Frame, Unjudged
+from holdfast.check.conform.judge.ground import Frame, UnjudgedError
 from holdfast.check.conform.judge.spans import counted_by_spans
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import UNKNOWN, LogEvent
@@ -52,7 +52,9 @@ class Survey:
         self.open += None in facts.args
         if self.meter.tick(self.count, 0, 0, 0):
             at = event.at
-            raise Unjudged(f"stopped by a limit ({self.meter.spent}) at {at.file}:{at.line}, before the log was judged")
+            raise UnjudgedError(
+                f"stopped by a limit ({self.meter.spent}) at {at.file}:{at.line}, before the log was judged"
+            )
 
     def _nat_of_span(self, action: Action, at: Place) -> str:
         """The Nat of the action's spans; the model is checked only once for each action."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast.check.conform.judge.facts import Facts, Told
+from holdfast.check.conform.judge.facts import Facts, ToldCell
 from holdfast.check.conform.logs.names import Number
 from holdfast.ir.system import Action
 from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Outcome, Taken
 
-Expected = tuple[int, int, Told]
+Expected = tuple[int, int, ToldCell]
 """A cell, the code that an event gives it, and the part of the event that does."""
 
 Args = tuple[int, ...]
@@ -61,8 +61,8 @@ class EventTrial:
     facts: Facts
     action: Action | None
     own: bool
-    pre: list[Told]
-    post: list[Told]
+    pre: list[ToldCell]
+    post: list[ToldCell]
     span: tuple[Number, Number] | None
     wanted: list[Number]
     counted: list[Number]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.check.conform.judge.counting import Counting
-from holdfast.check.conform.judge.facts import Facts, Told, numbers_of
+from holdfast.check.conform.judge.facts import Facts, ToldCell, numbers_of
 from holdfast.check.conform.judge.frontier import Frontier
-from holdfast.check.conform.judge.ground import Unjudged
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.hidden import IN_A_ROW
 from holdfast.check.conform.judge.trial import EventTrial, Expected, agrees, counted_on
 from holdfast.check.conform.logs.events import STATE, UNKNOWN
@@ -54,7 +54,9 @@ class World(Frontier):
         """The event as this world sees it; None if it does not concern this world."""
         if None in facts.args and self.ground.sort is not None and not self._names_stream(facts):
             at = facts.event.at
-            raise Unjudged(f"{at.file}:{at.line} leaves open which {self.ground.sort} it is about; use --joint all")
+            raise UnjudgedError(
+                f"{at.file}:{at.line} leaves open which {self.ground.sort} it is about; use --joint all"
+            )
         own = self._has(facts.streams)
         action: Action | None = facts.action
         if not own:
@@ -63,7 +65,7 @@ class World(Frontier):
             action = loops.get(facts.action.name) if taken else None
             if action is not None and facts.event.span is not None:
                 at = facts.event.at
-                raise Unjudged(
+                raise UnjudgedError(
                     f"{at.file}:{at.line}: a span of {facts.action.name}, each step of which changes all streams; "
                     "use --joint all"
                 )
@@ -75,7 +77,7 @@ class World(Frontier):
         wanted = numbers_of(facts, action, (*pre, *post), span)
         return EventTrial(facts, action, own, pre, post, span, wanted, self._counted(facts, post) if own else [])
 
-    def _counted(self, facts: Facts, post: Sequence[Told]) -> list[Number]:
+    def _counted(self, facts: Facts, post: Sequence[ToldCell]) -> list[Number]:
         """The numbers that an event tells for the fields that its action counts on."""
         fields = self.ground.frame.uses.counted.get(facts.action.name)
         if not fields:
@@ -124,7 +126,7 @@ class World(Frontier):
             known |= following
             level = following
             if len(known) > MOST_STATES:
-                raise Unjudged(f"hidden steps lead to more than {MOST_STATES:,} states; log more cells in post")
+                raise UnjudgedError(f"hidden steps lead to more than {MOST_STATES:,} states; log more cells in post")
         return known - states
 
     def _after_trial(self, trial: EventTrial, states: set[bytes]) -> set[bytes]:
@@ -143,20 +145,20 @@ class World(Frontier):
             # The event changes nothing in this world, but it tells cells of it.
             found = {state for state in states if agrees(state, post)}
         elif span is not None and facts.event.outcome == UNKNOWN:
-            raise Unjudged(f"nobody knows how many steps of the span of {facts.action.name} were taken")
+            raise UnjudgedError(f"nobody knows how many steps of the span of {facts.action.name} were taken")
         elif span is not None and facts.event.outcome is None:
             found = self._spanned(action, facts, states, span, post)
         else:
             found = self._after(action, facts, trial.own, states, post)
         if len(found) > MOST_STATES:
-            raise Unjudged(f"more than {MOST_STATES:,} states agree with the log here; log more cells in post")
+            raise UnjudgedError(f"more than {MOST_STATES:,} states agree with the log here; log more cells in post")
         self.tally.peak = max(self.tally.peak, len(found))
         return found
 
     def _set(self, states: set[bytes], post: Sequence[Expected]) -> set[bytes]:
         """The states with the cells of a snapshot, which a log may begin with."""
         if self.paths is not None:
-            raise Unjudged("the log begins with a snapshot, and no run of the model begins there")
+            raise UnjudgedError("the log begins with a snapshot, and no run of the model begins there")
         found = set()
         for state in states:
             changed = bytearray(state)
@@ -169,7 +171,7 @@ class World(Frontier):
         """Raise Unjudged if this world has guessed: then a run that allows ``stuck`` may be missing."""
         if self.guess is not None:
             where = f"no known state allows {stuck.event.at.file}:{stuck.event.at.line}, but " if stuck else ""
-            raise Unjudged(where + self.guess)
+            raise UnjudgedError(where + self.guess)
 
     def _names_stream(self, facts: Facts) -> bool:
         """Whether the event names its stream, if its action has one."""
@@ -178,7 +180,7 @@ class World(Frontier):
             for param, arg in zip(facts.action.params, facts.args, strict=True)
         )
 
-    def _sees(self, told: Told, own: bool) -> bool:
+    def _sees(self, told: ToldCell, own: bool) -> bool:
         """Whether a told cell belongs to this world; a cell without a stream does if the event is ``own``."""
         return self._has(told.streams) if told.streams else own
 
@@ -259,7 +261,7 @@ class World(Frontier):
                 if wanted in counting.errors:
                     self.guess = self.guess or f"{facts.action.name} passes the bound of {bound} before it may answer"
             case Cut(bound) if not counting.has(bound):
-                raise Unjudged(f"{facts.action.name} passes the bound of {bound} here")
+                raise UnjudgedError(f"{facts.action.name} passes the bound of {bound} here")
             case Cut() if not counting.told_all(post):
                 # Otherwise the event tells the number, but the model's next value lies above all numbers of the log so
                 # far, and so above the told one: the outcome does not agree.
@@ -299,7 +301,7 @@ class World(Frontier):
                     last, outcome = now, step(now, args)
                     self.tally.steps += 1
                     if isinstance(outcome, Cut):
-                        raise Unjudged(f"{action.name} passes the bound of {outcome.bound} within a span")
+                        raise UnjudgedError(f"{action.name} passes the bound of {outcome.bound} within a span")
                     now = counted_on(outcome, last, field, code)
                     if now is None:
                         break

@@ -109,7 +109,7 @@ def _dump(mapping: Mapping, given: Pairs) -> Mapping:
     pairs(given["source"][1], "source of a kafka-dump", DUMP_KEYS)
     for name in LINES:
         if name in given:
-            damaged(place(given[name][0]), f"a kafka-dump has no {name}", "its records: say what an operation is")
+            damaged(place(given[name][0]), f"a kafka-dump has no {name}", "define its operations under records:")
     if "records" not in given:
         damaged(Place(mapping.file, 1), "records is missing", "a kafka-dump needs records: what makes an operation")
     last = given["last"][1] if "last" in given else None
