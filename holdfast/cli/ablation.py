@@ -17,7 +17,7 @@ from holdfast.check.prove.ablation import (
     read_ablations,
     stored_form,
 )
-from holdfast.cli.check import GRAVITY
+from holdfast.cli.options import GRAVITY
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.proofs import ProofRequest
 from holdfast.ir.errors import UsageError

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json
@@ -17,6 +17,7 @@ from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
 from holdfast.cli.external_engine import NOWHERE, SPARK, ExternalEngine
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
+from holdfast.cli.options import GRAVITY, Cores, Expectation, Expected, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
@@ -26,14 +27,6 @@ from holdfast.ir.variants import load_variant
 from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
 
-"""The scopes that ``check`` searches, in this order, if the user names none."""
-
-GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
-"""Exit codes, the gravest first. If several scopes are searched, the gravest code is the command's."""
-
-Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
-Switch = Annotated[bool, Parameter(negative="")]
-Expectation = Literal["holds", "violated"]
 Engines = Literal["auto", "interpreter", "kernel", "spark"]
 
 
@@ -45,12 +38,12 @@ def check(
     variant: Names = (),
     without: Names = (),
     property: Names = (),  # noqa: A002 - the option's name
-    expect: Annotated[Expectation, Parameter(show_choices=False)] = "holds",
+    expect: Expected = "holds",
     keep_going: Switch = False,
     symmetry: bool = True,
     budget: str | None = None,
     engine: Annotated[Engines, Parameter(show_choices=False)] = "auto",
-    cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
+    cores: Cores = None,
     checkpoint: str | None = None,
     resume: str | None = None,
     json: Switch = False,

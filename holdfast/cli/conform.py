@@ -22,7 +22,7 @@ from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_names import check_names
-from holdfast.cli.check import Names, Switch
+from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError

@@ -13,15 +13,13 @@ from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.diff.engine import COMPARING, Version, diff_to_json
 from holdfast.check.diff.engine import diff as compare
 from holdfast.check.diff.text import render_diff
-from holdfast.cli.check import Switch
+from holdfast.cli.options import Switch
 from holdfast.cli.output import Ticker, note, say
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model, model_names
 from holdfast.ir.scopes import USUAL
 from holdfast.ir.system import System
 from holdfast.ir.variants import compile_variant
-
-"""The scope if the user names none: the first of these that both models declare."""
 
 _CUT = re.compile(r"(?=[+-])")
 _FILE = re.compile(r".*?\.py(?::\w+)?(?=[+-]|$)")

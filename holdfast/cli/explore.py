@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.cli.check import Names
+from holdfast.cli.options import Names
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import any_scope
 from holdfast.ir.variants import load_variant
 from holdfast.runs.explorer.session import Session
 from holdfast.runs.loading import is_file, open_trace
 from holdfast.trace.line import looks_like_line
-
-"""The scope that a model is explored in where none is named: the first of these that it has."""
 
 
 def explore(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib.metadata import entry_points
-from typing import Annotated
 
 import attrs
 from cyclopts import Parameter
 
 from holdfast.check.search.engine import Explorer
+from holdfast.cli.options import Names
 from holdfast.ir.errors import UsageError
 
 GROUP = "holdfast.engines"
@@ -33,7 +33,7 @@ class ExternalEngine:
     """
 
     master: str | None = None
-    conf: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)] = ()
+    conf: Names = ()
     s3: str | None = None
 
     def refuse(self, engine: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.live.result import LiveResult, live_to_json, render_live
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
-from holdfast.cli.check import Names, Switch
+from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError

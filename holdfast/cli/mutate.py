@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import attrs
-from cyclopts import Parameter, validators
 from rich.table import Table
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
@@ -26,6 +25,7 @@ from holdfast.check.rules.book import book_beside
 from holdfast.check.rules.page import PAGES, link_ids
 from holdfast.check.summary import render_result
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
+from holdfast.cli.options import Cores, Names, Switch
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
@@ -48,9 +48,6 @@ GRAVITY = (VIOLATED, DEADLOCK, UNSHOWN, OUT_OF_BUDGET, HOLDS)
 Answer = MutationReport | Result
 """A report on a model's mutants, or the search result of a model that is itself violated."""
 
-Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
-Switch = Annotated[bool, Parameter(negative="")]
-
 
 def mutate(
     *models: str,
@@ -61,7 +58,7 @@ def mutate(
     prove: Switch = False,
     only: Names = (),
     budget: str | None = None,
-    cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
+    cores: Cores = None,
     json: Switch = False,
     rules: WithRules = False,
     itf: Path | None = None,

@@ -16,7 +16,7 @@ from holdfast.check.prove.result import DISAGREES, ProofResult, ProofTiming, pro
 from holdfast.check.prove.text import fragment_lines, render_proof
 from holdfast.check.prove.unroll import DepthResult, unroll
 from holdfast.check.result import HOLDS
-from holdfast.cli.check import GRAVITY
+from holdfast.cli.options import GRAVITY
 from holdfast.cli.output import Ticker, cannot_write, note, say, write
 from holdfast.cli.reporting import Reports
 from holdfast.ir.load import WithLemmas

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
-from holdfast.cli.check import Names, Switch
+from holdfast.cli.options import Cores, Names, Switch
 from holdfast.cli.output import check_writable
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
@@ -51,7 +51,7 @@ def prove(
     update: Switch = False,
     explain: Switch = False,
     suggest: bool = True,
-    cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
+    cores: Cores = None,
     budget: str | None = None,
     json: Switch = False,
     itf: Path | None = None,

@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from holdfast.check.result import DEADLOCK, HOLDS, STARVED, VIOLATED
+from holdfast.cli.options import Switch
 from holdfast.cli.output import note, say
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import LoadedRun, open_trace
@@ -26,7 +27,7 @@ def replay(
     /,
     *,
     model: str | None = None,
-    full: Annotated[bool, Parameter(negative="")] = False,
+    full: Switch = False,
 ) -> int:
     """Replay a run, and show it in the same form as the command that found it.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated
 
 import attrs
 from cyclopts import Parameter
 
+from holdfast.cli.options import Switch
 from holdfast.cli.output import check_writable, say, write
 from holdfast.ir.errors import UsageError
 from holdfast.records.record import Record
@@ -37,7 +37,7 @@ class Reports:
 
     junit: Path | None = None
     sarif: Path | None = None
-    github: Annotated[bool, Parameter(negative="")] = False
+    github: Switch = False
 
     @property
     def given(self) -> dict[str, bool]:

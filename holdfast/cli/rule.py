@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from holdfast.check.rules.book import RULES, read_book
 from holdfast.check.rules.facts import RuleFacts
 from holdfast.check.rules.page import page_text
 from holdfast.check.rules.text import RuleAnswer, legend, render_rule, to_json
+from holdfast.cli.options import Switch
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders
-
-Switch = Annotated[bool, Parameter(negative="")]
 
 
 def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:

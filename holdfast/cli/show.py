@@ -9,8 +9,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.cli.check import Names, Switch
 from holdfast.cli.legend import WithRules, legend_for
+from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import LoadedRun, open_trace

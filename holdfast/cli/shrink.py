@@ -11,7 +11,7 @@ from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.result import trace_to_json
-from holdfast.cli.check import Switch
+from holdfast.cli.options import Switch
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import LoadedRun, open_trace

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from holdfast.cli.check import Names, Switch
+from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import check_writable, say, write
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_names

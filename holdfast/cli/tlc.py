@@ -16,7 +16,7 @@ from holdfast.check.result import HOLDS, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, CheckerAnswer, Refinement, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
 from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools, result_of
-from holdfast.cli.check import Names, Switch
+from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.tla import SPEC, written_by_hand

@@ -16,7 +16,7 @@ from holdfast.check.verify.engine import run_all
 from holdfast.check.verify.jobs import ENGINES, JobResult, VerifyJob, jobs
 from holdfast.check.verify.manifest import MANIFEST, ManifestEntry, format_manifest, read_manifest
 from holdfast.check.verify.opinions import joined
-from holdfast.cli.check import Names, Switch
+from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError

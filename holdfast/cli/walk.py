@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from holdfast.check.budget import Budget
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED
@@ -16,7 +16,7 @@ from holdfast.check.walk.engine import WalkProgress
 from holdfast.check.walk.engine import walk as walk_runs
 from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import WalkResult, render_walk, walk_to_json
-from holdfast.cli.check import Expectation, Names, Switch
+from holdfast.cli.options import Cores, Expectation, Expected, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.walk_log import NO_LOG, LogOptions
@@ -29,8 +29,6 @@ from holdfast.trace.text import count
 
 PLAIN = WalkOptions()
 """The options of random runs that apply if the user gives none."""
-
-"""The scope of the random runs if the user names none: the first of these that the model declares."""
 
 
 def walk(
@@ -48,10 +46,10 @@ def walk(
     pct: int | None = None,
     pct_sort: str | None = None,
     swarm: bool = True,
-    expect: Annotated[Expectation, Parameter(show_choices=False)] = "holds",
+    expect: Expected = "holds",
     budget: str | None = None,
     engine: Annotated[Engine, Parameter(show_choices=False)] = "auto",
-    cores: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))] = None,
+    cores: Cores = None,
     shrink: bool = True,
     json: Switch = False,
     itf: Path | None = None,

@@ -11,6 +11,7 @@ from cyclopts import Parameter, validators
 
 from holdfast.check.conform.walks.log_lines import Gaps
 from holdfast.check.conform.walks.log_walk import LogWalk
+from holdfast.cli.options import Switch
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
@@ -49,12 +50,12 @@ class LogOptions:
 
     log: Path | None = None
     events: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None
-    stretch: Annotated[bool, Parameter(negative="")] = False
+    stretch: Switch = False
     streams: Few = None
     sources: Few = None
     unknown: str | None = None
     omit: str | None = None
-    spans: Annotated[bool, Parameter(negative="")] = False
+    spans: Switch = False
 
     def check_alone(self) -> None:
         """Raise UsageError for an option that has no effect without ``--log``."""

@@ -6,10 +6,8 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import Place, UsageError
@@ -27,8 +25,6 @@ from impl.scenario.suggest import unknown_id
 from impl.scenario.switches import ALWAYS, OF_BROKERS, REFUSED, RUN, switches
 
 PASSED, FAILED, INTERRUPTED = 0, 12, 20
-Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
-Switch = Annotated[bool, Parameter(negative="")]
 
 
 def run(

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
+from holdfast.cli.options import Cores, Names, Switch
 from holdfast.cli.output import check_writable, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
@@ -29,12 +30,10 @@ from impl.sim.timeline import timeline as timeline_of
 KEEP = Path("corpus")
 PLAIN = Options()
 
-Names = Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)]
-Flag = Annotated[bool, Parameter(negative="")]
 Nodes = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_NODES))]
 Streams = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_STREAMS))]
 Steps = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=1_000_000))]
-Jobs = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))]
+Jobs = Cores
 
 
 def simulate(
@@ -56,13 +55,13 @@ def simulate(
     switch: Names = (),
     log: Path | None = None,
     history: str | None = None,
-    timeline: Flag = False,
-    mended: Flag = False,
+    timeline: Switch = False,
+    mended: Switch = False,
     keep: Path | None = None,
     shrink: bool = True,
-    keep_going: Flag = False,
+    keep_going: Switch = False,
     budget: str | None = None,
-    json: Flag = False,
+    json: Switch = False,
     move: MoveOptions = NO_MOVE,
     reports: Reports = NO_REPORTS,
 ) -> int:

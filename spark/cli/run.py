@@ -6,7 +6,7 @@ from functools import partial
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
-from holdfast.cli.check import Names
+from holdfast.cli.options import Names
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.walk import seed_number
