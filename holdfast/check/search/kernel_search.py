@@ -258,6 +258,8 @@ class KernelSearch(Exploration):
                 for name in names:
                     paths[name].append(unpack(known[paths[name][-1]]))
                     depths[name] -= 1
+        # One state a level: a path with a gap would be rebuilt as a run of other steps.
+        assert all(len(paths[found.claim.name]) == found.depth + 1 for found in all_found)
         self._paths = {name: path[::-1] for name, path in paths.items()}
 
 

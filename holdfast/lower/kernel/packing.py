@@ -74,6 +74,7 @@ class Packing:
         """The words of a state, given as one byte a cell."""
         words = [0] * self.words
         for slot, code in zip(self.slots, state, strict=True):
+            assert code <= slot.mask, "a code without room would change the cell beside it"
             words[slot.word] |= code << slot.shift
         return tuple(words)
 

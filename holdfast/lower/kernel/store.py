@@ -152,6 +152,7 @@ class Store:
         for part, count in enumerate(counts.tolist()):
             self._states[part][:count] = states[start : start + count]
             start += count
+        assert start == len(states), "a checkpoint has as many rows as its levels have states"
         self._counts[:] = counts
         # The tables are still empty. A move of each table to its own place fills it from the states.
         self._directory[:, self.module.MORE_TABLE_AT] = self._directory[:, self.module.TABLE_AT]
@@ -211,6 +212,9 @@ class Store:
         del outgrown
         for other in self._workers:
             self.module.insert(self._directory, number, self.cores, other.buffers, other.filled)
+        # A probe of a full table would never end.
+        mine = self._directory[number :: self.cores]
+        assert (mine[:, self.module.COUNT] <= FULLEST * mine[:, self.module.SIZE]).all(), "a table is too full"
         self.module.check(self._directory, number, self.cores, seen, worker.notes.block)
 
     def _make_room(self, first: int, step: int, wanted: NDArray[np.int64]) -> list[Words]:
