@@ -47,7 +47,7 @@ entry = numba.njit(nogil=True, _nrt=False, error_model="numpy", no_cfunc_wrapper
 
 '''
 
-TEMPLATE_BEGINS = "# mypy: ignore-errors\n"
+TEMPLATE_BEGINS = "# The template begins here.\n"
 """The last line of a driver's head. ``kernel_text`` drops the head: it serves only readers and linters."""
 
 _CODE = "__pycache__"

@@ -1,6 +1,13 @@
 """The kernel's loop that compares a model's steps with a mutant's, state by state. A template, as ``driver.py``."""
-# ruff: noqa: F821 - the model's functions are defined by the text that this one follows
-# mypy: ignore-errors
+
+from holdfast.lower.kernel.injected import (
+    address,
+    differs,
+    entry,
+    load,
+)
+
+# The template begins here.
 
 
 @entry

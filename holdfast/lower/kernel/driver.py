@@ -1,7 +1,7 @@
 """The kernel's loops, the same for every model: expand states, insert and check them, look back. A template.
 
 ``build.py`` puts this text behind a model's own functions (``source.py``) and compiles both as one module, so that LLVM
-optimises them together. Names that are not defined here (``successors``, ``canonical``, ``WORDS``, …) are the model's.
+optimises them together. ``injected.pyi`` has the names that the model's text defines.
 
 - A state is a tuple of ``WORDS`` words. A row is a state in memory. No word of a state is negative (``packing.py``), so
   the first word of a row can also say: -1, the row is empty.
@@ -12,8 +12,16 @@ optimises them together. Names that are not defined here (``successors``, ``cano
   ``STATES_AT`` to ``MORE_SIZE``). So one call of machine code does the whole work of a core in one part of a round.
 - A *rank* is a tuple of words that orders states, steps or repetitions; ``note_least`` keeps the least.
 """
-# ruff: noqa: F821 - the model's functions are defined by the text that this one follows
-# mypy: ignore-errors
+
+import numpy as np
+
+from holdfast.lower.kernel.injected import (
+    BOUNDS, COUNTS, CUTS, ENDS, FAN, HAS_FINALS, HAS_WITNESSES, PENDING, REACHED, REDUCED, REPEATED, REPEATS,
+    STATES, STEPS, WORDS, address, canonical, entry, finals, hashed, holds, invariants, invariants_failing, jit,
+    load, peek, poke, prefetch, put, successors, triggers, witnesses,
+)  # fmt: skip
+
+# The template begins here.
 
 # The cache of a core has 2^15 rows: 256 KiB for each word of a state, little enough for the processor's own cache.
 CACHE_BITS = 15

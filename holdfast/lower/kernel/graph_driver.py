@@ -3,8 +3,15 @@
 A state's number is its place in the order in which a breadth-first search finds it. The table holds numbers, -1 in an
 empty slot. It is at most half full, so every probe ends. Edges are stored in the order of the states that they leave.
 """
-# ruff: noqa: F821 - the model's functions are defined by the text that this one follows
-# mypy: ignore-errors
+
+import numpy as np
+
+from holdfast.lower.kernel.injected import (
+    CUT_FLAGS, FAN, FLAG_WORDS, FLAGS, FREE, LABELS, address, entry, hashed, holds, jit, load, peek, poke, put,
+    successors,
+)  # fmt: skip
+
+# The template begins here.
 
 
 @jit

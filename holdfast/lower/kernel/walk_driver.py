@@ -1,22 +1,28 @@
 """Random runs of any model, in machine code. A template, as ``driver.py`` is.
 
 ``random_runs/plan.py`` defines a run. ``check/walk/walker.py`` makes the same runs on the interpreter, so both must
-draw the same numbers in the same order. Names that are not defined here (``offers``, ``judge``, ``invariants``, …) are
-the model's.
+draw the same numbers in the same order. ``injected.pyi`` has the names that the model's text defines.
 
 The functions share three blocks of words, by their addresses. ``walk_source.py`` defines the places in them:
-
 - ``work`` is the scratch memory of a run: its stream of random numbers, the schedule, the weights of the actions.
 - ``seen`` counts cuts, notes decisive rules, and holds the list of steps that ``offers`` wrote last.
 - ``counts`` holds all other counts, and the properties and witnesses that are still waited for.
-
 ``SAMPLED`` is a constant, so the compiler drops the code that only a sample needs.
 """
-# ruff: noqa: F821 - the model's functions are defined by the text that this one follows
-# mypy: ignore-errors
+
+import numba
+import numpy as np
+
+from holdfast.lower.kernel.injected import (
+    ACTIONS, CHANCE, CUTS, HAS_FINALS, HAS_WITNESSES, HITS, LEFT, MET, ORDER, PAIRS, POINTS, PRIORITISED, PROCESSES,
+    SAMPLED, SILENT, STATE_BITS, STRIDES, SWARM, TAKEN, UNREACHED, WEIGHTS, address, entry, finals, invariants, jit,
+    judge, list_step, load, number_of, offers, outline, peek, poke, state_of, triggers, witnesses,
+)  # fmt: skip
+
+# The template begins here.
 
 # ``forceinline`` is for the functions of every step: a call would cost as much as they do.
-inlined = numba.njit(
+inlined = numba.njit(  # type: ignore[call-overload]
     nogil=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
 )
 

@@ -1,0 +1,93 @@
+"""The names that a template finds in the text before it: functions and constants of one model in one scope.
+
+Linters and type checkers read this file. Nothing runs it: ``build.py`` puts a template behind the functions that
+``source.py``, ``walk_source.py`` or ``graph_source.py`` writes, and drops the template's head, imports included.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+State = tuple[int, ...]
+Word = int | np.integer[Any]
+
+# Decorators and memory: see ``build.HEAD`` and ``memory.py``. An address counts bytes, an index counts words.
+def jit(function: F) -> F: ...
+def entry(function: F) -> F: ...
+def address(array: Any) -> int: ...
+def peek(start: Word, index: Word) -> int: ...
+def poke(start: Word, index: Word, value: Word) -> None: ...
+def prefetch(start: Word, index: Word) -> None: ...
+
+# States and rows.
+WORDS: int
+FAN: int
+REDUCED: bool
+
+def load(rows: Word, row: Word) -> State: ...
+def put(rows: Word, row: Word, state: State) -> None: ...
+def holds(rows: Word, row: Word, state: State) -> bool: ...
+def hashed(state: State) -> Any: ...
+def canonical(state: State) -> State: ...
+def successors(state: State, rows: Word, notes: int) -> int: ...
+
+# Properties. ``asked`` is a bit mask of the properties to look at.
+HAS_FINALS: bool
+HAS_WITNESSES: bool
+
+def invariants(state: State) -> int: ...
+def invariants_failing(state: State, asked: int) -> int: ...
+def triggers(state: State, asked: int) -> int: ...
+def witnesses(state: State, asked: int) -> int: ...
+def finals(state: State, asked: int) -> int: ...
+
+# Places in the notes of a search: see ``notes.py``.
+BOUNDS: int
+COUNTS: int
+CUTS: int
+ENDS: int
+PENDING: int
+REACHED: int
+REPEATED: int
+REPEATS: int
+STATES: int
+STEPS: int
+
+# Random runs: see ``walk_source.py`` and ``walks.py``.
+ACTIONS: int
+CHANCE: int
+HITS: int
+LEFT: int
+MET: int
+ORDER: int
+PAIRS: int
+POINTS: int
+PRIORITISED: int
+PROCESSES: int
+SAMPLED: bool
+SILENT: int
+STATE_BITS: int
+STRIDES: int
+SWARM: int
+TAKEN: int
+UNREACHED: int
+WEIGHTS: int
+
+def offers(action: int, state: State, listed: int) -> int: ...
+def judge(action: int, new: State, state: State, number: int, counts: int) -> int: ...
+def list_step(listed: int, row: Word, number: int, new: State) -> None: ...
+def number_of(listed: int, row: Word) -> int: ...
+def state_of(listed: int, row: Word) -> State: ...
+def outline(state: State) -> State: ...
+
+# State graphs: see ``graph_source.py``.
+CUT_FLAGS: int
+FLAGS: int
+FLAG_WORDS: int
+FREE: int
+LABELS: int
+
+# Comparisons: see ``comparing.py``.
+def differs(state: State, wanted: int, whole: int, mutant: int) -> bool: ...
