@@ -146,7 +146,7 @@ class IfElse:
 
 
 @attrs.frozen
-class RuleTest:
+class Ruled:
     """A condition with a rule label. It is False if the rule is removed.
 
     It appears only as the test of an If or an IfElse.
@@ -161,7 +161,7 @@ class RuleTest:
 
 
 @attrs.frozen
-class Quantifier:
+class Quantified:
     """``all`` or ``any`` over one variable; the filter of the comprehension is part of ``body``."""
 
     kind: Literal["all", "any"]
@@ -204,7 +204,7 @@ class Arithmetic:
 
 Expr = (
     Lit | Name | Read | Not | And | Or | Implies | Compare | IsNone | Unwrap | Wrap | IfElse
-    | RuleTest | Quantifier | Fold
+    | Ruled | Quantified | Fold
     | Arithmetic
 )  # fmt: skip
 
@@ -220,7 +220,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return ()
         case Read(keys=keys):
             return keys
-        case Not(arg) | IsNone(arg) | Unwrap(arg) | Wrap(arg) | RuleTest(arg=arg):
+        case Not(arg) | IsNone(arg) | Unwrap(arg) | Wrap(arg) | Ruled(arg=arg):
             return (arg,)
         case And(args) | Or(args) | Arithmetic(args=args):
             return args
@@ -228,7 +228,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (left, right)
         case IfElse(test, then, orelse):
             return (test, then, orelse)
-        case Quantifier(body=body):
+        case Quantified(body=body):
             return (body,)
         case Fold(where=where, value=value, default=default):
             return (where, value, default)
@@ -241,7 +241,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return expr
         case Read(keys=keys):
             return attrs.evolve(expr, keys=tuple(change(key) for key in keys))
-        case Not() | IsNone() | Unwrap() | Wrap() | RuleTest():
+        case Not() | IsNone() | Unwrap() | Wrap() | Ruled():
             return attrs.evolve(expr, arg=change(expr.arg))
         case And() | Or() | Arithmetic():
             return attrs.evolve(expr, args=tuple(change(arg) for arg in expr.args))
@@ -249,7 +249,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return attrs.evolve(expr, left=change(expr.left), right=change(expr.right))
         case IfElse():
             return attrs.evolve(expr, test=change(expr.test), then=change(expr.then), orelse=change(expr.orelse))
-        case Quantifier():
+        case Quantified():
             return attrs.evolve(expr, body=change(expr.body))
         case Fold():
             return attrs.evolve(expr, where=change(expr.where), value=change(expr.value), default=change(expr.default))

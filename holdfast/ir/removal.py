@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.expr import FALSE, Expr, RuleTest, rebuild
+from holdfast.ir.expr import FALSE, Expr, Ruled, rebuild
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Action, System
@@ -76,6 +76,6 @@ def _body(body: tuple[Stmt, ...], labels: set[str]) -> tuple[Stmt, ...]:
 
 
 def _expr(expr: Expr, labels: set[str]) -> Expr:
-    if isinstance(expr, RuleTest) and expr.label in labels:
+    if isinstance(expr, Ruled) and expr.label in labels:
         return FALSE
     return rebuild(expr, lambda part: _expr(part, labels))

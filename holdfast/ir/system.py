@@ -202,6 +202,7 @@ class System:
     @property
     def fingerprint(self) -> str:
         """A hash of the meaning of the system, as sixteen hex digits. Places and docstrings do not count."""
+        # The names of the classes of expressions and types count: to rename one makes every stored fingerprint stale.
         names = frozenset(var.name for var in self.variables)
         actions = (self.init, *self.actions)
         content = repr(

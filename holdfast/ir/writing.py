@@ -16,9 +16,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantifier,
+    Quantified,
     Read,
-    RuleTest,
+    Ruled,
     Unwrap,
     Wrap,
     negate,
@@ -50,7 +50,7 @@ def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kin
         case Read(var, keys, old=old):
             state = "old" if old else "self"
             return f"{state}.{var}" + (f"[{', '.join(map(written, keys))}]" if keys else ""), ATOM
-        case Unwrap(arg=arg) | Wrap(arg=arg) | RuleTest(arg=arg):
+        case Unwrap(arg=arg) | Wrap(arg=arg) | Ruled(arg=arg):
             return _write(arg)
         case IsNone(arg):
             return f"{_within(arg, COMPARISON)} is None", COMPARISON
@@ -70,7 +70,7 @@ def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kin
             return _write(Or((negate(left), right)))  # the language has no implication: `not a or b`
         case IfElse(test, then, orelse):
             return f"{_within(then, CHOICE)} if {_within(test, CHOICE)} else {_within(orelse, CHOICE)}", CHOICE
-        case Quantifier():
+        case Quantified():
             return _quantified(expr), ATOM
         case Fold("count", var, domain, where):
             return f"count({written(where)} for {var} in {domain})", ATOM
@@ -91,11 +91,11 @@ def _within(expr: Expr, around: int) -> str:
     return text if binds < around or (binds == around and binds in (AND, OR)) else f"({text})"
 
 
-def _quantified(expr: Quantifier) -> str:
+def _quantified(expr: Quantified) -> str:
     """``all(... for x in X for y in Y if ...)``: nested quantifiers of one kind become one comprehension."""
     generators: list[str] = []
     body: Expr = expr
-    while isinstance(body, Quantifier) and body.kind == expr.kind:
+    while isinstance(body, Quantified) and body.kind == expr.kind:
         generators.append(f"for {body.var} in {body.domain}")
         body = body.body
     where = ""

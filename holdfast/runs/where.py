@@ -6,7 +6,7 @@ import itertools
 
 import attrs
 
-from holdfast.ir.expr import Expr, Quantifier
+from holdfast.ir.expr import Expr, Quantified
 from holdfast.ir.system import Param, Property
 from holdfast.lower.layout import Value
 from holdfast.lower.python.interpreter import Args, Interpreter
@@ -43,7 +43,7 @@ def _own_arguments(machine: Interpreter, prop: Property, args: Args) -> Args:
 def _outermost(body: Expr) -> tuple[list[Param], Expr]:
     """The variables of the nested outermost ``all``, and the body inside them."""
     variables: list[Param] = []
-    while isinstance(body, Quantifier) and body.kind == "all":
+    while isinstance(body, Quantified) and body.kind == "all":
         variables.append(Param(body.var, body.domain))
         body = body.body
     return variables, body

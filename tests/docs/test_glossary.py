@@ -1,4 +1,4 @@
-"""docs/glossary.md: each noun once, where it says; and names of classes that keep to one meaning a noun."""
+"""docs/glossary.md defines each noun once and names existing places; class names use each noun in one meaning."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ PARTICIPLES = {
     "Asked", "Begun", "Both", "Done", "Every", "Found", "Given", "Half", "Held", "Kept", "Lost", "Made", "Met", "One",
     "Owed", "Said", "Seen", "Shown", "Spent", "Told", "Two", "Written",
 }  # fmt: skip
-"""Words that name no thing; words in -ed come besides."""
+"""Words that name no thing; words ending in -ed are added to these."""
 
 TERMS = {
+    "Quantified": "fingerprints of models hash the names of expressions, and old replay lines carry them",
     "Refused": "an outcome, as the glossary has it",
+    "Ruled": "as Quantified",
     "Unchanged": "the word of TLA+",
 }
 """Participles that are terms of the field."""
 
 HOMES = {"Campaign": "spark/campaign", "Lasso": "holdfast/check/live", "Budget": "holdfast/check/budget.py"}
-"""Nouns that stand at the end of a class name in one place only."""
+"""Nouns that end class names in one folder only."""
 
 
 def nouns(page: str) -> list[str]:
@@ -49,7 +51,7 @@ def nouns(page: str) -> list[str]:
 
 
 def places(page: str) -> Iterator[tuple[str, str | None]]:
-    """Each path that the page names, with the name in that file, if one follows."""
+    """Each path on the page, with the name in that file if one follows."""
     for row in re.findall(r"^\|[^|]+\|[^|]+\|(.*)\|$", page, re.MULTILINE):
         path: str | None = None
         for span in SPAN.findall(row):
@@ -76,7 +78,7 @@ def classes(folders: Sequence[str] = ENGINE) -> dict[str, list[str]]:
 
 
 def wrong_names(found: Mapping[str, Sequence[str]]) -> list[str]:
-    """Classes that share a name, that are no noun, or that use a noun of another place."""
+    """Classes that share a name, whose name is no noun, or that use another folder's noun."""
     wrong = [f"{name}: {', '.join(files)}" for name, files in found.items() if len(files) > 1 and name not in TWICE]
     for name, files in found.items():
         words = re.findall(r"[A-Z][a-z0-9]*", name)
@@ -90,7 +92,7 @@ def wrong_names(found: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def test_each_noun_stands_once() -> None:
-    """Every noun has one row, in order in its table, and the nouns that had several meanings are there."""
+    """Every noun has one row, rows are sorted, and the nouns that once had several meanings are there."""
     found = nouns(PAGE)
     assert len(found) == len(set(found))
     assert set(found) >= WANTED
@@ -108,12 +110,12 @@ def test_each_place_is_there() -> None:
 
 
 def test_a_class_has_a_noun_of_its_own() -> None:
-    """No two public classes of the engine share a name, and none is called by a word that names no thing."""
+    """No two public classes of the engine share a name, and each name is a noun."""
     assert wrong_names(classes()) == []
 
 
 def test_wrong_names_are_seen() -> None:
-    """The test itself finds a name that is there twice, a participle, and a noun of another place."""
+    """The check finds a duplicate name, a participle, and a noun of another folder."""
     found = {
         "Plan": ["a.py", "b.py"],
         "Asked": ["c.py"],

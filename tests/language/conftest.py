@@ -14,20 +14,20 @@ from tests.language.writing import compiled
 
 
 class Build(Protocol):
-    """Compiles the text of a model, for the given variants, without the given rules."""
+    """Compile the text of a model, with the given variants chosen and the given rules removed."""
 
     def __call__(self, source: str, *variants: str, without: tuple[str, ...] = ()) -> System: ...
 
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading a model puts its folder on the path of imports; each test begins with the path as it was."""
+    """Restore the import path after each test. (Loading a model adds the model's folder to the path.)"""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
-    """Models written to files of their own, so that one test may compare several."""
+    """Write models to files of their own, so that a test may compare several."""
     numbers = itertools.count()
 
     def build(source: str, *variants: str, without: tuple[str, ...] = ()) -> System:

@@ -1,4 +1,4 @@
-"""Fingerprints: one for each meaning."""
+"""Fingerprints: systems with the same meaning have the same fingerprint, and others do not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class M(Table):
     ],
 )
 def test_a_fingerprint_ignores_what_means_nothing(build: Build, old: str, new: str) -> None:
-    """Two texts of one meaning have one fingerprint."""
+    """Two texts with the same meaning have the same fingerprint."""
     free = "\n    def free(self, s: Stream) -> bool:\n        return not self.opened[s]\n"
     assert PLAIN.count(old) >= 1
 
@@ -76,7 +76,7 @@ def test_a_fingerprint_tells_meanings_apart(build: Build, old: str, new: str) ->
 
 
 def test_a_fingerprint_depends_on_rules_and_variants(build: Build) -> None:
-    """The same file without a rule, or in a variant, is another system; a flag that is not chosen leaves no trace."""
+    """Removing a rule or choosing a variant changes the fingerprint. A flag that is not chosen does not change it."""
     flagged = PLAIN.replace("self.owner[s] = n", "self.owner[s] = None if self.quick else n").replace(
         "class M(Table):", "class M(Table):\n    quick: Flag\n"
     )
@@ -87,7 +87,7 @@ def test_a_fingerprint_depends_on_rules_and_variants(build: Build) -> None:
 
 
 def test_a_local_is_no_fill(build: Build) -> None:
-    """A local that is called like a map does something else than a fill of that map with the same value."""
+    """Assigning a local that is named like a map differs from filling that map with the same value."""
     local = PLAIN.replace("self.owner[s] = n", "opened = n == n")
     fill = PLAIN.replace("self.owner[s] = n", "self.opened.fill(n == n)")
 
@@ -96,11 +96,11 @@ def test_a_local_is_no_fill(build: Build) -> None:
 
 PROSE = {"at", "doc", "ids"}
 DERIVED = {"trigger", "constant", "given"}
-"""What follows from the rest: the trigger from what a property says, the others from who writes a variable."""
+"""Attributes that follow from others: the trigger from the expression, the rest from who writes a variable."""
 
 
 def changes(value: Any) -> Iterator[tuple[str, Any]]:
-    """The value with one attribute changed, somewhere within it, and which one that is."""
+    """The value with one attribute changed at any depth, and the name of that attribute."""
     if isinstance(value, tuple):
         for place, part in enumerate(value):
             yield from ((name, (*value[:place], new, *value[place + 1 :])) for name, new in changes(part))
@@ -114,12 +114,12 @@ def changes(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def other(value: object) -> object:
-    """Another value; nothing in the place of several."""
+    """A different value: the empty tuple for a tuple, a text for anything else."""
     return () if isinstance(value, tuple) else "other"
 
 
 def changed(system: System) -> dict[str, System]:
-    """The system with each attribute of its parts changed at the first place that has it."""
+    """The system with each attribute of its parts changed, at the first place that has the attribute."""
     found: dict[str, System] = {}
     for part in ("variables", "init", "actions", "properties"):
         for name, new in changes(getattr(system, part)):
@@ -129,10 +129,31 @@ def changed(system: System) -> dict[str, System]:
 
 
 def test_every_part_counts() -> None:
-    """A fingerprint depends on each attribute of what a system consists of, but for places, prose and what follows."""
+    """A fingerprint depends on every attribute of a system's parts, except places, prose and derived attributes."""
     system = compile_model(load_model("tests/lower/models/gauges.py"))
     every = changed(system)
     ignored = {name for name, one in every.items() if one.fingerprint == system.fingerprint}
 
     assert {name.partition(".")[2] for name in ignored} == PROSE | DERIVED
     assert len(every) > 70
+
+
+KEPT = """
+SMALL = {Node: 1, Stream: 1, Epoch: 1}
+
+class M(Table):
+    @action
+    def close(self, n: Node, s: Stream) -> None:
+        require(any(self.owner[s] is not None and self.owner[s] == m for m in Node), "ST-21")
+        if rule("ST-31", self.opened[s] and self.owner[s] is not None):
+            self.opened[s] = False
+
+    @invariant
+    def owned(self) -> bool:
+        return all(self.owner[s] is not None for s in Stream if self.opened[s])
+"""
+
+
+def test_a_fingerprint_stays_over_releases(build: Build) -> None:
+    """A model with quantifiers, rules and branches keeps the fingerprint that replay lines of earlier releases carry."""
+    assert build(KEPT).fingerprint == "f044977776a4c8f3"

@@ -31,7 +31,7 @@ class Lamp(Model):
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty working directory; what is imported from it is forgotten afterwards."""
+    """An empty working directory. Modules that the test imports are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     known = set(sys.modules)
     yield tmp_path
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_bare_name_is_looked_for_in_the_folder_models(folder: Path) -> None:
-    """``lamp`` is ``models/lamp.py`` of the working directory, and listed."""
+    """The bare name ``lamp`` means ``models/lamp.py`` in the working directory, and the folder's models are listed."""
     (folder / "models").mkdir()
     (folder / "models" / "lamp.py").write_text(LAMP)
     (folder / "models" / "_private.py").write_text(LAMP)
@@ -52,14 +52,14 @@ def test_a_bare_name_is_looked_for_in_the_folder_models(folder: Path) -> None:
 
 
 def test_a_path_ends_in_py(folder: Path) -> None:
-    """A path is taken as it is, absolute or relative, and loaded once."""
+    """A path may be absolute or relative, and its file is loaded once."""
     (folder / "lamp.py").write_text(LAMP)
 
     assert load_model("lamp.py") is load_model(str(folder / "lamp.py")) is load_model("./lamp.py:Lamp")
 
 
 def test_files_of_one_name_are_different_models(folder: Path) -> None:
-    """The model comes from the file that was asked for, not from another of the same name."""
+    """The loader returns the model of the requested file, not of another file of the same name."""
     for name in ("one", "two"):
         (folder / name).mkdir()
         (folder / name / "lamp.py").write_text(LAMP.replace("Lamp", name.title()))
@@ -68,7 +68,7 @@ def test_files_of_one_name_are_different_models(folder: Path) -> None:
 
 
 def test_a_model_imports_its_neighbours(folder: Path) -> None:
-    """A model may extend one of a file beside it, in a package too; only its own classes are its models."""
+    """A model may extend a model of a neighbouring file, also in a package. Only its own classes are its models."""
     (folder / "pack").mkdir()
     (folder / "pack" / "__init__.py").write_text("")
     for place in ("", "pack."):
@@ -82,7 +82,7 @@ def test_a_model_imports_its_neighbours(folder: Path) -> None:
 
 
 def test_a_package_that_another_one_hides_is_a_usage_error(folder: Path) -> None:
-    """A file is never taken for one of the same dotted name that was imported from elsewhere."""
+    """The loader never takes a file for a module of the same dotted name that was imported from elsewhere."""
     for name in ("here", "there"):
         (folder / name / "pack").mkdir(parents=True)
         (folder / name / "pack" / "__init__.py").write_text("")
@@ -94,7 +94,7 @@ def test_a_package_that_another_one_hides_is_a_usage_error(folder: Path) -> None
 
 
 def test_the_model_that_extends_the_others_is_the_one(folder: Path) -> None:
-    """Of a chain of models in one file the last is meant; of several ends one has to be named."""
+    """If the models in a file form a chain, the last one is loaded. If several are last, the user has to name one."""
     (folder / "lamp.py").write_text(f"{LAMP}\nclass Spot(Lamp):\n    pass\n")
     (folder / "lamps.py").write_text(f"{LAMP}\nclass Spot(Lamp):\n    pass\n\nclass Torch(Lamp):\n    pass\n")
 
@@ -120,7 +120,7 @@ def test_the_model_that_extends_the_others_is_the_one(folder: Path) -> None:
     ],
 )
 def test_what_is_not_there_is_a_usage_error(folder: Path, text: str, message: str) -> None:
-    """The message names what was asked for and what to do."""
+    """The message names the model that was asked for, and the remedy."""
     (folder / "models").mkdir()
     (folder / "models" / "lamp.py").write_text(LAMP)
     (folder / "lam.py").write_text(LAMP)
@@ -158,7 +158,7 @@ def test_a_file_that_fails_on_import_is_a_model_error(folder: Path, source: str,
 
 
 def test_a_failure_in_a_neighbour_names_the_neighbour(folder: Path) -> None:
-    """The place is the innermost line in the model's folder."""
+    """The error names the innermost line within the model's folder."""
     (folder / "part.py").write_text("\n\nLIMIT = int('many')\n")
     (folder / "whole.py").write_text("from part import LIMIT\n")
 
@@ -175,7 +175,7 @@ def test_a_declared_encoding_is_respected(folder: Path) -> None:
 
 
 def test_a_class_that_no_file_holds_is_refused() -> None:
-    """What a program makes with ``type`` or ``exec`` has no text to compile."""
+    """A class made with ``type`` or ``exec`` has no source text, so it is refused."""
     space: dict[str, type] = {"__name__": "nowhere"}  # type: ignore[dict-item]
     exec(LAMP, space)  # noqa: S102 - the point of the test
 
@@ -184,7 +184,7 @@ def test_a_class_that_no_file_holds_is_refused() -> None:
 
 
 def test_a_class_that_a_file_does_not_spell_out_is_refused(folder: Path) -> None:
-    """A class made by a call has a file, but no text in it."""
+    """A class that a call makes has a file but no class text in it, so it is refused."""
     (folder / "lamp.py").write_text(f"{LAMP}\nTorch = type('Torch', (Lamp,), {{'__module__': __name__}})\n")
 
     with pytest.raises(ModelError, match=r"^lamp.py:1:1: class Torch: it is not at the top level of its file; move"):
@@ -192,7 +192,7 @@ def test_a_class_that_a_file_does_not_spell_out_is_refused(folder: Path) -> None
 
 
 def test_a_model_nested_beyond_all_measure_is_refused(folder: Path) -> None:
-    """What Python can still import, but the compiler cannot follow, is refused in one line too."""
+    """Nesting that Python imports, but that is too deep for the compiler, is refused in one line."""
     (folder / "lamp.py").write_text(
         f"{LAMP}\n    @invariant\n    def odd(self) -> bool:\n        return {'not ' * 900}self.lit\n"
     )
@@ -202,7 +202,7 @@ def test_a_model_nested_beyond_all_measure_is_refused(folder: Path) -> None:
 
 
 def test_a_model_keeps_its_module_when_another_file_of_its_name_is_loaded(folder: Path) -> None:
-    """What was loaded first goes on as it was: its sorts are still those of its own file."""
+    """A loaded model keeps the sorts of its own file when another file of the same name is loaded."""
     for name in ("one", "two"):
         (folder / name).mkdir()
         (folder / name / "lamp.py").write_text(LAMP)

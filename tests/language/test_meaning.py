@@ -1,4 +1,4 @@
-"""What accepted models mean: the compiled system and CPython, which runs the model as it is written, do the same."""
+"""The meaning of accepted models: the compiled system and the class run by CPython behave the same."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_disagreement_is_seen(other: str, tmp_path: Path) -> None:
-    """The comparison itself notices a class that does something else than the system."""
+    """The comparison notices a class that behaves differently from the system."""
     model = """
 class M(Table):
     @init

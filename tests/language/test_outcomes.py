@@ -1,4 +1,4 @@
-"""What a model declares of its mutants: read with places, inherited like any attribute, checked against the model."""
+"""A model's declared outcomes of its mutants: read with places, inherited, and checked against the model."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Base(Table):
 
 
 def declared(outcomes: dict[str, Declaration]) -> dict[str, tuple[str, str, int]]:
-    """Each declaration as its model has it, with its reason and its line."""
+    """Each declaration as the model has it, with its reason and its line."""
     return {name: (str(each), each.reason, each.at.line) for name, each in outcomes.items()}
 
 
 def test_declarations_are_read_with_their_places(build: Build) -> None:
-    """Kind, what it names, the reason on one line, and the line of each; a model without any declares nothing."""
+    """Each declaration has its kind, its names, its reason on one line, and its line. A model may declare nothing."""
     system = build(BASE.replace("Base", "M"))
 
     assert declared(dict(system.outcomes)) == {
@@ -62,12 +62,12 @@ def test_declarations_are_read_with_their_places(build: Build) -> None:
 
 
 def test_a_model_without_outcomes_declares_none(build: Build) -> None:
-    """Models need not say anything."""
+    """A model without declarations has an empty list of outcomes."""
     assert build("class M(Table):\n    pass\n").outcomes == {}
 
 
 def test_outcomes_are_inherited_or_replaced(tmp_path: Path) -> None:
-    """The nearest class that declares some counts, and it alone."""
+    """The outcomes of the nearest class that declares any count, and no others."""
     source = BASE + '\nclass Heir(Base): ...\n\nclass M(Heir):\n    mutants = outcomes({"ST-14": missing("closes")})\n'
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
@@ -78,7 +78,7 @@ def test_outcomes_are_inherited_or_replaced(tmp_path: Path) -> None:
 
 
 def test_an_inherited_outcome_of_a_rule_that_is_gone(tmp_path: Path) -> None:
-    """A model that replaces an action by one without the rule declares its own outcomes; the place is the base's."""
+    """A model that overrides an action and drops a rule must declare its own outcomes. The error has the base line."""
     source = (
         BASE + "\nclass M(Base):\n    @action\n    def open(self, s: Stream) -> None:\n        self.clock = Epoch(0)\n"
     )
@@ -89,7 +89,7 @@ def test_an_inherited_outcome_of_a_rule_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_variant_may_lack_a_rule(tmp_path: Path) -> None:
-    """Labels are checked in the model as it is: a variant that does without one is no error."""
+    """Labels are checked in the model without variants. A variant may lack one of them."""
     source = BASE + (
         '\nclass M(Base):\n    @variant("plain", replaces="open")\n'
         "    def open_plain(self, s: Stream) -> None:\n        self.opened[s] = True\n"

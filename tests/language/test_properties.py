@@ -1,4 +1,4 @@
-"""Properties: their kinds, ids and parameters, and when they say something."""
+"""Properties: their kinds, ids and parameters, and when they are non-vacuous."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class M(Table):
 
 
 def test_properties_have_a_kind_and_the_ids_they_begin_with(build: Build) -> None:
-    """The rule ids at the beginning of a docstring, and only those, are the property's."""
+    """A property's ids are the rule ids at the beginning of its docstring, and no others."""
     system = build(PROPERTIES)
 
     assert [(prop.name, prop.kind, prop.ids) for prop in system.properties] == [
@@ -68,7 +68,7 @@ def test_properties_have_a_kind_and_the_ids_they_begin_with(build: Build) -> Non
 
 
 def test_a_step_property_may_name_some_parameters_of_its_action(build: Build) -> None:
-    """It takes those it needs, in any order; the engines pass the action's."""
+    """A step property takes any of its action's parameters, in any order. The engines pass the action's arguments."""
     system = build(PROPERTIES)
     [named] = [prop for prop in system.properties if prop.name == "named"]
     interpreter = Interpreter(system, system.scopes["tiny"])
@@ -81,7 +81,7 @@ def test_a_step_property_may_name_some_parameters_of_its_action(build: Build) ->
 
 
 def test_a_leads_to_is_a_trigger_and_a_goal(build: Build) -> None:
-    """Both are evaluated for each value of the parameters."""
+    """A leads-to has a trigger and a goal, both evaluated for each value of the parameters."""
     system = build(PROPERTIES)
     [settles] = system.of_kind("leads_to")
     interpreter = Interpreter(system, system.scopes["tiny"])
@@ -107,7 +107,7 @@ def test_a_leads_to_is_a_trigger_and_a_goal(build: Build) -> None:
     ],
 )
 def test_a_trigger_is_when_a_claim_says_something(build: Build, claim: str, when: str) -> None:
-    """Filters, implications written with `or`, and branches that return True say nothing where they do not apply."""
+    """A property is vacuous where a filter, an implication with `or`, or a branch that returns True excludes it."""
     system = build(f"""
     class M(Table):
         quick: Flag

@@ -1,4 +1,4 @@
-"""Golden refusals: what the compiler says of models outside the language, word for word."""
+"""Golden refusals: the compiler's messages for models outside the language, word for word."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPILER = [*sorted(IR.glob("compile/*.py")), IR / "load.py"]
 
 
 def refuse(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModelError:
-    """The error that ends the way from a case's model to its initial states."""
+    """The error that compiling a case's model, or computing its initial states, ends with."""
     folder.mkdir(exist_ok=True)
     monkeypatch.chdir(folder)
     try:
@@ -39,7 +39,7 @@ def refuse(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModelEr
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_refusal(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update_golden: bool) -> None:
-    """The model is refused in the words of the golden line: file, line, column, construct, problem and remedy."""
+    """The refusal equals the golden line: file, line, column, construct, problem and remedy."""
     message = str(refuse(case, tmp_path, monkeypatch))
     if update_golden:
         write_messages(case.file, {case.title: message})
@@ -49,7 +49,7 @@ def test_refusal(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, up
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_refusal_helps(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every refusal names the marked line and a column within it, what stands there, what is wrong and what to do."""
+    """Every refusal names the marked line and a column within it, the construct, the problem and the remedy."""
     error = refuse(case, tmp_path, monkeypatch)
 
     line = Path("model.py").read_text().splitlines()[error.place.line - 1]
@@ -72,14 +72,14 @@ ELSEWHERE = {
     "its source file is unknown": "a class that no file holds is made by a program, and not by a file of cases",
     "an expression is nested too deeply, or helpers call one another too often": "its model is too long to read",
 }
-"""Refusals, by their problem, that no case shows, and why; ``test_loading.py`` has them."""
+"""Problems that no case of a refusal shows, each with the reason; ``test_loading.py`` tests them."""
 
 
 REFUSES = re.compile(r"([\w.]+\.)?_?refuse\(|raise (ModelError|_import_error)\(")
 
 
 def sites(source: str) -> Iterator[tuple[str, range]]:
-    """The places that refuse a model in a text of the compiler: what is written there, and on which lines."""
+    """The places in a compiler source that refuse a model: the problem's text, and its line numbers."""
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef) and function.name not in ("refuse", "_refuse"):
             for node in ast.walk(function):
@@ -88,7 +88,7 @@ def sites(source: str) -> Iterator[tuple[str, range]]:
 
 
 def test_every_refusal_has_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each place in the compiler that refuses is reached by a case, but for the few that are tested elsewhere."""
+    """A case reaches each place in the compiler that refuses, except for the few that other files test."""
     reached = set()
     for number, case in enumerate(CASES):
         error = refuse(case, tmp_path / str(number), monkeypatch)
@@ -105,7 +105,7 @@ def test_every_refusal_has_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_refusals_in_the_source_are_seen() -> None:
-    """The test itself finds a refusal in each of its forms, and knows the functions that only pass one on."""
+    """The search for refusals finds each of their forms, and skips the functions that only pass one on."""
     source = """
 def refuse(self, node, problem):
     raise ModelError(node, problem)
@@ -122,7 +122,7 @@ def check(module, node):
 
 
 def test_every_construct_has_a_case() -> None:
-    """Each construct that the compiler knows by name, in order to say what to write instead, has a case."""
+    """Each construct that the compiler suggests a replacement for has a case."""
     [outside] = [
         function
         for function in ast.walk(ast.parse(Path(expressions.__file__).read_text()))

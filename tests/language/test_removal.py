@@ -43,7 +43,7 @@ class M(Table):
 
 
 def outcomes(system: System) -> dict[str, str]:
-    """For each action, what becomes of it for the first stream once that is open: a label, or what has changed."""
+    """For each action, its outcome for the first stream once that stream is open: a label, or the changes."""
     interpreter = Interpreter(system, system.scopes["tiny"])
     [start] = interpreter.initial()
     opened = interpreter.layout.encode({**interpreter.layout.decode(start), "opened[s1]": True})
@@ -74,7 +74,7 @@ def outcomes(system: System) -> dict[str, str]:
 def test_a_rule_is_removed_everywhere_or_in_one_action(
     build: Build, removed: tuple[str, ...], open_: str, reopen: str
 ) -> None:
-    """Without a require nothing is refused; without a condition or an effect its branch is never taken."""
+    """Without a require nothing is refused. Without a condition or an effect its branch is never taken."""
     system = build(MODEL, without=removed)
 
     assert system.removed == removed
@@ -94,7 +94,7 @@ def test_a_removal_leaves_the_rest_alone(build: Build) -> None:
 
 
 def test_removing_twice_is_removing_once(build: Build) -> None:
-    """A rule named twice, at once or one after the other, is recorded once."""
+    """A rule that is named twice, in one call or in two, is recorded once."""
     system = build(MODEL)
 
     assert remove_rules(remove_rules(system, ["ST-14"]), ["RC-02", "ST-14"]).removed == ("ST-14", "RC-02")
@@ -103,7 +103,7 @@ def test_removing_twice_is_removing_once(build: Build) -> None:
 
 @pytest.mark.parametrize("written", ["ST14", "ST14@open"])
 def test_a_label_may_lack_its_dash(build: Build, written: str) -> None:
-    """Some papers write their rules so; the system says the label as the model does."""
+    """A label may be given without its dash, as some papers write it. The system shows the model's spelling."""
     system = build(MODEL)
     wanted = written.replace("ST14", "ST-14")
     assert remove_rules(system, (written,)) == remove_rules(system, (wanted,))
@@ -122,7 +122,7 @@ def test_a_label_may_lack_its_dash(build: Build, written: str) -> None:
     ],
 )
 def test_an_unknown_rule_is_a_usage_error(build: Build, wanted: str, message: str) -> None:
-    """The message says what there is, nearest names first."""
+    """The message lists the known rules, nearest names first."""
     with pytest.raises(UsageError) as refused:
         build(MODEL, without=(wanted,))
 

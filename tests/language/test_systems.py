@@ -1,4 +1,4 @@
-"""What a system says of its model: variables, types, scopes, actions, variants and rules."""
+"""The parts of a compiled system: variables, types, scopes, actions, variants and rules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class M(Table):
 
 
 def test_variables_that_no_action_writes_are_constants(build: Build) -> None:
-    """A field that actions leave alone is a constant; one that no initial condition sets either is given."""
+    """A field that no action writes is a constant. If no initial condition sets it either, the scope gives it."""
     system = build(CONSTANTS)
 
     assert [var.name for var in system.variables if not var.constant] == ["leader"]
@@ -60,7 +60,7 @@ def test_a_member_of_an_enum_is_given_by_itself_or_by_its_name(build: Build) -> 
 
 
 def test_a_scope_gives_constants_in_the_order_of_their_keys(build: Build) -> None:
-    """The given values mean the same to the compiled system and to the class: row by row, elements by index."""
+    """Constants of a scope mean the same to the compiled system and to the class: row by row, elements by index."""
     system = build(CONSTANTS)
     state = system.python.at("tiny")  # type: ignore[attr-defined]
 
@@ -94,7 +94,7 @@ def test_scopes_are_read_in_order_with_sizes_and_budgets(build: Build) -> None:
 
 
 def test_the_largest_sizes_and_budgets_are_taken(build: Build) -> None:
-    """A cell has room for 255 codes, so 254 is a size, a bound and a budget; 0 is a bound and a budget."""
+    """254 is the largest size, bound and budget, since a cell has 255 codes. 0 is a valid bound and budget."""
     system = build("""
     class M(Table):
         tiny = Scope({Node: 254, Stream: 1, Epoch: 254}, budgets={"tick": 254})
@@ -110,14 +110,14 @@ def test_the_largest_sizes_and_budgets_are_taken(build: Build) -> None:
 
 
 def test_a_scope_of_the_extending_model_wins(build: Build) -> None:
-    """A scope that is declared again replaces the inherited one."""
+    """A scope of the extending model replaces the inherited scope of the same name."""
     system = build("class M(Table):\n    tiny = Scope({Node: 1, Stream: 1, Epoch: 1})\n")
 
     assert system.scopes["tiny"].sizes == {"Stream": 1, "Node": 1, "Epoch": 1}
 
 
 def test_types_are_listed_by_kind(build: Build) -> None:
-    """A system knows its sorts, Nats, Enums and Ints, also those that only a parameter or an error mentions."""
+    """A system lists its Sorts, Nats, Enums and Ints, also types that only a parameter or an error mentions."""
     system = build("""
     class Disk(Sort): ...
 
@@ -137,7 +137,7 @@ def test_types_are_listed_by_kind(build: Build) -> None:
 
 
 def test_a_bound_exceeded_at_the_start_names_scope_and_place(build: Build) -> None:
-    """Only the scope without room refuses its initial state, at the line that assigns too much."""
+    """A scope whose bound the initial state exceeds refuses it, at the line of the assignment. Other scopes do not."""
     system = build("""
     class M(Table):
         wide = Scope({Node: 1, Stream: 1, Epoch: 3})
@@ -196,7 +196,7 @@ class M(Table):
 
 
 def test_variants_are_offered_with_a_line_each(build: Build) -> None:
-    """Flags and replacing methods are offered by name, described by the first paragraph below or within."""
+    """Flags and replacing methods are offered by name, with the first paragraph of their description."""
     assert build(VARIANTS).variants == {
         "as_built": "Requests are answered as the code does it.",
         "quick": "",
@@ -218,7 +218,7 @@ def test_variants_are_offered_with_a_line_each(build: Build) -> None:
 def test_a_variant_keeps_what_it_needs(
     build: Build, chosen: tuple[str, ...], labels: list[str], params: list[str]
 ) -> None:
-    """A flag decides branches for good, and a method stands for its action; both as CPython runs them."""
+    """A flag fixes the branches that test it, and a replacing method stands for its action; CPython does the same."""
     system = build(VARIANTS, *chosen)
     elect = system.action("elect")
 
@@ -228,7 +228,7 @@ def test_a_variant_keeps_what_it_needs(
 
 
 def test_a_variant_has_the_fairness_of_the_action_it_replaces(build: Build) -> None:
-    """Name, place in the list, fairness and idempotence stay; the text is the variant's."""
+    """Name, position, fairness and idempotence are those of the replaced action. The text is the variant's."""
     system = build(VARIANTS, "late")
     elect = system.action("elect")
 
@@ -237,7 +237,7 @@ def test_a_variant_has_the_fairness_of_the_action_it_replaces(build: Build) -> N
 
 
 def test_a_flag_and_a_method_may_make_one_variant(build: Build) -> None:
-    """A variant may be a flag and replace actions too."""
+    """One variant may have both a flag and replacing actions."""
     interpreter = Interpreter(system := build(VARIANTS, "as_built"), system.scopes["tiny"])
     [start] = interpreter.initial()
     [(reset, _)] = interpreter.successors[1](start)
@@ -264,14 +264,14 @@ class M(Table):
 
 
 def test_a_type_that_only_a_replaced_action_uses_stays(build: Build) -> None:
-    """A scope gives sizes to the types of all variants, and so all of them have the same types."""
+    """A system keeps the types of all its variants, since a scope gives sizes to all of them."""
     systems = [build(STEPWISE), build(STEPWISE, "quick")]
     assert [dict(system.scopes["tiny"].sizes) for system in systems] == [systems[0].scopes["tiny"].sizes] * 2
     assert all("Rung" in [nat.name for nat in system.nats] for system in systems)
 
 
 def test_a_broken_action_is_refused_where_a_variant_replaces_it(build: Build) -> None:
-    """Whatever is chosen, every method of the model is in the language."""
+    """Every method of the model must be in the language, whatever variant is chosen."""
     with pytest.raises(ModelError, match="Ladder: this name is not known here"):
         build(STEPWISE.replace("r: Rung", "r: Ladder"), "quick")
 
@@ -291,13 +291,13 @@ def test_an_unknown_variant_is_a_usage_error(build: Build) -> None:
 
 
 def test_two_variants_of_one_action_exclude_each_other(build: Build) -> None:
-    """Which of two methods replaces the action would be a matter of luck."""
+    """Two variants that replace the same action cannot be chosen together."""
     with pytest.raises(UsageError, match="the variants late and hasty both replace the action elect; choose one"):
         build(VARIANTS, "hasty", "late")
 
 
 def test_rules_know_their_place_kind_error_and_actions(build: Build) -> None:
-    """A rule stands at its own line, even inside other rules, and serves every action that reaches it."""
+    """A rule has its own line, even inside other rules, and lists every action that reaches it."""
     system = build("""
     class M(Table):
         def check(self, s: Stream) -> None:
@@ -331,7 +331,7 @@ def test_rules_know_their_place_kind_error_and_actions(build: Build) -> None:
 
 
 def test_the_class_runs_on_its_own(build: Build) -> None:
-    """An author can step the class by hand: start it, take actions, ask why one is refused and what holds."""
+    """An author can step the class by hand: start it, take actions, ask why one is refused, and evaluate properties."""
     model: type[Model] = build("""
     class M(Table):
         @action

@@ -1,4 +1,4 @@
-"""Actions that a model has in one variant only, with the state that only they use."""
+"""Actions that exist in one variant only, with the state that only they use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class M(Table):
 
 
 def test_the_action_and_its_state_are_there_in_the_variant_only(build: Build) -> None:
-    """Without the variant neither the action nor what only it needs takes room in a state."""
+    """Without the variant, a state has no cells for the fields that only the variant's action uses."""
     plain, late = build(LATE), build(LATE, "late")
     assert [action.name for action in plain.actions] == ["ask"]
     assert [(action.name, action.fair, action.per) for action in late.actions] == [
@@ -56,7 +56,7 @@ def test_the_action_and_its_state_are_there_in_the_variant_only(build: Build) ->
 
 
 def test_without_the_variant_the_model_is_as_if_it_had_none(build: Build) -> None:
-    """The fingerprint is that of the same text without flag, field and action."""
+    """Without the variant, the fingerprint equals that of the same text without flag, field and action."""
     start, end = LATE.index("    @init"), LATE.index("    @action")
     text = LATE[:start] + LATE[end:]
     text = text[: text.index("    @action(fair")]
@@ -67,12 +67,12 @@ def test_without_the_variant_the_model_is_as_if_it_had_none(build: Build) -> Non
 
 @pytest.mark.parametrize("chosen", [(), ("late",)])
 def test_both_executors_agree(build: Build, chosen: tuple[str, ...]) -> None:
-    """The model runs as text as it does compiled, with the variant and without."""
+    """CPython and the compiled system agree, with the variant and without."""
     assert disagreement(build(LATE, *chosen)) is None
 
 
 def test_the_class_has_the_action_in_the_variant_only(build: Build) -> None:
-    """Who steps the model by hand is told that there is no such action."""
+    """Without the variant the class has no such action, and taking it by hand fails with its name."""
     model = build(LATE).python
     n = Node.element(1)
     heard = model.at("tiny", variants=("late",)).start().take("ask", n=n).take("hear", n=n)
@@ -82,7 +82,7 @@ def test_the_class_has_the_action_in_the_variant_only(build: Build) -> None:
 
 
 def test_a_variant_without_a_flag_is_offered(build: Build) -> None:
-    """The action alone makes a variant, described by its docstring."""
+    """An action alone makes a variant. Its docstring describes the variant."""
     text = LATE.replace("    late: Flag\n    '''An answer comes later.'''\n", "").replace("if self.late", "if n == n")
     text = text.replace(
         "        if n == n:\n            self.answer.fill(Epoch(0))\n", "        self.answer.fill(Epoch(0))\n"
@@ -91,13 +91,13 @@ def test_a_variant_without_a_flag_is_offered(build: Build) -> None:
 
 
 def test_a_broken_action_is_refused_without_its_variant(build: Build) -> None:
-    """Whatever is chosen, every method of the model is in the language."""
+    """Every method of the model must be in the language, whatever variant is chosen."""
     with pytest.raises(ModelError, match=r"Epok\(0\): this call is outside the language"):
         build(LATE.replace("self.answer[n] > Epoch(0)", "self.answer[n] > Epok(0)"))
 
 
 def test_state_that_a_property_reads_stays(build: Build) -> None:
-    """What a claim speaks of is never left out in silence: without the variant nothing gives the field a value."""
+    """A field that a property reads is kept without the variant, and the error says that nothing sets it."""
     text = (
         LATE
         + """

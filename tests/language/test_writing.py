@@ -1,4 +1,4 @@
-"""Expressions as text: what ``holdfast prove`` suggests is shown to people, who paste it into a model."""
+"""Expressions as text: ``holdfast prove`` suggests lemmas that people paste into a model."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ CLAIM = """
 
 
 def rewritten(build: Build, texts: Iterable[str]) -> list[str]:
-    """The expressions of these texts, written as text."""
+    """The expressions of these texts, parsed and written as text again."""
     claims = [CLAIM.format(number=number, text=text) for number, text in enumerate(texts)]
     return [written(prop.body) for prop in build(MODEL + "".join(claims)).properties]
 
 
 def test_an_expression_is_written_as_the_model_language(build: Build) -> None:
-    """The text is plain Python, with parentheses where they are needed, and compiles to what it was written from."""
+    """The text is plain Python with the necessary parentheses, and compiles to the expression it was written from."""
     found = rewritten(build, EXPRESSIONS)
     assert dict(zip(EXPRESSIONS, found, strict=True)) == EXPRESSIONS
     assert rewritten(build, found) == found

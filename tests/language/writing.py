@@ -20,7 +20,7 @@ HEADER = (
     "from __future__ import annotations; from enum import Enum; from typing import Self; "
     "from holdfast.lang import *; from tests.language.toy import *"
 )
-"""The first line of every model here, so that a model's own text begins at line 2."""
+"""The first line of every model text here. A model's own text begins at line 2."""
 
 
 def load(folder: Path, source: str) -> type:
@@ -37,7 +37,7 @@ def compiled(folder: Path, source: str, *variants: str, without: tuple[str, ...]
 
 
 def disagreement(system: System, scope: str = "tiny", states: int = 60) -> str | None:
-    """Where the compiled system and CPython part, or None: on the first reachable states and on as many random ones."""
+    """The first difference between the compiled system and CPython, or None: on N reachable and N random states."""
     interpreter, cpython = Interpreter(system, system.scopes[scope]), CPython(system, system.scopes[scope])
     if interpreter.initial() != cpython.initial():
         return "initial states"

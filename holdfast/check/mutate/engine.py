@@ -27,7 +27,7 @@ from holdfast.check.mutate.starving import starved
 from holdfast.check.result import Result
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.expr import Expr, Read, RuleTest, walk
+from holdfast.ir.expr import Expr, Read, Ruled, walk
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.scopes import USUAL, live_scopes
 from holdfast.ir.stmt import Assign, Fill, If, Require, Stmt, direct_expressions, statements
@@ -324,7 +324,7 @@ def _touched(system: System, label: str) -> frozenset[str]:
 def _names_at(stmt: Stmt, label: str) -> Iterator[str]:
     if isinstance(stmt, Require) and stmt.label == label:
         yield from _reads(stmt.cond)
-    if isinstance(stmt, If) and isinstance(stmt.test, RuleTest) and stmt.test.label == label:
+    if isinstance(stmt, If) and isinstance(stmt.test, Ruled) and stmt.test.label == label:
         yield from _reads(stmt.test)
         for inner in statements((*stmt.then, *stmt.orelse)):
             if isinstance(inner, Assign | Fill):

@@ -20,7 +20,7 @@ from holdfast.ir.expr import (
     Lit,
     Name,
     Not,
-    Quantifier,
+    Quantified,
     Read,
     Unwrap,
     conjunction,
@@ -64,10 +64,10 @@ def _most_names(system: System, kind: Key) -> int:
     """The greatest number of names of a type in one property or action; 1 for a Nat."""
     most = 1
     for action in system.actions:
-        bound = {part.var for part in expressions(action.body) if isinstance(part, Quantifier) and part.domain == kind}
+        bound = {part.var for part in expressions(action.body) if isinstance(part, Quantified) and part.domain == kind}
         most = max(most, len(bound) + sum(param.type == kind for param in action.params))
     for prop in system.properties:
-        bound = {part.var for part in walk(prop.body) if isinstance(part, Quantifier) and part.domain == kind}
+        bound = {part.var for part in walk(prop.body) if isinstance(part, Quantified) and part.domain == kind}
         most = max(most, len(bound) + sum(param.type == kind for param in prop.params))
     return most if isinstance(kind, SortType) else 1
 
@@ -157,7 +157,7 @@ def clause(name: str, parts: Sequence[Literal], names: Sequence[Param], like: Pr
     used = frozenset().union(*(part.names for part in parts))
     for param in reversed([param for param in names if param.name in used]):
         assert isinstance(param.type, SortType | NatType)
-        body = Quantifier("all", param.name, param.type, body)
+        body = Quantified("all", param.name, param.type, body)
     return attrs.evolve(
         like, name=name, kind="lemma", ids=(), doc="", params=(), body=body, trigger=body, goal=None, of=None
     )

@@ -17,7 +17,7 @@ from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, lit
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.results import is_computed
 from holdfast.ir.compile.source import excerpt
-from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Name, Not, Or, Read, RuleTest
+from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import BOOL, NONE, BoolType, EnumType, NatType, NoneType, NumberType, OptionalType, SortType
 
@@ -85,7 +85,7 @@ class Expressions:
         if node.keywords or not 1 <= len(node.args) <= 2:
             env.module.refuse(node, "rule takes a label and at most one condition", 'write rule("ST-14", cond)')
         label = self.label(node.args[0], node, env)
-        return RuleTest(label, self.condition(node.args[1], env) if len(node.args) == 2 else TRUE)
+        return Ruled(label, self.condition(node.args[1], env) if len(node.args) == 2 else TRUE)
 
     def label(self, node: ast.expr, place: ast.AST, env: Env) -> str:
         """A rule's label: a rule id with an optional suffix, at one place of the source."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.ir.expr import And, Expr, IsNone, Not, Or, Read, RuleTest, walk
+from holdfast.ir.expr import And, Expr, IsNone, Not, Or, Read, Ruled, walk
 
 Facts = frozenset[Expr]
 
@@ -16,7 +16,7 @@ def when_true(cond: Expr) -> Facts:
             return when_false(arg)
         case And(args):
             return NOTHING.union(*(when_true(arg) for arg in args))
-        case RuleTest(arg=arg):
+        case Ruled(arg=arg):
             return when_true(arg)
     return NOTHING
 

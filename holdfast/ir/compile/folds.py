@@ -21,7 +21,7 @@ from holdfast.ir.expr import (
     Implies,
     Lit,
     Name,
-    Quantifier,
+    Quantified,
 )
 from holdfast.ir.types import EnumType, IntType, NatType, NumberType, OptionalType, SortType
 
@@ -134,7 +134,7 @@ def quantified(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     for name, domain, where in reversed(bindings):  # the innermost quantifier is made first
         if where != TRUE:
             body = Implies(where, body) if universal else And((where, body))
-        body = Quantifier("all" if universal else "any", name, domain, body)
+        body = Quantified("all" if universal else "any", name, domain, body)
     return body
 
 

@@ -29,7 +29,7 @@ from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
 from holdfast.ir.compile.source import ClassSource, Member, SourceField, read_class
 from holdfast.ir.errors import UsageError
-from holdfast.ir.expr import TRUE, Expr, Name, RuleTest, walk
+from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
 from holdfast.ir.stmt import Require, Stmt, direct_expressions, statements
 from holdfast.ir.system import Action, Param, Rule, System, Var
@@ -318,7 +318,7 @@ def _rules_in(stmt: Stmt) -> Iterable[Rule]:
     if isinstance(stmt, Require):
         yield Rule(stmt.label, "require", stmt.error, stmt.at, ())
     for expr in itertools.chain.from_iterable(walk(outer) for outer in direct_expressions(stmt)):
-        if isinstance(expr, RuleTest):
+        if isinstance(expr, Ruled):
             yield Rule(expr.label, "effect" if expr.arg == TRUE else "condition", None, stmt.at, ())
 
 

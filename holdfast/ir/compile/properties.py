@@ -13,7 +13,7 @@ from holdfast.ir.compile.helpers import check_returns, parameters, value_body
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import Member
 from holdfast.ir.compile.triggers import trigger_of
-from holdfast.ir.expr import TRUE, Expr, Name, RuleTest, walk
+from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
 from holdfast.ir.marks import PropertyMark
 from holdfast.ir.system import Action, Param, Property
 from holdfast.ir.types import BOOL
@@ -134,7 +134,7 @@ def _is_docstring(stmt: ast.stmt) -> bool:
 def _check_no_rules(member: Member, claims: Sequence[Expr]) -> None:
     """Refuse a property that contains a rule: removing the rule must not change the meaning of the property."""
     for part in (part for claim in claims for part in walk(claim)):
-        if isinstance(part, RuleTest):
+        if isinstance(part, Ruled):
             member.module.refuse(
                 member.node,
                 f"it reads the rule {part.label}, so it would say something else without it",

@@ -15,7 +15,7 @@ from holdfast.ir.expr import (
     Lit,
     Not,
     Or,
-    Quantifier,
+    Quantified,
     Unwrap,
     Wrap,
     rebuild,
@@ -49,7 +49,7 @@ def simplify(expr: Expr) -> Expr:
             return FALSE
         case Unwrap(Wrap(arg)):
             return arg
-        case Quantifier(body=Lit(_)):
+        case Quantified(body=Lit(_)):
             return expr.body  # no domain is empty, so a constant body is the value of the quantifier
     return expr
 

@@ -7,7 +7,7 @@ no reached state satisfies its trigger: it holds, but shows nothing.
 from __future__ import annotations
 
 from holdfast.ir.compile.simplify import simplify
-from holdfast.ir.expr import FALSE, TRUE, And, Expr, IfElse, Implies, IsNone, Lit, Not, Or, Quantifier, negate
+from holdfast.ir.expr import FALSE, TRUE, And, Expr, IfElse, Implies, IsNone, Lit, Not, Or, Quantified, negate
 
 
 def trigger_of(claim: Expr) -> Expr:
@@ -35,6 +35,6 @@ def _trigger(claim: Expr) -> Expr:
             return Or(tuple(_trigger(arg) for arg in args))  # one part that is not trivially true is enough
         case IfElse(test, then, orelse):
             return Or((And((test, _trigger(then))), And((negate(test), _trigger(orelse)))))
-        case Quantifier("all", var, domain, body):
-            return Quantifier("any", var, domain, _trigger(body))
+        case Quantified("all", var, domain, body):
+            return Quantified("any", var, domain, _trigger(body))
     return TRUE

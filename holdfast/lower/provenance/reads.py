@@ -25,9 +25,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantifier,
+    Quantified,
     Read,
-    RuleTest,
+    Ruled,
     Unwrap,
     Wrap,
     negate,
@@ -124,13 +124,13 @@ class Evaluation:
                 if seen.value is None:
                     raise UndefinedValueError
                 return seen
-            case Wrap(arg) | RuleTest(arg=arg):
+            case Wrap(arg) | Ruled(arg=arg):
                 return self.expr(arg)
             case IfElse(test, then, orelse):
                 chosen = self.expr(test)
                 seen = self.expr(then if chosen.value else orelse)
                 return ValueReads(seen.value, chosen.reads | seen.reads)
-            case Quantifier():
+            case Quantified():
                 return self.quantified(node)
             case Fold():
                 return self.fold(node)
@@ -187,7 +187,7 @@ class Evaluation:
             return ValueReads((left.value == right.value) is (op == "=="), reads)
         return ValueReads(COMPARISONS[op](whole(left), whole(right)), reads)
 
-    def quantified(self, node: Quantifier) -> ValueReads:
+    def quantified(self, node: Quantified) -> ValueReads:
         """``all`` or ``any``. The reads are those of the first element that decides, or else of every element."""
         decisive = node.kind == "any"
         reads = NOTHING

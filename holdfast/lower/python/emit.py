@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from holdfast.ir.errors import Place
-from holdfast.ir.expr import Name, RuleTest, negate
+from holdfast.ir.expr import Name, Ruled, negate
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, expressions, statements
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Scalar
@@ -202,7 +202,7 @@ class Emitter(PythonExpressions):
 
     def branch(self, stmt: If) -> bool:
         """Run one of two bodies."""
-        if isinstance(stmt.test, RuleTest):
+        if isinstance(stmt.test, Ruled):
             marks = self.sink.decisive(stmt.test.label)
             test = self.conjunction(iter((self.standing(stmt.test.label), self.expr(stmt.test.arg))))
         else:

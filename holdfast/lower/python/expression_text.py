@@ -24,9 +24,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantifier,
+    Quantified,
     Read,
-    RuleTest,
+    Ruled,
     Unwrap,
     Wrap,
     negate,
@@ -111,9 +111,9 @@ class PythonExpressions:
                 return self.wrap(self.expr(arg), optional)
             case IfElse():
                 return self.if_else(node)
-            case RuleTest(label, arg):
+            case Ruled(label, arg):
                 return self.ruled(label, self.expr(arg))
-            case Quantifier():
+            case Quantified():
                 return self.quantified(node)
             case Fold():
                 return self.fold(node)
@@ -237,7 +237,7 @@ class PythonExpressions:
         """A labelled condition, the test of a choice between values. A subclass may note that it holds."""
         return cond
 
-    def quantified(self, node: Quantifier) -> Term:
+    def quantified(self, node: Quantified) -> Term:
         """``all`` or ``any``, written out over the elements."""
         # A generator: each body is written while its element is bound.
         bodies = (self.expr(node.body) for _ in self.elements(node.var, node.domain))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.ir.expr import Expr, Name, Read, RuleTest, walk
+from holdfast.ir.expr import Expr, Name, Read, Ruled, walk
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Stmt, direct_expressions, statements
 
 
@@ -33,7 +33,7 @@ def _prune(body: tuple[Stmt, ...], dropped: frozenset[str], lost: set[str]) -> t
                 if reads and not _writes((*then, *orelse)):
                     continue
                 # A labelled ``if`` stays even without its effect: it still notes whether its rule is decisive.
-                if then or orelse or isinstance(test, RuleTest):
+                if then or orelse or isinstance(test, Ruled):
                     kept.append(attrs.evolve(stmt, then=then, orelse=orelse))
             case For(body=inner):
                 inner = _prune(inner, dropped, lost)

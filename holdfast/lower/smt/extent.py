@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from holdfast.ir.expr import Arithmetic, Expr, Fold, IfElse, Lit, Name, Quantifier, Unwrap, Wrap, children
+from holdfast.ir.expr import Arithmetic, Expr, Fold, IfElse, Lit, Name, Quantified, Unwrap, Wrap, children
 from holdfast.ir.stmt import For, If, Let, Stmt, direct_expressions
 from holdfast.ir.system import System
 from holdfast.ir.types import EnumType, IntType, Key, NatType, NumberType, OptionalType, SortType, Type
@@ -177,4 +177,4 @@ def _body_nodes(body: Sequence[Stmt], elements: Callable[[Key], int]) -> int:
 
 def _nodes(expr: Expr, elements: Callable[[Key], int]) -> int:
     inner = 1 + sum(_nodes(part, elements) for part in children(expr))
-    return inner * elements(expr.domain) if isinstance(expr, Quantifier | Fold) else inner
+    return inner * elements(expr.domain) if isinstance(expr, Quantified | Fold) else inner

@@ -25,9 +25,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantifier,
+    Quantified,
     Read,
-    RuleTest,
+    Ruled,
     Unwrap,
     Wrap,
     negate,
@@ -124,9 +124,9 @@ class FormulaWriter:
                 return self.wrap(node, at)
             case IfElse():
                 return self.if_else(node, at)
-            case RuleTest(arg=arg):
+            case Ruled(arg=arg):
                 return self.formula(arg, at)
-            case Quantifier():
+            case Quantified():
                 return self.quantified(node, at)
             case Fold():
                 return self.fold(node, at)
@@ -227,7 +227,7 @@ class FormulaWriter:
             case _:
                 return negation(self.universe.less(one, two))
 
-    def quantified(self, node: Quantifier, at: Bindings) -> z3.BoolRef:
+    def quantified(self, node: Quantified, at: Bindings) -> z3.BoolRef:
         """``all`` or ``any``."""
 
         def body(element: z3.ExprRef) -> z3.BoolRef:

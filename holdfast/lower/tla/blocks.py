@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.ir.expr import Expr, RuleTest
+from holdfast.ir.expr import Expr, Ruled
 from holdfast.ir.types import Key
 
 
@@ -114,4 +114,4 @@ class Block:
 
 def labelled(test: Expr) -> tuple[str, Expr]:
     """The label of a test (empty if it has none), and the test without its label."""
-    return (test.label, test.arg) if isinstance(test, RuleTest) else ("", test)
+    return (test.label, test.arg) if isinstance(test, Ruled) else ("", test)

@@ -23,7 +23,7 @@ from holdfast.ir.expr import (
     Lit,
     Name,
     Not,
-    Quantifier,
+    Quantified,
     Read,
     Unwrap,
     Wrap,
@@ -385,7 +385,7 @@ def bound_names(body: Iterable[Stmt]) -> list[str]:
             case Let(name=name) | For(var=name):
                 found.append(name)
         for expr in direct_expressions(stmt):
-            found += [part.var for part in walk(expr) if isinstance(part, Quantifier | Fold)]
+            found += [part.var for part in walk(expr) if isinstance(part, Quantified | Fold)]
     return found
 
 

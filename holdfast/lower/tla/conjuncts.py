@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holdfast.ir.expr import And, Expr, IfElse, Implies, Name, Or, Quantifier, Read, negate
+from holdfast.ir.expr import And, Expr, IfElse, Implies, Name, Or, Quantified, Read, negate
 from holdfast.lower.tla.blocks import (
     Block,
     BoundGuard,
@@ -87,11 +87,11 @@ class Conjuncts:
     def chooses(self, cond: Expr) -> bool:
         """Whether TLC would take the condition, as part of an action, for a choice between steps."""
         match cond:
-            case Or() | Quantifier("any"):
+            case Or() | Quantified("any"):
                 return True
             case And(args):
                 return any(map(self.chooses, args))
-            case Quantifier("all", body=body) | Implies(right=body):
+            case Quantified("all", body=body) | Implies(right=body):
                 return self.chooses(body)
             case IfElse(_, then, orelse):
                 return self.chooses(then) or self.chooses(orelse)

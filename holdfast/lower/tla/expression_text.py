@@ -21,9 +21,9 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantifier,
+    Quantified,
     Read,
-    RuleTest,
+    Ruled,
     Unwrap,
     Wrap,
 )
@@ -163,9 +163,9 @@ class TlaExpressions:
                 return self.expr(arg)
             case IfElse(test, then, orelse):
                 return choice(self.expr(test), self.expr(then), self.expr(orelse))
-            case RuleTest(label, arg):
+            case Ruled(label, arg):
                 return self.labelled(label, arg)
-            case Quantifier():
+            case Quantified():
                 return self.quantified(node)
             case Fold():
                 return self.fold(node)
@@ -247,11 +247,11 @@ class TlaExpressions:
         text = bracketed(self.expr(arg), COMPARED)
         return Text((*text.lines[:-1], f"{text.lines[-1]} (* {label} *)"), COMPARED)
 
-    def quantified(self, node: Quantifier) -> Text:
+    def quantified(self, node: Quantified) -> Text:
         """``all`` or ``any``; directly nested quantifiers of one kind share a head."""
         bounds: list[str] = []
         body: Expr = node
-        while isinstance(body, Quantifier) and body.kind == node.kind:
+        while isinstance(body, Quantified) and body.kind == node.kind:
             bounds.append(rf"{self.local(body.var)} \in {self.module.domain(body.domain)}")
             body = body.body
         sign = r"\A" if node.kind == "all" else r"\E"

@@ -19,7 +19,7 @@ from holdfast.ir.expr import (
     Implies,
     Lit,
     Name,
-    Quantifier,
+    Quantified,
     Read,
     conjunction,
     negate,
@@ -120,7 +120,7 @@ class Loop:
         premise = conjunction(list(self.conditions))
         found = cond if premise == TRUE else Implies(premise, cond)
         for name, domain in reversed(self.around):
-            found = Quantifier("all", name, domain, found)
+            found = Quantified("all", name, domain, found)
         return found
 
     # Reading --------------------------------------------------------------------------------------------------

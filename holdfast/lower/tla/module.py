@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from holdfast.ir.expr import FALSE, Expr, Fold, Name, Quantifier, walk
+from holdfast.ir.expr import FALSE, Expr, Fold, Name, Quantified, walk
 from holdfast.ir.system import Action, Param, Property, Var
 from holdfast.ir.types import INT, BoolType, OptionalType
 from holdfast.lower.layout import budget as layout_budget
@@ -253,7 +253,7 @@ class _Module:
         """A writer in which the bound variables of an expression have their names already."""
         writer = self.writer(params, primed=primed)
         for part in walk(expr):
-            if isinstance(part, Quantifier | Fold):
+            if isinstance(part, Quantified | Fold):
                 writer.local(part.var)
         return writer
 

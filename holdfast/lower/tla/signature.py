@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.ir.expr import Expr, Fold, Quantifier, Read, walk
+from holdfast.ir.expr import Expr, Fold, Quantified, Read, walk
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.stmt import For, expressions, statements
 from holdfast.ir.system import Action, Property, System, Var
@@ -110,7 +110,7 @@ def _types_used(system: System) -> set[str]:
     kinds |= {str(param.type) for prop in system.properties for param in prop.params}
     for action in (system.init, *system.actions):
         kinds |= {str(stmt.domain) for stmt in statements(action.body) if isinstance(stmt, For)}
-    kinds |= {str(part.domain) for part in _parts(system) if isinstance(part, Quantifier | Fold)}
+    kinds |= {str(part.domain) for part in _parts(system) if isinstance(part, Quantified | Fold)}
     return {kind.removesuffix(" | None") for kind in kinds}
 
 

@@ -23,7 +23,7 @@ from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import ClassSource, Module, read_class
 from holdfast.ir.errors import ModelError, UsageError
-from holdfast.ir.expr import Expr, Fold, Lit, Quantifier, RuleTest, walk
+from holdfast.ir.expr import Expr, Fold, Lit, Quantified, Ruled, walk
 from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import PropertyKind, System
 from holdfast.ir.types import BOOL, NoneType
@@ -72,7 +72,7 @@ class ExpressionCompiler:
         except RecursionError:
             raise UsageError(f"{short(text)}: nested too deeply; ask for its parts one by one") from None
         for part in walk(body):
-            if isinstance(part, RuleTest):
+            if isinstance(part, Ruled):
                 _wrong(text, f"it reads the rule {part.label}", "say what it means in terms of the state")
         if isinstance(body.type, NoneType):
             _wrong(text, "this is None in every state", "compare something with it: `owner[s1] is None`")
@@ -84,7 +84,7 @@ class ExpressionCompiler:
         # Bound names must be unique within an expression: names that a property binds may not be used again.
         for body in self._properties.values():
             for part in walk(body):
-                if isinstance(part, Quantifier | Fold):
+                if isinstance(part, Quantified | Fold):
                     expressions.fresh(part.var)
         bound = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
         self._check_names(tree, bound)

@@ -30,7 +30,7 @@ from holdfast.ir.expr import (
     IfElse,
     Lit,
     Name,
-    Quantifier,
+    Quantified,
     Read,
     Wrap,
     children,
@@ -287,5 +287,5 @@ def _ranging(body: Iterable[Stmt]) -> Iterable[tuple[str, str]]:
             yield stmt.var, stmt.domain.name
         for expr in direct_expressions(stmt):
             for part in walk(expr):
-                if isinstance(part, Quantifier | Fold) and isinstance(part.domain, NatType):
+                if isinstance(part, Quantified | Fold) and isinstance(part.domain, NatType):
                     yield part.var, part.domain.name

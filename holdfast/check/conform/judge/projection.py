@@ -28,8 +28,8 @@ from holdfast.ir.expr import (
     Name,
     Not,
     Or,
-    Quantifier,
-    RuleTest,
+    Quantified,
+    Ruled,
     children,
     walk,
 )
@@ -119,7 +119,7 @@ class _Quantifiers:
 
     def _ranges(self, expr: Expr) -> bool:
         return any(
-            (isinstance(part, Quantifier | Fold) and part.domain == self.sort)
+            (isinstance(part, Quantified | Fold) and part.domain == self.sort)
             or (isinstance(part, Name) and part.name in self.lets)
             for part in walk(expr)
         )
@@ -140,9 +140,9 @@ class _Quantifiers:
                 # The left side of an implication counts as negated.
                 self._weaker(left, positive=not positive)
                 self._weaker(right, positive=positive)
-            case RuleTest(arg=arg):
+            case Ruled(arg=arg):
                 self._weaker(arg, positive=positive)
-            case Quantifier(kind=kind, domain=domain, body=body):
+            case Quantified(kind=kind, domain=domain, body=body):
                 if domain == self.sort and (kind == "all") is not positive:
                     raise _Indivisible(self.at, f"asks for {kind} element of {self.sort}")
                 self._weaker(body, positive=positive)
