@@ -1,23 +1,31 @@
 """A move is taken back: the partition returns to where it came from, and nothing acked is lost or acked twice.
 
-To the six steps of `reassignment`, which this model extends, it adds a marker and one request. The record of a move
-keeps where the partition was (CA-41). A `cancel` is accepted while nobody has been elected, and is one more record,
-under a new epoch (CA-40): the origin has the partition again, and leads at once or after an election (CA-44). It may
-come before the origin knows of the move, while it drains and uploads, between two closes, or after the last one; with
-the origin dead, or all; twice; before or after the timer, a second move, or another controller. The origin ends a close
-that it has begun, and opens again (CA-46). What its closes write into the meta stream, the clean flag, outlives each.
+This model extends the six steps of `reassignment` with a marker and one request:
 
-The marker carries the leader epoch of the latest start. Each record that elects or re-targets moves the epoch on, which
-clears the marker without a write of its own: it counts while its epoch is the present one.
+- The record of a move stores where the partition was, its origin (CA-41). This is the marker of the move.
+- A `cancel` is accepted while nobody has been elected. It writes one more record under a new epoch (CA-40): the origin
+  has the partition again, and leads at once or after an election (CA-44).
+- The origin ends a close that it has begun, and opens again (CA-46). The clean flag, which its closes write into the
+  meta stream, outlives each of them.
 
-Left out: what `reassignment` leaves out; fast close (CA-50); several replicas, so that the rows on in-sync replicas and
-KIP-236's records (CA-03, CA-04, CA-22, CA-26's min-ISR half) are those of `replica_reassignment`.
+The marker carries the leader epoch of the latest start, and counts while that is the present epoch. Each record that
+elects or re-targets raises the epoch, and so clears the marker without a write of its own.
 
-Where reassignment.md 7 is silent or differs. A second start back to the origin leaves nothing to take back: 85. By
-CA-54 neither does a target that is fenced, as the partition has failed over. A cancel names no move: one that is late
-takes back the next one (docs/findings/CA-20.md). Without CA-41 nothing is lost, as section 10 says. The run of 10.1 to
-offset reuse (`restore_epoch`) needs no second start. LP-05 needs more than 7: an open that is repeated after the close
-of its epoch keeps the origin out (docs/findings/LP-05.md); where none is, it holds, and LP-07 with it.
+A cancel may come before the origin knows of the move, while it drains and uploads, between two closes, or after the
+last one; with the origin dead, or all brokers; twice; before or after the timer, a second move, or another controller.
+
+Left out: all that `reassignment` leaves out; fast close (CA-50); several replicas. `replica_reassignment` has the rows
+on in-sync replicas and KIP-236's records (CA-03, CA-04, CA-22, the min-ISR half of CA-26).
+
+Where reassignment.md 7 is silent or differs:
+
+- If a second reassignment already targets the origin, a later cancel is answered with 85.
+- CA-54: so is a cancel after the target was fenced, since the partition has failed over.
+- A cancel names no move. A late cancel takes back the next move (docs/findings/CA-20.md).
+- CA-41: without it nothing is lost, as section 10 says.
+- 10.1: its run to offset reuse (`restore_epoch`) needs no second start.
+- LP-05 needs more than section 7. An open that is repeated after the close of its epoch keeps the origin out
+  (docs/findings/LP-05.md). Without such an open LP-05 holds, and LP-07 with it.
 """
 
 from __future__ import annotations
@@ -53,16 +61,16 @@ from models.reassignment import Reassignment
 
 
 class CancelAnswer(Enum):
-    """What a cancel is answered with, where nothing is left to cancel (reassignment.md 11)."""
+    """The error code of a cancel that finds no move to take back (reassignment.md 11)."""
 
     NO_REASSIGNMENT_IN_PROGRESS = 85
 
 
 class Cancellation(Reassignment):
-    """One partition, moves of it, and moves that are taken back."""
+    """One partition, its moves, and cancels that take moves back."""
 
     restore_epoch: Flag
-    """CA-40 not kept: a cancel gives back the registration as it was before the move, leader epoch and all."""
+    """Without CA-40: a cancel restores the whole registration of before the move, and the leader epoch too."""
 
     tiny = Scope(
         {Node: 2, Stream: 1, Epoch: 4, Offset: 1}, budgets={"reassign": 1, "cancel": 1, "crash": 1, "isolate": 1}
@@ -83,57 +91,27 @@ class Cancellation(Reassignment):
         budgets={"reassign": 1, "cancel": 1, "crash": 0, "isolate": 1, "append": 1, "late_open": 0},
     )
 
-    mutants = outcomes({
-        "RA-22": liveness("LP-04", "a waiter whose epoch has passed is refused with 506 for ever"),
-        "ST-13": liveness("LP-04", "an open whose answer was lost is refused with 506 for ever"),
-        "ST-13@open_unheard": missing("who hears the refusal: an open that is heard comes too (ST-13@open)"),
-        "ST-13@late_open": missing("who hears the refusal: nobody waits for the answer"),
-        "EL-08.leader@timer_fires": equivalent("a timer runs only while nobody leads"),
-        "ST-11": equivalent("no stream is deleted here"),
-        "CK-02.missing": equivalent("no stream is deleted here"),
-        "CS-20": equivalent("no stream is deleted here"),
-        "CS-21": equivalent("nothing is trimmed here"),
-        "ST-20": equivalent("every stream has a range from the start"),
-        "CK-02.no_range": equivalent("every stream has a range from the start"),
-        "CS-27": equivalent("every stream has a range from the start"),
-        "ST-12@open": equivalent("an attempt under an epoch that has passed needs more epochs; see `reassignment`"),
-        "ST-12@open_unheard": equivalent("an attempt under an epoch that has passed needs more epochs"),
-        "ST-21": equivalent("no two brokers have one epoch (RA-05)"),
-        "CK-02.node": equivalent("no two brokers have one epoch (RA-05)"),
-        "CS-26": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
-        "CS-28": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
-        "CS-29a@recover": equivalent("the replay begins at the end"),
-        "CL-01.sent": equivalent("an epoch of 0 is refused anyway (ST-12)"),
-        "CL-01.unheard": liveness("LP-04", "an open that nobody waits for is a late one (`reopened`)"),
-        "CL-07.sent": redundant("CK-02.epoch_old", "a close that nobody waits for is a late one"),
-        "CK-02.epoch_old@close": equivalent("who waits for a close has no newer lease (RA-11)"),
-        "CK-02.epoch_new@close": redundant("CK-02.node", "who waits for a close has no older lease (RA-11)"),
-        "CS-29b": equivalent("one offset is written; `reassignment` has two"),
-        "CL-07.late": equivalent("an epoch of 0 is refused anyway (CK-02)"),
-        "G1": sound("the target opens first; streams have the same rules"),
-    })  # fmt: skip
-
     origin: Node
-    """Where the partition was before the moves that go on; it says nothing when none does."""
+    """The broker that had the partition before the moves in progress. Without meaning if no move is in progress."""
     moved_under: Epoch
-    """The leader epoch of the latest start; 0 if there was none. With `origin` it is the marker of CA-41."""
+    """The leader epoch of the latest start; 0 if there was none. Together with `origin`, the marker of CA-41."""
 
     cancelled_under: Ghost[Epoch]
-    """The leader epoch of the latest cancel."""
+    """The leader epoch of the latest cancel; 0 if there was none."""
 
     @init
     def start_moves(self, first: Node) -> None:
-        """Nothing moves."""
+        """No move is in progress, and there was none."""
         self.origin = first
         self.moved_under = Epoch(0)
         self.cancelled_under = Epoch(0)
 
     def moves(self) -> bool:
-        """Whether a move is in progress: the marker is that of the present leader epoch, and names another broker."""
+        """Whether a move is in progress: the marker has the present leader epoch, and names another broker."""
         return self.moved_under == self.leader_epoch and self.origin != self.replica
 
     def was_cancelled(self) -> bool:
-        """Whether the newest record is that of a cancel."""
+        """Whether the newest record is the record of a cancel."""
         return self.cancelled_under == self.leader_epoch
 
     def is_whole(self, n: Node) -> bool:
@@ -148,17 +126,17 @@ class Cancellation(Reassignment):
         return self.led_by(self.replica) and self.serves(self.replica) and others_rest
 
     def check_cancel(self) -> None:
-        """CA-42, CA-43, CA-52. What is refused to a cancel, before the record is built."""
+        """CA-42, CA-43, CA-52. A cancel is refused without a move, or from an active target to a dead origin."""
         require(self.origin != self.replica, "CA-20", error=CancelAnswer.NO_REASSIGNMENT_IN_PROGRESS)
         require(self.moved_under == self.leader_epoch, "CA-41", error=CancelAnswer.NO_REASSIGNMENT_IN_PROGRESS)
-        # CA-05: the origin is as good as the target if both are dead.
+        # CA-05: if origin and target are both dead, a return to the origin costs nothing.
         alive = self.active[self.origin] or not self.active[self.replica]
         require(alive, "CA-43", error=R.INVALID_REPLICA_ASSIGNMENT)
 
     # The controller -------------------------------------------------------------------------------------------
 
     def keep_origin(self) -> None:
-        """The record of a start says where the partition was. That of a second start keeps the origin of the first."""
+        """The record of a start stores where the partition is. A second start keeps the first origin (CA-53)."""
         if rule("CA-53", self.moves()):
             pass
         else:
@@ -166,16 +144,17 @@ class Cancellation(Reassignment):
 
     @action
     def reassign(self, t: Node) -> None:
-        """Step 1, with the marker."""
+        """Step 1. The controller accepts a move of the partition to t, and writes the marker."""
         self.keep_origin()
         self.accept_reassignment(t)
         self.moved_under = self.leader_epoch
 
     @action
     def cancel(self, direct: bool) -> None:
-        """AlterPartitionReassignments without replicas: whichever move is in progress is taken back.
+        """The controller takes back the move in progress: AlterPartitionReassignments without replicas.
 
-        The origin leads at once if nothing stands half open in its way; otherwise nobody does, as after a start.
+        `direct`: the origin leads at once. That needs the origin active, and no partition that is half open. Otherwise
+        nobody leads, as after a start.
         """
         self.check_cancel()
         require(not direct or self.active[self.origin], "CA-44.active")
@@ -188,7 +167,7 @@ class Cancellation(Reassignment):
 
     @action(variant="log_grain")
     def reassign_to_leaving(self, t: Node) -> None:
-        """In G1 a broker that shuts down is a target as any other, and its process may have ended."""
+        """In G1 a move may target a broker that shuts down. Its process may have ended already."""
         require(self.G1 and not self.active[t] and t != self.replica, "RA-02.leaving")
         self.keep_origin()
         self.assign(t)
@@ -197,7 +176,7 @@ class Cancellation(Reassignment):
 
     @action(variant="log_grain")
     def renew(self, n: Node) -> None:
-        """The replica asks for the next leader epoch (CA-47). What goes on, goes on under that one."""
+        """The replica asks for the next leader epoch (CA-47). A move in progress goes on under the new epoch."""
         require(self.replica == n, "CA-47.replica")
         moves = self.moved_under == self.leader_epoch
         self.leader_epoch = self.leader_epoch + 1
@@ -206,7 +185,10 @@ class Cancellation(Reassignment):
 
     @variant("restore_epoch", replaces="cancel")
     def undo(self, direct: bool) -> None:
-        """The record before the start is written again. No other has come in between: that would clear the marker."""
+        """The controller writes the record of before the start again.
+
+        No other record has come in between, since that would have cleared the marker. So the epoch before is one less.
+        """
         self.check_cancel()
         require(direct and self.active[self.origin], "CA-44.undo")
         self.replica = self.origin
@@ -219,7 +201,10 @@ class Cancellation(Reassignment):
 
     @action(fair="weak", per=("n",))
     def observe(self, n: Node) -> None:
-        """The newest image is seen. An epoch that was given back is opened again, or the origin would not serve."""
+        """Step 2. A broker sees the newest image, and queues the close or the open that it asks for (RA-11, RA-13).
+
+        With `restore_epoch` it opens again under an epoch that was given back. Otherwise the origin would not serve.
+        """
         queues = self.queued_close[n] or self.queued_open[n] > Epoch(0)
         idle = self.phase[n] == Phase.UP and not queues and not self.opening[n] and not self.serves(n)
         if self.restore_epoch and idle and self.led_by(n) and self.tried[n] == self.leader_epoch:
@@ -229,14 +214,14 @@ class Cancellation(Reassignment):
 
     @variant("abort_close", replaces="run_next")
     def resume(self, n: Node) -> None:
-        """CA-46 not kept: an origin that is given the partition back while it closes goes on with what it holds."""
+        """Without CA-46: an origin that gets the partition back while it closes goes on with its remaining handles."""
         if self.frozen[n] and self.holds_any(n) and self.queued_open[n] > Epoch(0):
             self.frozen[n] = False
             self.queued_open[n] = Epoch(0)
         else:
             self.begin_next(n)
 
-    # Safety (what does not speak of a cancel stands in `reassignment` and its parts) ------------------------------
+    # Safety (properties without a cancel stand in `reassignment` and its parts) -------------------------------
 
     @invariant
     def moves_without_leader(self) -> bool:
@@ -324,3 +309,35 @@ class Cancellation(Reassignment):
             and any(self.range_start[s] > Offset(0) for s in Stream)
             for n in Node
         )
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes({
+        "RA-22": liveness("LP-04", "a waiter whose epoch has passed is refused with 506 for ever"),
+        "ST-13": liveness("LP-04", "an open whose answer was lost is refused with 506 for ever"),
+        "ST-13@open_unheard": missing("who hears the refusal: an open that is heard comes too (ST-13@open)"),
+        "ST-13@late_open": missing("who hears the refusal: nobody waits for the answer"),
+        "EL-08.leader@timer_fires": equivalent("a timer runs only while nobody leads"),
+        "ST-11": equivalent("no stream is deleted here"),
+        "CK-02.missing": equivalent("no stream is deleted here"),
+        "CS-20": equivalent("no stream is deleted here"),
+        "CS-21": equivalent("nothing is trimmed here"),
+        "ST-20": equivalent("every stream has a range from the start"),
+        "CK-02.no_range": equivalent("every stream has a range from the start"),
+        "CS-27": equivalent("every stream has a range from the start"),
+        "ST-12@open": equivalent("an attempt under an epoch that has passed needs more epochs; see `reassignment`"),
+        "ST-12@open_unheard": equivalent("an attempt under an epoch that has passed needs more epochs"),
+        "ST-21": equivalent("no two brokers have one epoch (RA-05)"),
+        "CK-02.node": equivalent("no two brokers have one epoch (RA-05)"),
+        "CS-26": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
+        "CS-28": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
+        "CS-29a@recover": equivalent("the replay begins at the end"),
+        "CL-01.sent": equivalent("an epoch of 0 is refused anyway (ST-12)"),
+        "CL-01.unheard": liveness("LP-04", "an open that nobody waits for is a late one (`reopened`)"),
+        "CL-07.sent": redundant("CK-02.epoch_old", "a close that nobody waits for is a late one"),
+        "CK-02.epoch_old@close": equivalent("who waits for a close has no newer lease (RA-11)"),
+        "CK-02.epoch_new@close": redundant("CK-02.node", "who waits for a close has no older lease (RA-11)"),
+        "CS-29b": equivalent("one offset is written; `reassignment` has two"),
+        "CL-07.late": equivalent("an epoch of 0 is refused anyway (CK-02)"),
+        "G1": sound("the target opens first; streams have the same rules"),
+    })  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the proof of `cancellation` needs beside that of `reassignment`: lemmas about the marker."""
+"""Lemmas about the marker of a move, for the proof of `cancellation`, beside the lemmas of `reassignment`."""
 
 from __future__ import annotations
 

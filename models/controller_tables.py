@@ -52,7 +52,7 @@ from models.parts.streams import Epoch, Offset, Stream
 
 
 class ControllerTables(CommitTable):
-    """What the controller has recorded, whoever asks for it."""
+    """The records of the controller, under requests from anybody."""
 
     created: Rel[Stream]
     """The id of the stream has been given out; a deleted stream keeps it."""
@@ -63,19 +63,6 @@ class ControllerTables(CommitTable):
 
     tiny = Scope({Node: 2, Stream: 1, NodeEpoch: 1, Epoch: 2, Offset: 2})
     default = Scope({Node: 2, Stream: 1, NodeEpoch: 2, Epoch: 3, Offset: 3})
-
-    mutants = outcomes({
-        "ID-03": redundant(with_="ND-01"),
-        "CK-01.unknown@close": equivalent("who owns a stream has opened it, and so is registered"),
-        "CK-01.unknown@fast_close": equivalent("who owns a stream has opened it, and so is registered"),
-        "CK-01.unknown@trim": equivalent("who owns a stream has opened it, and so is registered"),
-        "ST-20": equivalent("a stream without a range is not on the sender's node, so ST-21 refuses too"),
-        "CK-02.missing": equivalent("a missing stream has no range, so CK-02.node refuses too"),
-        "CK-02.no_range": equivalent("a stream without a range is not on the sender's node, so CK-02.node refuses too"),
-        "CS-20": missing("progress: what holds data of a deleted stream is never committed (stream_log: G-29)"),
-        "CS-21": missing("progress: what holds trimmed data is never committed (stream_log: G-28)"),
-        "CS-27": equivalent("a stream without a range is CLOSED, so CS-26 refuses already"),
-    })  # fmt: skip
 
     @init
     def start_streams(self) -> None:
@@ -100,11 +87,11 @@ class ControllerTables(CommitTable):
     # Checks ---------------------------------------------------------------------------------------------------
 
     def check_registered(self, n: Node) -> None:
-        """CK-01, as far as a metadata log shows it, without the flag."""
+        """A node that has never registered is refused (CK-01 without the flag, as far as a metadata log shows it)."""
         require(self.node_epoch[n] > NodeEpoch(0), "CK-01.unknown", error=E.NODE_EPOCH_NOT_EXIST)
 
     def check_unbarred(self, n: Node) -> None:
-        """CK-01 with checkFailover, as far as a metadata log shows it."""
+        """So is a node that a failover worker has taken over (CK-01 with checkFailover, as far as a log shows it)."""
         self.check_registered(n)
         require(not self.failover_mode[n], "CK-01.flag", error=E.NODE_FENCED)  # G-09
 
@@ -116,7 +103,7 @@ class ControllerTables(CommitTable):
 
     @action(idempotent="INV-15")
     def register(self, n: Node, e: NodeEpoch, flag: bool) -> None:
-        """A getOpeningStreams of a process of n with node epoch e, or of a failover worker if `flag` is set."""
+        """A process of n with node epoch e registers (getOpeningStreams), or a failover worker if `flag` is set."""
         require(e > NodeEpoch(0), "ID-03")
         require(self.node_epoch[n] <= e, "ND-01", error=E.NODE_EPOCH_EXPIRED)  # G-32
         self.node_epoch[n] = e
@@ -166,6 +153,7 @@ class ControllerTables(CommitTable):
         """A trimStream to q (ST-40 to ST-45). `cut`: the controller records a new start of the current range."""
         self.check_unbarred(n)
         self.check_ownership(s, e, n)
+        # An equal start writes no record at all (ST-43), so that `cut` does not matter then.
         require(q == self.start_offset[s] or cut == (self.range_start[s] < q), "ST-44.current")
         self.trim_range(s, q)
 
@@ -173,11 +161,11 @@ class ControllerTables(CommitTable):
     def delete(self, s: Stream) -> None:
         """A deleteStream (ST-50 to ST-52). Entries stay until their node commits again (CS-30)."""
         self.delete_stream(s)
-        self.range_end[s] = Offset(0)
+        self.range_end[s] = Offset(0)  # `delete_stream` does not know this field of the entry table.
 
     @action
     def commit(self, s: Stream, b: Offset, n: Node) -> None:
-        """What a commitStreamSetObject of a WAL upload of n does to s, of which it holds data up to b (CS-20 to CS-35).
+        """A WAL upload of n (commitStreamSetObject) commits the data of s up to b (CS-20 to CS-35).
 
         With b at or below the start of s, or for a deleted stream, it removes an inactive entry and does nothing else.
         """
@@ -298,3 +286,18 @@ class ControllerTables(CommitTable):
     def taken_over(self) -> bool:
         """A failover worker has registered for a node that has a stream OPENED."""
         return any(self.lists(n, s) for n in Node for s in Stream if self.failover_mode[n])
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes({
+        "ID-03": redundant(with_="ND-01"),
+        "CK-01.unknown@close": equivalent("who owns a stream has opened it, and so is registered"),
+        "CK-01.unknown@fast_close": equivalent("who owns a stream has opened it, and so is registered"),
+        "CK-01.unknown@trim": equivalent("who owns a stream has opened it, and so is registered"),
+        "ST-20": equivalent("a stream without a range is not on the sender's node, so ST-21 refuses too"),
+        "CK-02.missing": equivalent("a missing stream has no range, so CK-02.node refuses too"),
+        "CK-02.no_range": equivalent("a stream without a range is not on the sender's node, so CK-02.node refuses too"),
+        "CS-20": missing("progress: what holds data of a deleted stream is never committed (stream_log: G-29)"),
+        "CS-21": missing("progress: what holds trimmed data is never committed (stream_log: G-28)"),
+        "CS-27": equivalent("a stream without a range is CLOSED, so CS-26 refuses already"),
+    })  # fmt: skip

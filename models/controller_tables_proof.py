@@ -1,7 +1,7 @@
-"""What the proof of `controller_tables` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `controller_tables`, beside its invariants. Every step keeps each of them.
 
-A stream that does not exist is blank, and before its creation it has no entry. The entries of a stream lie apart from
-each other and below its end, and nothing of them is covered.
+A stream that does not exist is blank, and has no entry before its creation. The entries of a stream lie apart from each
+other and below its end, and none of their offsets is covered.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What the proof of `fast_close` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `fast_close`, beside its invariants. Every step keeps each of them. They show in turn:
 
-As in `stream_log`, a node's reservation and its registration only move on, so that of its processes one at most is not
-barred, and that one has the stream. Then: an entry lies below the end, apart from all others, and nothing of it is
-covered; and what a WAL holds is covered, or its node's to commit.
+- As in `stream_log`: the reservation and the registration of a node only pass on to later processes. So at most one
+  process of a node is not barred, and that process has the streams of the node.
+- An entry lies below the end of its stream and apart from all other entries, and none of its offsets is covered.
+- Each record in a WAL is covered, or its node has to commit it.
 """
 
 from __future__ import annotations

@@ -1,19 +1,25 @@
 """KIP-236: a reassignment is cancelled in steps, by a controller that may crash between any two of them.
 
-The controller is one of ZooKeeper's: a pending entry with `original_replicas`, a znode that signals the cancel, and a
-queue. It does one thing at a time, so that between two steps of a rollback only leaders act, who write the ISR
-themselves, and crashes. What it does is C1 to C7 of reassignment.md 5: C1 with C2, C3 with C4, C5, and C6 with C7. Of
-its memory the model keeps how far it has come; a new one begins again at C1.
+The controller works with ZooKeeper. It stores a pending entry with `original_replicas`, a znode that signals the
+cancel, and a queue. A rollback has the steps C1 to C7 of reassignment.md 5; the model takes C1 with C2, C3 with C4, C5,
+and C6 with C7 as one step each. The controller does one thing at a time. So between two steps of a rollback only
+leaders act, who write the ISR themselves, or the controller crashes. Of its memory the model keeps how far it has come;
+a new controller begins again at C1.
+
+A reassignment runs as in `replica_reassignment`, since KIP-236 does not say how.
 
 Left out: the batch (CA-01), since one partition is modelled; throttles and the CLI (CA-06, CA-09); the superseded idea
-of CA-10. How a reassignment runs is as in `replica_reassignment`, since KIP-236 does not say.
+of CA-10.
 
-Where the KIP is silent. CA-05 wants a rollback if all brokers are down. If then nobody in the ISR is an original, C3
-would empty it; here such an entry is skipped (CA-05.isr). Nothing in the KIP looks at min.insync.replicas: a rollback
-may end below it, as a cancel of KRaft may (`below_min_isr`).
+Where the KIP is silent:
 
-Where this differs from reassignment.md. CA-04 is not decisive: originals that are missing are not alive, so that CA-05
-skips the entry too, unless all brokers are down.
+- CA-05 asks for a rollback if all brokers are down. If nobody in the ISR is an original then, C3 would empty the ISR.
+  Here such an entry is skipped (CA-05.isr).
+- The KIP does not mention min.insync.replicas. A rollback may end below it, as a cancel of KRaft may (`below_min_isr`).
+
+Where this differs from reassignment.md:
+
+- CA-04 is not decisive. Missing originals are not alive, so CA-05 skips the entry too, unless all brokers are down.
 """
 
 from __future__ import annotations
@@ -41,7 +47,7 @@ from models.parts.replicas import Broker
 
 
 class Step(Enum):
-    """How far the controller has come with a rollback, as it remembers."""
+    """The last step of a rollback that the controller remembers."""
 
     IDLE = "idle"
     LED = "a leader out of the originals"
@@ -53,16 +59,17 @@ class Kip236(ReplicaLists):
     """One partition, its pending entry, the queue behind it, and a rollback in steps."""
 
     done: Step
-    """The controller's memory, lost in a crash."""
+    """How far the controller has come with a rollback. Its memory is lost in a crash."""
     entry: bool
-    """The partition is pending; `original` is its original_replicas, and empty where those are missing."""
+    """The partition is pending. `original` is the entry's original_replicas, and empty if those are missing."""
     signal: bool
-    """The znode that asks for a cancel is there."""
+    """The znode that signals a cancel exists."""
     queued: Broker | None
-    """The first of the list that waits in the queue."""
+    """The first broker of the list that waits in the queue; None if the queue is empty."""
     queued_second: Broker | None
+    """The second broker of that list; the same as the first in a list of one."""
     told: bool
-    """The leader has heard that only originals are replicas."""
+    """The leader has heard that only the originals are replicas, and takes no other broker for a follower."""
     was_writable: Ghost[bool]
     """The ISR reached min.insync.replicas when the rollback began."""
     home: Ghost[Rel[Broker]]
@@ -83,32 +90,15 @@ class Kip236(ReplicaLists):
         },
     )  # fmt: skip
 
-    mutants = outcomes(
-        {
-            "CA-03.busy@begin": equivalent("an entry is pending while it is rolled back (CA-08)"),
-            "CA-03.busy@unfence": equivalent("the scopes let no broker come back"),
-            "CA-04": redundant("CA-05", "originals that are missing are not alive either"),
-            "CA-05.isr": equivalent("the scopes leave somebody in the ISR alive, or an original there"),
-            "RA-45": redundant("RA-47.replicas", "a leader that admits who was dropped is refused"),
-            "RA-47.replicas": equivalent("who was dropped has heard of a new epoch, and does not fetch (RA-45)"),
-            "RA-47.leader": equivalent("the scopes let no leader take anybody out of the ISR"),
-            "SP-12.isr@unfence": equivalent("the scopes let no broker come back"),
-            "SP-12.order@fence": equivalent("of three brokers two are in sync at most"),
-            "SP-12.order@unfence": equivalent("the scopes let no broker come back"),
-            "SP-12.unclean": equivalent("no unclean election is allowed"),
-            "SP-12.unclean_order": equivalent("no unclean election is allowed"),
-        }
-    )
-
     @init
     def start_partition(self, a: Broker, b: Broker) -> None:
-        """One broker or two, all of them in sync and active; no unclean election is allowed."""
+        """The partition has one replica or two, all of them in sync and active. No unclean election is allowed."""
         self.unclean = False
         self.begin_with(a, b)
 
     @init
     def start_controller(self) -> None:
-        """Nothing is pending."""
+        """Nothing is pending, queued or signalled."""
         self.done = Step.IDLE
         self.entry = False
         self.signal = False
@@ -123,12 +113,12 @@ class Kip236(ReplicaLists):
         return self.entry
 
     def settle(self) -> None:
-        """What is complete is no longer pending, and there is nothing to cancel."""
+        """A complete reassignment is no longer pending, and cannot be cancelled any more."""
         if not any(self.adding[n] or self.removing[n] for n in Broker):
             self.remove_entry()
 
     def remove_entry(self) -> None:
-        """C6. The pending entry goes, and with the last one the signal."""
+        """The controller removes the pending entry, and with the last entry the signal (C6)."""
         self.entry = False
         self.signal = False
         self.told = False
@@ -139,20 +129,20 @@ class Kip236(ReplicaLists):
 
     @action
     def reassign(self, a: Broker, b: Broker) -> None:
-        """A list is queued; a queue that is not empty takes nothing."""
+        """The operator asks for the replicas a, b. The list waits in the queue, if the queue is empty (CA-07)."""
         require(self.queued is None, "CA-07")
         self.queued = a
         self.queued_second = b
 
     @action
     def cancel(self) -> None:
-        """CA-02, CA-08. The signal: from an operator, or from the controller, who has another list in the queue."""
+        """The operator signals a cancel (CA-02), or the controller does, since another list is in the queue (CA-08)."""
         require(self.entry, "CA-01")
         self.signal = True
 
     @action
     def edit(self) -> None:
-        """The pending entry is edited by hand, or an old tool wrote it: its originals are missing."""
+        """Somebody edits the pending entry by hand, or an old tool wrote it. Its originals are missing now."""
         if self.entry and self.done == Step.IDLE:
             self.original.fill(False)
             self.original_before.fill(False)
@@ -161,12 +151,13 @@ class Kip236(ReplicaLists):
 
     @action
     def begin(self, x: Broker) -> None:
-        """The list in the queue becomes pending, with the replicas of now as its originals, and starts."""
+        """The controller starts the queued list: the list becomes pending, and the present replicas its originals."""
         self.check_idle()
         require(not self.entry, "CA-08")
         a = self.queued
         b = self.queued_second
         if a is not None and b is not None:
+            # Without CA-08 an entry may be pending here. The partition is not at rest then.
             if not self.entry:
                 for n in Broker:
                     self.home[n] = self.replica[n]
@@ -184,13 +175,17 @@ class Kip236(ReplicaLists):
 
     @action
     def roll_back(self, x: Broker) -> None:
-        """The next step of a rollback."""
+        """The controller takes the next step of a rollback.
+
+        `x`: the original that leads after C1 and C2 (see `lead_original`).
+        """
         require(self.signal, "CA-02")
         if self.done == Step.IDLE:
             self.check_rollback()
             self.was_writable = self.writable()
             self.lead_original(x)
             self.done = Step.LED
+            # Without CA-03 the entry would be removed first, and a crash would lose the originals.
             if rule("CA-03", self.signal):
                 pass
             else:
@@ -216,7 +211,7 @@ class Kip236(ReplicaLists):
             self.done = Step.IDLE
 
     def check_rollback(self) -> None:
-        """CA-04, CA-05. Which entries are skipped, and stay pending."""
+        """An entry whose originals are missing or dead is skipped, and stays pending (CA-04, CA-05)."""
         require(any(self.original[n] for n in Broker), "CA-04")
         alive = any(self.original[n] and self.electable(n) for n in Broker)
         require(alive or not any(self.electable(n) for n in Broker), "CA-05")
@@ -224,7 +219,10 @@ class Kip236(ReplicaLists):
         require(stays or any(self.electable(n) for n in Broker), "CA-05.isr")
 
     def lead_original(self, x: Broker) -> None:
-        """C1, C2. An original leads, under a new epoch in any case: the leader hears whom it may admit no more."""
+        """An original leads from now on, under a new epoch even if it has led before (C1, C2).
+
+        With the epoch the leader hears which brokers it must not admit to the ISR any more.
+        """
         if any(self.led_by(n) and self.original[n] for n in Broker):
             if rule("CA-02.epoch"):
                 self.begin_epoch()
@@ -240,7 +238,7 @@ class Kip236(ReplicaLists):
 
     @action
     def crash(self) -> None:
-        """The controller crashes. A new one has what is stored; an entry that is gone has no originals."""
+        """The controller crashes. A new one has only what is stored: if the entry is gone, so are its originals."""
         self.done = Step.IDLE
         self.told = False
         if not self.entry:
@@ -249,24 +247,24 @@ class Kip236(ReplicaLists):
     # The brokers ----------------------------------------------------------------------------------------------
 
     def check_idle(self) -> None:
-        """The controller does one thing at a time."""
+        """The controller does one thing at a time: it takes no other step during a rollback."""
         require(self.done == Step.IDLE, "CA-03.busy")
 
     @action
     def prefer(self, x: Broker) -> None:
-        """The first replica is elected."""
+        """The controller elects the preferred leader, the first replica."""
         self.check_idle()
         self.elect_preferred(x)
 
     @action
     def fetch(self, n: Broker) -> None:
-        """A replica has caught up with the leader, who takes it for one."""
+        """A replica catches up with the leader, if the leader takes it for a replica."""
         if self.original[n] or not self.told:
             self.catch_up(n)
 
     @action
     def expand(self, n: Broker, x: Broker) -> None:
-        """The leader writes one more member of the ISR. In a rollback nobody waits for that."""
+        """The leader adds n to the ISR. The controller completes the reassignment, unless it is rolling back."""
         self.admit(n)
         if self.done == Step.IDLE:
             self.finish()
@@ -275,13 +273,13 @@ class Kip236(ReplicaLists):
 
     @action
     def fence(self, n: Broker, x: Broker) -> None:
-        """A broker is found dead."""
+        """The controller finds that a broker is dead."""
         self.check_idle()
         self.lose(n, x)
 
     @action
     def unfence(self, n: Broker, x: Broker) -> None:
-        """A broker is back."""
+        """The controller finds that a broker is back."""
         self.check_idle()
         self.regain(n, x)
 
@@ -299,11 +297,14 @@ class Kip236(ReplicaLists):
         )
 
     def might_lead(self, m: Broker, unclean: bool) -> bool:
-        """In a rollback, only originals are candidates."""
+        """Whether an election may choose m. In step C1 of a rollback only originals are candidates."""
         return self.electable(m) and (self.original[m] or self.done != Step.LED)
 
     def is_before(self, m: Broker, n: Broker) -> bool:
-        """C1. In a rollback the controller elects by the list of the originals, which it stores later."""
+        """Whether m precedes n in the list by which elections choose.
+
+        In step C1 that is the list of the originals, which the controller stores only later.
+        """
         return self.original_before[m, n] if self.done == Step.LED else self.before[m, n]
 
     @step(of="roll_back")
@@ -361,3 +362,22 @@ class Kip236(ReplicaLists):
     def below_min_isr(self) -> bool:
         """CA-25. A rollback has left fewer in sync than min.insync.replicas, which were enough before it."""
         return self.done == Step.CUT and self.was_writable and not self.writable()
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes(
+        {
+            "CA-03.busy@begin": equivalent("an entry is pending while it is rolled back (CA-08)"),
+            "CA-03.busy@unfence": equivalent("the scopes let no broker come back"),
+            "CA-04": redundant("CA-05", "originals that are missing are not alive either"),
+            "CA-05.isr": equivalent("the scopes leave somebody in the ISR alive, or an original there"),
+            "RA-45": redundant("RA-47.replicas", "a leader that admits who was dropped is refused"),
+            "RA-47.replicas": equivalent("who was dropped has heard of a new epoch, and does not fetch (RA-45)"),
+            "RA-47.leader": equivalent("the scopes let no leader take anybody out of the ISR"),
+            "SP-12.isr@unfence": equivalent("the scopes let no broker come back"),
+            "SP-12.order@fence": equivalent("of three brokers two are in sync at most"),
+            "SP-12.order@unfence": equivalent("the scopes let no broker come back"),
+            "SP-12.unclean": equivalent("no unclean election is allowed"),
+            "SP-12.unclean_order": equivalent("no unclean election is allowed"),
+        }
+    )

@@ -1,7 +1,7 @@
-"""What the proof of `kip_236` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `kip_236`, beside its invariants. Every step keeps each of them.
 
-They say that no unclean election is allowed, when originals are stored, and what is true after each step of a rollback.
-`parts/replicas_proof.py` has the lemmas about leaders and followers. With them every safety property holds for any
+They show that no unclean election is allowed, when originals are stored, and what holds after each step of a rollback.
+`parts/replicas_proof.py` has the lemmas about leaders and followers. With both, every safety property holds for any
 number of brokers, of lists in the queue, of rollbacks and of crashes. A list in a request has one broker or two, as in
 the model.
 """

@@ -1,25 +1,30 @@
 """Who may write a stream: the controller under an arbitrary environment, with honest handles above it.
 
-The model describes the controller's stream table and node epochs (`parts/`: streams.md 2, 3, 5, 6, legacy rules) and,
-above it, what every process believes. An action is a request that reaches the controller (`register` is
-getOpeningStreams) or a step of a process: `reserve` stands for the PUT of the WAL reservation, `append` for the PUT of
-a WAL object and the GET of the reservation after it. Messages need no state: a stale or repeated request is just
-another call, at any time and any number of times. An answer is heard at once or never; with `late_answers`, in a step
-of its own (`hear`), or never.
+The model has the controller's stream table and node epochs (`parts/`: streams.md 2, 3, 5, 6, legacy rules), and above
+them the beliefs of every process. An action is a request that reaches the controller (`register` is getOpeningStreams),
+or a step of a process: `reserve` stands for the PUT of the WAL reservation, `append` for the PUT of a WAL object and
+the GET of the reservation after it.
 
-(a) `register`, `open`, `trim`, `delete` and `commit` come from any process, with any epoch and any offsets. What the
-    controller owes alone (INV-01 of `open` and `trim`, INV-03 to INV-07, INV-10, INV-15) relies on nothing else.
-(b) That an offset is acked once, and that nothing acked is lost, relies besides on what an honest process does: the
-    rules labelled CL, FO, PT, RC and WL. They bind it in what it believes and acks, and in closing a lease of its own
-    node: such a close must have been sent, but may be late and repeated, for `close_sent` never shrinks. All of them
-    but CL-07 are needed for that.
+Messages need no state: a stale or repeated request is one more request, at any time and any number of times. A process
+hears an answer at once or never; with `late_answers`, in a step of its own (`hear`) or never.
 
-Left out: creation (streams exist at the start), objects, and so their contents and the repetition of a commit (CS-03),
-ST-18, fast close, locks, compaction, the controller's own failover, a worker that is late for the reservation.
+The properties rely on two kinds of rules:
 
-Where this differs from streams.md 19. G-25: neither INV-03 nor INV-06 breaks without CS-26, since the next open seals
-the range wherever the end then is; only `stands_still_when_closed` tells, as for ST-41 (G-18). What no property of
-safety shows, `mutants` says.
+- Any process may send `register`, `open`, `trim`, `delete` and `commit`, with any epoch and any offsets. The controller
+  alone guarantees INV-01 (of `open` and `trim`), INV-03 to INV-07, INV-10 and INV-15.
+- Two properties also rely on honest processes: an offset is acked once, and no acked offset is lost. The rules labelled
+  CL, FO, PT, RC and WL say what an honest process believes and acks, and when it closes a lease of its own node: it
+  must have sent such a close, which may be late and repeated (`close_sent` never shrinks). All of these rules except
+  CL-07 are needed.
+
+Left out: creation (streams exist at the start); objects, and so their contents and the repetition of a commit (CS-03);
+ST-18, fast close, locks, compaction, the controller's own failover, and a worker that is late for the reservation.
+
+Where this differs from streams.md 19:
+
+- G-25: without CS-26 neither INV-03 nor INV-06 breaks, since the next open seals the range at the end of that moment.
+  Only `stands_still_when_closed` is violated, as for ST-41 (G-18).
+- `mutants` lists the rules whose removal violates no safety property.
 """
 
 from __future__ import annotations
@@ -49,27 +54,27 @@ from models.parts.streams import Epoch, Offset, Stream, StreamTable
 
 
 class Ownership(NodeTable, StreamTable):
-    """The controller, and what every process believes."""
+    """The controller, and the beliefs of every process about its handles."""
 
     reopen_same_epoch: Flag
-    """PT-04 as built: after a failed open everything is closed and opened again with an unchanged epoch (AM-20)."""
+    """PT-04 as built: after a failed open a process closes all and opens again under an unchanged epoch (AM-20)."""
     late_answers: Flag
-    """The answer to an open is heard in a step of its own, as in the log of a system, and other steps lie between."""
+    """A process hears the answer to its open in a later step, as in the log of a system. Other steps lie between."""
 
     reserved: Rel[Proc]
     """The reservation object of p's node names p (WL-01)."""
     handle: Map[tuple[Proc, Stream], Epoch]
     """The epoch of p's open handle; 0 if it has none."""
     next_offset: Map[tuple[Proc, Stream], Offset]
-    """Where the open handle appends next, which is its confirm offset too; 0 without a handle."""
+    """The offset of the open handle's next append, and also its confirm offset; 0 without a handle."""
     answer_epoch: Map[tuple[Proc, Stream], Epoch]
-    """The epoch of the open whose answer is on its way to p; 0 if none is. Only with late answers."""
+    """The epoch of the open whose answer is on its way to p; 0 if no answer is. Only with late answers."""
     answer_offset: Map[tuple[Proc, Stream], Offset]
     """The next offset in that answer: the end of the stream when the controller took the open."""
     close_sent: Map[tuple[Proc, Stream], Epoch]
-    """The newest epoch p has ever sent a close for; an older one is refused anyway, epochs being monotone."""
+    """The newest epoch for which p has ever sent a close. A close of an older epoch is refused anyway."""
     acked_by: Ghost[Map[tuple[Stream, Offset], Proc | None]]
-    """Who was last acked for an offset."""
+    """The process that has acked the offset last; None if nobody has."""
 
     tiny = Scope(
         {Node: 2, Proc: 4, Stream: 1, NodeEpoch: 1, Epoch: 2, Offset: 2},
@@ -88,23 +93,9 @@ class Ownership(NodeTable, StreamTable):
         },
     )
 
-    mutants = outcomes({
-        "CL-07": missing("appends that are pending while a handle closes (G-43, G-44): here an append is one step"),
-        "CK-01.unknown": missing("failover by age: who never registered is no candidate for it after a crash (FO-01)"),
-        "CK-01.expired@close": missing("a recovery in flight, which a close of the one before it would disturb"),
-        "ST-20": equivalent("a stream without a range is not on the sender's node, so ST-21 refuses too"),
-        "CK-02.missing": equivalent("a missing stream has no range, so CK-02.node refuses too"),
-        "CK-02.no_range": equivalent("a stream without a range is not on the sender's node, so CK-02.node refuses too"),
-        "CS-01": missing("progress: a worker's own barrier would refuse its commits for ever (stream_log: G-10)"),
-        "CS-20": missing("progress: what holds data of a deleted stream is never committed (stream_log: G-29)"),
-        "CS-21": missing("progress: what holds trimmed data is never committed (stream_log: G-28)"),
-        "CS-27": equivalent("a stream without a range is CLOSED, so CS-26 refuses already"),
-        "late_answers": sound("no fault: a process that awaits an answer does less than one that has heard it"),
-    })  # fmt: skip
-
     @init
     def start_processes(self) -> None:
-        """No handle is open. Where a node is registered, its first process holds the reservation."""
+        """No handle is open. If a node is registered, its first process holds the reservation."""
         for p in Proc:
             self.reserved[p] = self.incarnation[p] == self.node_epoch[self.node_of[p]] and not self.failover[p]
         self.handle.fill(Epoch(0))
@@ -128,14 +119,14 @@ class Ownership(NodeTable, StreamTable):
         return self.late_answers and self.answer_epoch[p, s] > Epoch(0)
 
     def awaits_epoch(self, p: Proc, s: Stream, e: Epoch) -> bool:
-        """Whether it is the answer to an open with epoch e."""
+        """Whether the answer to an open of s with epoch e is on its way to p."""
         return self.late_answers and self.answer_epoch[p, s] == e
 
     # Processes ------------------------------------------------------------------------------------------------
 
     @action
     def reserve(self, p: Proc) -> None:
-        """A process or worker starts: it takes its node's WAL reservation, unless a newer one holds it."""
+        """A process or worker starts: it takes its node's WAL reservation, unless a later process holds it."""
         holders_before = all(self.starts_before(q, p) for q in Proc if self.reserved[q] and self.are_peers(q, p))
         require(holders_before, "FO-06.newer")
         for q in Proc:
@@ -145,7 +136,7 @@ class Ownership(NodeTable, StreamTable):
 
     @action
     def append(self, p: Proc, s: Stream) -> None:
-        """One record is acked: it is durable in the WAL, and the reservation names p after that."""
+        """A process acks one record, which is durable in the WAL. The reservation still names it after that."""
         require(self.handle[p, s] > Epoch(0), "CL-02")
         require(self.reserved[p], "WL-05")
         self.acked_by[s, self.next_offset[p, s]] = p
@@ -153,7 +144,7 @@ class Ownership(NodeTable, StreamTable):
 
     @action
     def send_close(self, p: Proc, s: Stream) -> None:
-        """An owner closes: the handle first (CL-07), and the controller is asked once all it acked is uploaded."""
+        """An owner closes its handle, and sends the close once all it has acked is uploaded (CL-07, CL-08)."""
         require(self.handle[p, s] > Epoch(0), "CL-07")
         require(self.next_offset[p, s] <= self.end_offset[s], "CL-08")
         if self.handle[p, s] > self.close_sent[p, s]:
@@ -163,7 +154,10 @@ class Ownership(NodeTable, StreamTable):
 
     @action
     def recover(self, p: Proc, s: Stream) -> None:
-        """A worker or next incarnation has replayed and uploaded the node's WAL, and closes what others left open."""
+        """A worker or next incarnation has replayed and uploaded its node's WAL, and closes a stream left open.
+
+        Uploaded means: all that peers have acked under the newest epoch lies below the stream's end (RC-05).
+        """
         e = self.epoch[s]
         end = self.end_offset[s]
         uploaded = all(self.next_offset[q, s] <= end for q in Proc if self.are_peers(q, p) and self.handle[q, s] == e)
@@ -178,19 +172,23 @@ class Ownership(NodeTable, StreamTable):
 
     @action(idempotent="INV-15")
     def register(self, p: Proc) -> None:
-        """A getOpeningStreams arrives. A late one of the process itself may clear the flag of its worker (AM-19)."""
+        """A getOpeningStreams arrives. A late one of a process may clear the flag that its worker has set (AM-19)."""
         self.register_node_epoch(p)
 
     @action(idempotent="INV-15")
     def open(self, p: Proc, s: Stream, e: Epoch, heard: bool) -> None:
-        """An openStream arrives. If p hears the answer it believes it; a repeated one changes nothing for p."""
+        """An openStream arrives. `heard`: p hears the answer, and has a handle from then on.
+
+        The answer to a repeated request changes nothing for p. What p does with an answer binds only an honest process;
+        a request whose answer nobody hears may have any epoch.
+        """
         if heard:
             others_used = any(
                 self.handle[q, s] == e or self.close_sent[q, s] == e or self.awaits_epoch(q, s, e)
                 for q in Proc
                 if self.are_peers(q, p)
             )
-            # The variant takes an epoch again, once its close is answered.
+            # The variant uses an epoch again, once its close is answered.
             fresh = e > self.close_sent[p, s] or (self.reopen_same_epoch and not self.opened[s])
             require(any(self.reserved[q] and (q == p or self.starts_before(p, q)) for q in Proc), "FO-08")
             require(not others_used, "PT-01")
@@ -208,7 +206,7 @@ class Ownership(NodeTable, StreamTable):
 
     @action(variant="late_answers")
     def hear(self, p: Proc, s: Stream) -> None:
-        """The answer to an open reaches p: it has a handle, as of the time when the controller took the open."""
+        """Process p hears the answer to its open. Its handle has the offset of the time when the open was granted."""
         require(self.answer_epoch[p, s] > Epoch(0), "CL-01.answer")
         self.handle[p, s] = self.answer_epoch[p, s]
         self.next_offset[p, s] = self.answer_offset[p, s]
@@ -217,7 +215,7 @@ class Ownership(NodeTable, StreamTable):
 
     @action(idempotent="INV-15")
     def close(self, p: Proc, s: Stream, e: Epoch) -> None:
-        """A closeStream arrives: one that p has sent, or any that the owner could not have sent."""
+        """A closeStream arrives: one that p has sent, or one that is not of the owner and so must be refused."""
         require(self.close_sent[p, s] == e or not self.owns(p, s, e), "CL-07.sent")
         self.check_node_epoch(p)
         self.check_ownership(s, e, self.node_of[p])
@@ -225,7 +223,7 @@ class Ownership(NodeTable, StreamTable):
 
     @action(idempotent="INV-15")
     def trim(self, p: Proc, s: Stream, e: Epoch, q: Offset) -> None:
-        """A trimStream arrives."""
+        """A trimStream arrives, from any process, with any epoch and any offset."""
         self.check_node_epoch(p)
         self.check_failover_flag(p)
         self.check_ownership(s, e, self.node_of[p])
@@ -233,14 +231,14 @@ class Ownership(NodeTable, StreamTable):
 
     @action(idempotent="INV-15")
     def delete(self, s: Stream) -> None:
-        """A deleteStream arrives; who sent it does not matter."""
+        """A deleteStream arrives, from anybody."""
         self.delete_stream(s)
         for o in Offset:
             self.acked_by[s, o] = None
 
     @action
     def commit(self, p: Proc, s: Stream, a: Offset, b: Offset) -> None:
-        """A WAL upload with [a, b) of one stream arrives. CS-01 exempts a worker from the flag."""
+        """A WAL upload with the offsets [a, b) of s arrives. The flag does not bar a failover worker (CS-01)."""
         self.check_node_epoch(p)
         if rule("CS-01", self.failover[p]):
             pass
@@ -279,7 +277,7 @@ class Ownership(NodeTable, StreamTable):
         return old.owns(p, s, e)
 
     def is_safe(self, s: Stream, o: Offset) -> bool:
-        """Whether o, if it was acked, is covered or still to be committed by the node whose WAL has it."""
+        """Whether o is not acked, or covered, or still to be committed by the node whose WAL has it."""
         p = self.acked_by[s, o]
         if p is None or self.covered[s, o]:
             return True
@@ -361,3 +359,19 @@ class Ownership(NodeTable, StreamTable):
     def deleted(self) -> bool:
         """A stream is gone."""
         return any(not self.exists[s] for s in Stream)
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes({
+        "CL-07": missing("appends that are pending while a handle closes (G-43, G-44): here an append is one step"),
+        "CK-01.unknown": missing("failover by age: who never registered is no candidate for it after a crash (FO-01)"),
+        "CK-01.expired@close": missing("a recovery in flight, which a close of the one before it would disturb"),
+        "ST-20": equivalent("a stream without a range is not on the sender's node, so ST-21 refuses too"),
+        "CK-02.missing": equivalent("a missing stream has no range, so CK-02.node refuses too"),
+        "CK-02.no_range": equivalent("a stream without a range is not on the sender's node, so CK-02.node refuses too"),
+        "CS-01": missing("progress: a worker's own barrier would refuse its commits for ever (stream_log: G-10)"),
+        "CS-20": missing("progress: what holds data of a deleted stream is never committed (stream_log: G-29)"),
+        "CS-21": missing("progress: what holds trimmed data is never committed (stream_log: G-28)"),
+        "CS-27": equivalent("a stream without a range is CLOSED, so CS-26 refuses already"),
+        "late_answers": sound("no fault: a process that awaits an answer does less than one that has heard it"),
+    })  # fmt: skip

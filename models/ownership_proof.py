@@ -1,9 +1,11 @@
-"""What the proof of `ownership` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `ownership`, beside its invariants. Every step keeps each of them. They show in turn:
 
-They say in turn that a node's reservation only moves on; that a handle and a close belong to the range with their
-epoch; that who still may ack has the newest handle, and no close for it is under way; and where the acked offsets lie.
+- The reservation of a node only passes on to later processes.
+- A handle and a close belong to the range that has their epoch.
+- A process that can still ack has the newest handle, and no close of that handle is under way.
+- The acked offsets lie below the handles that acked them.
 
-With late answers a lemma says of an answer that is on its way what it says of the handle that it will give.
+With late answers, a lemma about a handle also covers the answer that will give the handle.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ class OwnershipProof(StreamTableProof, Ownership):
     """Ownership with the lemmas that make its invariants inductive."""
 
     def current(self, p: Proc, s: Stream) -> bool:
-        """Whether p's handle is one of the newest epoch of an existing stream."""
+        """Whether the stream exists, and p has a handle of its newest epoch."""
         return self.exists[s] and self.handle[p, s] == self.epoch[s] and self.handle[p, s] > Epoch(0)
 
     def awaits_current(self, p: Proc, s: Stream) -> bool:
@@ -27,11 +29,11 @@ class OwnershipProof(StreamTableProof, Ownership):
         return self.awaits(p, s) and self.exists[s] and self.answer_epoch[p, s] == self.epoch[s]
 
     def could_ack(self, p: Proc, s: Stream) -> bool:
-        """Whether p would ack an append to s once it hears the answer on its way."""
+        """Whether p will be able to ack appends to s once it hears the answer on its way."""
         return self.awaits(p, s) and self.reserved[p]
 
     def all_acked_below(self, s: Stream, end: Offset) -> bool:
-        """Whether every acked offset of s lies below."""
+        """Whether every acked offset of s lies below `end`."""
         return all(o < end for o in Offset if self.acked_by[s, o] is not None)
 
     # Reservations ---------------------------------------------------------------------------------------------
@@ -70,7 +72,7 @@ class OwnershipProof(StreamTableProof, Ownership):
         )
 
     def is_of_the_past(self, p: Proc, s: Stream) -> bool:
-        """Whether the stream has had the epoch and the end that the answer on its way to p has."""
+        """Whether neither the epoch nor the end in the answer on its way to p is above those of the stream."""
         return self.answer_epoch[p, s] <= self.epoch[s] and self.answer_offset[p, s] <= self.end_offset[s]
 
     @lemma
@@ -91,7 +93,7 @@ class OwnershipProof(StreamTableProof, Ownership):
         )
 
     def live_answer_is_newest(self, s: Stream) -> bool:
-        """The same, once the answers on their way are heard."""
+        """`live_handle_is_newest` for the handles that the answers on their way will give."""
         return all(self.awaits_current(p, s) and self.opened[s] for p in Proc if self.could_ack(p, s))
 
     @lemma
@@ -125,7 +127,7 @@ class OwnershipProof(StreamTableProof, Ownership):
         )
 
     def peers_differ_in_answers(self, s: Stream) -> bool:
-        """Nor does one have, or await, a handle of the epoch that another one awaits."""
+        """`peers_differ_in_handles` for awaited handles: no peer has or awaits a handle of an epoch that p awaits."""
         return all(
             all(
                 self.handle[q, s] != self.answer_epoch[p, s] and self.answer_epoch[q, s] != self.answer_epoch[p, s]
@@ -150,7 +152,7 @@ class OwnershipProof(StreamTableProof, Ownership):
         )
 
     def no_peer_closes_live_answer(self, s: Stream) -> bool:
-        """Nor for the handle that one who could ack awaits."""
+        """`no_peer_closes_live_handle` for the handles that processes await."""
         return all(
             all(self.close_sent[q, s] != self.answer_epoch[p, s] for q in Proc if self.are_peers(q, p))
             for p in Proc
@@ -165,7 +167,7 @@ class OwnershipProof(StreamTableProof, Ownership):
         return all(all(self.acked_under_handle(s, o) for o in Offset if o >= self.end_offset[s]) for s in Stream)
 
     def acked_under_handle(self, s: Stream, o: Offset) -> bool:
-        """Whether o, if it was acked, lies below where the handle of its process, which is current, has come."""
+        """Whether o is not acked, or its process has a current handle that appends above o."""
         p = self.acked_by[s, o]
         return p is None or (self.current(p, s) and o < self.next_offset[p, s])
 
@@ -191,7 +193,7 @@ class OwnershipProof(StreamTableProof, Ownership):
         )
 
     def live_answer_is_above_acked(self, s: Stream) -> bool:
-        """The same, once the answers on their way are heard."""
+        """`live_handle_is_above_acked` for the handles that the answers on their way will give."""
         return all(self.all_acked_below(s, self.answer_offset[p, s]) for p in Proc if self.could_ack(p, s))
 
     @lemma
@@ -208,7 +210,7 @@ class OwnershipProof(StreamTableProof, Ownership):
         )
 
     def live_answer_is_in_range(self, s: Stream) -> bool:
-        """The same, once the answers on their way are heard."""
+        """`live_handle_is_in_range` for the handles that the answers on their way will give."""
         return all(
             self.answer_offset[p, s] >= self.range_start[s] or self.range_start[s] <= self.start_offset[s]
             for p in Proc

@@ -1,24 +1,33 @@
 """A partition moves to another broker: one lease at any time, nothing acked is lost, and nobody is forgotten.
 
-The six steps: (1) `reassign` writes the record: another replica, no leader. (2) Brokers `observe` an image, and queue a
-close or an open. (3) The source, whose log is frozen, drains and `persist`s it, (4) uploads it and sends its closes.
-(5) An election follows: the source's, the timer's, or anyone's at any time. (6) The target opens, is refused while the
-streams are OPENED, and serves. In G1 it opens first. `parts/registration.py` and `parts/streams.py` are the controller,
-`parts/brokers.py` is what a broker holds and how it is recovered, `parts/leases.py` what must hold.
+The six steps of a move:
 
-Around them: brokers crash, or are fenced while they run, and come back; workers take over from them; another controller
-follows; requests are late or repeated. What lags needs no state: an image that lags is an `observe` that is late, older
-ones coalesce with it, a refused open is just not granted yet, and a dead broker that is not fenced yet is like a slow
-one, so that `crash` fences it. A late open is one of the broker's newest attempt.
+- Step 1: `reassign` writes the record, with another replica and no leader.
+- Step 2: brokers `observe` an image, and queue a close or an open.
+- Step 3: the source freezes its log, drains it, and `persist`s it.
+- Step 4: the source uploads its log and sends its closes.
+- Step 5: an election follows, asked for by the source, the timer, or anybody at any time.
+- Step 6: the target opens, is refused while the streams are OPENED, and then serves. In G1 it opens first.
+
+`parts/registration.py` and `parts/streams.py` model the controller, `parts/brokers.py` the brokers and their recovery;
+`parts/leases.py` has the properties. At any time brokers crash, or are fenced while they run, and come back; failover
+workers take over from them; another controller follows; requests are late or repeated.
+
+Delays need no state. A late image is a late `observe`, and older images coalesce with it. A refused open is an open
+that is not granted yet. A dead broker that is not fenced yet is like a slow one, so `crash` fences at once. A late open
+belongs to the broker's newest attempt.
 
 Left out: a second partition (RA-08, RA-12, LP-06), creation, trim, deletion, locks, fast close, cancel, controlled
-shutdown, periods of time (RA-21), G1's wait for the meta stream (RA-22), which spares refused requests. A broker that
-was taken over from stays fenced until it has restarted.
+shutdown, periods of time (RA-21), and G1's wait for the meta stream (RA-22), which only avoids refused requests. A
+broker that was taken over from stays fenced until it has restarted.
 
-Where this differs from reassignment.md. Of its guards, RA-05, EL-12 and EL-13 are found by what they keep true at any
-time (SP-03, LP-02), before anything is late. The owner check of RA-19 decides nothing: no two brokers have one epoch.
-LP-01 needs more than RA-20: ST-24 grants an open that is repeated after the close of its epoch (EX-07), and then the
-stream stays OPENED by a broker that does not know (`reopened`). AM-02 (`snapshot_without_flag`) breaks SP-16.
+Where this differs from reassignment.md:
+
+- RA-05, EL-12, EL-13: without them SP-03 or LP-02 breaks at once, before any request is late.
+- RA-19: the owner check decides nothing, since no two brokers have one epoch.
+- LP-01 needs more than RA-20. ST-24 grants an open that is repeated after the close of its epoch (EX-07). Then the
+  stream stays OPENED by a broker that does not know it (`reopened`).
+- AM-02 (`snapshot_without_flag`) breaks SP-16.
 """
 
 from __future__ import annotations
@@ -51,7 +60,7 @@ class Reassignment(LogGrain):
     """One partition, and the brokers between which it moves."""
 
     snapshot_without_flag: Flag
-    """AM-02: no snapshot has the failover flag, so that a controller that loads one does not know it."""
+    """AM-02: snapshots lack the failover flag, so a controller that loads one forgets it."""
 
     tiny = Scope({Node: 2, Stream: 1, Epoch: 5, Offset: 1}, budgets={"reassign": 1, "crash": 1, "isolate": 1})
     default = Scope({Node: 2, Stream: 1, Epoch: 7, Offset: 2}, budgets={"reassign": 1, "crash": 1, "isolate": 1})
@@ -63,66 +72,39 @@ class Reassignment(LogGrain):
         budgets={"reassign": 1, "crash": 1, "isolate": 1, "append": 1, "late_open": 0},
     )
 
-    mutants = outcomes(
-        {
-            "RA-04": missing("clients: they follow the leader, away from a broker that still serves"),
-            "RA-22": liveness("LP-04", "a waiter whose epoch has passed is refused with 506 for ever"),
-            "ST-13": liveness("LP-04", "an open whose answer was lost is refused with 506 for ever"),
-            "ST-13@open_unheard": missing("who hears the refusal: an open that is heard comes too (ST-13@open)"),
-            "ST-13@late_open": missing("who hears the refusal: nobody waits for the answer"),
-            "EL-08.leader@timer_fires": equivalent("a timer runs only while nobody leads"),
-            "ST-11": equivalent("no stream is deleted here"),
-            "CK-02.missing": equivalent("no stream is deleted here"),
-            "CS-20": equivalent("no stream is deleted here"),
-            "CS-21": equivalent("nothing is trimmed here"),
-            "ST-20": equivalent("every stream has a range from the start"),
-            "CK-02.no_range": equivalent("every stream has a range from the start"),
-            "CS-27": equivalent("every stream has a range from the start"),
-            "ST-21": equivalent("no two brokers have one epoch (RA-05)"),
-            "CK-02.node": equivalent("no two brokers have one epoch (RA-05)"),
-            "CS-26": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
-            "CS-28": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
-            "CS-29a@recover": equivalent("the replay begins at the end"),
-            "CS-29b@recover": equivalent("the replay begins at the end"),
-            "CL-01.sent": equivalent("an epoch of 0 is refused anyway (ST-12)"),
-            "CL-01.unheard": liveness("move_ends", "an open that nobody waits for opens what was closed (`reopened`)"),
-            "CL-07.sent": redundant("CK-02.epoch_old", "a close that nobody waits for is a late one"),
-            "CK-02.epoch_old@close": equivalent("who waits for a close has no newer lease (RA-11)"),
-            "CK-02.epoch_new@close": redundant("CK-02.node", "who waits for a close has no older lease (RA-11)"),
-            "CL-07.late": equivalent("an epoch of 0 is refused anyway (CK-02)"),
-            "G1": sound("the target opens first; streams have the same rules"),
-        }
-    )
-
     # The controller: steps 1 and 5 ----------------------------------------------------------------------------
 
     @action
     def reassign(self, t: Node) -> None:
-        """Step 1. A move to t is accepted."""
+        """Step 1. The controller accepts a move of the partition to t."""
         self.accept_reassignment(t)
 
     @action
     def request_election(self, t: Node) -> None:
-        """An operator, the periodic balancing (EL-10) or a late message asks; t is whom the sender has in mind."""
+        """An operator, the periodic balancing (EL-10) or a late message asks that t becomes leader."""
         require(t == self.replica, "SP-12.isr")
         self.accept_election(t)
 
     @action(fair="weak", per=("n",))
     def ask_election(self, n: Node) -> None:
-        """Step 5. The source asks, once its closes are answered; in G1 the target, once it has the log open (EL-07)."""
+        """Step 5. The source asks for an election, once its closes are answered.
+
+        In G1 the target asks, once it has the log open (EL-07).
+        """
         closed = all(self.owned_by(s, n) and not self.opened[s] for s in Stream) and not self.frozen[n]
         ready = (self.serves(n) if self.G1 else closed) and self.phase[n] == Phase.UP
+        # In G0 the source asks, which is not the replica any more; in G1 the target asks, which is the replica.
         require(ready and (self.replica == n) == self.G1, "RA-18")
         self.accept_election(self.replica)
 
     @action(fair="weak", per=("earlier",))
     def timer_fires(self, earlier: bool) -> None:
-        """Ten seconds have passed since a timer was armed."""
+        """Ten seconds have passed since a timer was armed, and it fires."""
         self.fire_timer(earlier)
 
     @action
     def change_controller(self) -> None:
-        """Another controller takes over. It has the records, and so the registration and the stream table."""
+        """Another controller takes over. It has the registration and the stream table, but no timers."""
         self.restore_timer()
         if self.snapshot_without_flag:
             self.failover_mode.fill(False)
@@ -131,45 +113,45 @@ class Reassignment(LogGrain):
 
     @action
     def crash(self, n: Node, x: Node) -> None:
-        """A process dies, and is fenced when its session has expired."""
+        """The process of n dies. The controller fences n when its session expires, and its partition goes to x."""
         if self.active[n]:
             self.fence(n, x)
         self.end_process(n, Phase.DOWN)
 
     @action
     def isolate(self, n: Node, x: Node) -> None:
-        """A broker that runs is fenced: the controller has not heard it for the time of a session."""
+        """The controller fences a running broker that it has not heard for a session. Its partition goes to x."""
         self.fence(n, x)
 
     @action(fair="weak", per=("n",))
     def heal(self, n: Node) -> None:
-        """It is heard again, and nobody has taken over from it."""
+        """The controller hears from a fenced broker again, and nobody has taken over from it."""
         require(self.phase[n] == Phase.UP and not self.active[n] and not self.taken_over[n], "FO-07.back")
         self.unfence(n)
 
     @action
     def fail_over(self, n: Node) -> None:
-        """A worker begins to recover a fenced broker, dead or alive, that has streams OPENED."""
+        """A failover worker begins to recover a fenced broker, dead or alive, that has streams OPENED (FO-01)."""
         require(not self.active[n] and any(self.leased(n, s) for s in Stream), "FO-01")
         require(self.phase[n] != Phase.RECOVERING, "FO-06.newer")
         self.take_wal(n, True)
 
     @action(fair="weak", per=("n",))
     def restart(self, n: Node) -> None:
-        """A broker starts again, fenced. One that finds its WAL taken over halts first."""
+        """A fenced broker starts its next process. A process that finds its WAL taken over halts first."""
         halts = self.phase[n] == Phase.UP and self.taken_over[n]
         require(not self.active[n] and (self.phase[n] == Phase.DOWN or halts), "ID-03")
         self.start_process(n)
 
     @action(fair="weak", per=("n", "s"))
     def recover(self, n: Node, s: Stream) -> None:
-        """The worker or the new process has replayed the WAL of a stream that was left OPENED."""
+        """The worker or the new process has replayed the WAL of a stream left OPENED, and closes the stream (FO-09)."""
         require(self.taken_over[n] and self.leased(n, s), "FO-09")
         self.recover_stream(n, s)
 
     @action(fair="weak", per=("n",))
     def join(self, n: Node) -> None:
-        """A restarted broker has closed all that it had left open, and is unfenced."""
+        """A restarted broker has closed all streams that it had left open, and is unfenced (FO-08)."""
         require(self.phase[n] == Phase.RECOVERING and not any(self.leased(n, s) for s in Stream), "FO-08")
         self.begin_serving(n)
         self.unfence(n)
@@ -178,19 +160,19 @@ class Reassignment(LogGrain):
 
     @action(fair="weak", per=("n",))
     def observe(self, n: Node) -> None:
-        """The newest image is seen, and what it changes is queued; while something is queued, images coalesce."""
+        """Step 2. A broker sees the newest image, and queues the close or the open that it asks for (RA-11, RA-13)."""
         self.see_image(n)
 
     @action(fair="weak", per=("n",))
     def run_next(self, n: Node) -> None:
-        """What is queued begins when the operation before it has ended, whatever its outcome."""
+        """A broker begins its queued operation, once the operation before it has ended with any outcome (RA-11)."""
         self.begin_next(n)
 
     # The target: step 6 ---------------------------------------------------------------------------------------
 
     @action(fair="weak", per=("n", "s"))
     def open(self, n: Node, s: Stream) -> None:
-        """A stream is granted. With the last one, the log is recovered: scanned, unless its flag says clean."""
+        """Step 6. The controller grants a stream, and the target hears it. With the last stream it recovers the log."""
         require(self.opening[n] and not self.handle[n, s], "CL-01")
         self.check_failover(n)
         self.open_stream(s, self.tried[n], n)
@@ -198,28 +180,29 @@ class Reassignment(LogGrain):
 
     @action
     def open_unheard(self, n: Node, s: Stream) -> None:
-        """A stream is granted, and the answer lost; the open is sent again (ST-23)."""
+        """The controller grants a stream, and the answer is lost. The target sends the open again (ST-23)."""
         require(self.opening[n] and not self.handle[n, s], "CL-01.unheard")
         self.check_failover(n)
         self.open_stream(s, self.tried[n], n)
 
     @action
     def late_open(self, n: Node, s: Stream) -> None:
-        """An openStream arrives for which nobody waits: late, repeated, or of a process that is gone."""
+        """An openStream arrives for which nobody waits: it is late, repeated, or of a process that has ended."""
         require(self.tried[n] > Epoch(0), "CL-01.sent")
         self.check_failover(n)
         self.open_stream(s, self.tried[n], n)
 
     @action(fair="weak", per=("n", "s"))
     def give_up(self, n: Node, s: Stream) -> None:
-        """An open is answered with 503, which ends the attempt. 506 does not, however often (RA-21)."""
+        """The target's open is answered with 503, and the target gives up. It repeats an open after 506 (RA-21)."""
         require(self.opening[n] and not self.handle[n, s], "CL-01.refused")
+        # An open above the stream's epoch is granted, or answered with 506 while the stream is OPENED.
         require(self.epoch[s] >= self.tried[n] and self.is_refused(n, s, self.tried[n]), "RA-21")
         self.abandon(n)
 
     @variant("retry_closes", replaces="give_up")
     def fail_open(self, n: Node, s: Stream) -> None:
-        """RA-23 as built: an attempt fails, closes what it has opened, and goes on under the same epoch (AM-20)."""
+        """RA-23 as built: a failed attempt closes what it has opened, and goes on under the same epoch (AM-20)."""
         require(self.opening[n] and not self.handle[n, s], "RA-23")
         for x in Stream:
             self.close_sent[n, x] = self.tried[n]
@@ -227,7 +210,7 @@ class Reassignment(LogGrain):
 
     @action(fair="weak", per=("n",))
     def abort_open(self, n: Node) -> None:
-        """A waiter sees an image in which its epoch is no longer the partition's."""
+        """A waiting target sees an image with a newer leader epoch, and gives up (RA-22)."""
         require(self.opening[n] and self.leader_epoch > self.tried[n], "RA-22.fenced")
         if rule("RA-22"):
             self.abandon(n)
@@ -236,14 +219,14 @@ class Reassignment(LogGrain):
 
     @action
     def append(self, n: Node, s: Stream) -> None:
-        """A record is accepted."""
+        """A broker accepts a record while it has the log open and does not close it, whoever leads."""
         require(not self.opening[n] and self.handle[n, s], "CL-02")
         require(not self.frozen[n], "RA-16.freeze")
         self.pending[n, s] = True
 
     @action(fair="weak", per=("n", "s"))
     def ack(self, n: Node, s: Stream) -> None:
-        """It is durable, the reservation is the process's own, and the producer is told."""
+        """A broker acks its pending record: the record is durable, and the reservation still names the process."""
         require(self.pending[n, s], "PL-03")
         require(not self.taken_over[n], "WL-05")
         self.pending[n, s] = False
@@ -252,14 +235,14 @@ class Reassignment(LogGrain):
 
     @action(fair="weak", per=("n", "s"))
     def commit(self, n: Node, s: Stream, a: Offset, b: Offset) -> None:
-        """An object with some of what the broker holds is uploaded and committed."""
+        """A broker uploads an object with some of its records, and the controller commits it."""
         require(self.handle[n, s] and a < b and b <= self.wal[n, s], "PL-20")
         self.check_failover(n)
         self.commit_range(s, a, b, n)
 
     @action(fair="weak", per=("n",))
     def persist(self, n: Node) -> None:
-        """Step 3. The frozen log is drained and flushed; then its flag says clean, in the meta stream."""
+        """Step 3. The source has drained its frozen log. It flushes the log, and sets the flag in the meta stream."""
         require(self.frozen[n] and self.holds_any(n) and not self.clean, "SP-09.frozen")
         require(all(not self.pending[n, s] for s in Stream), "RA-16.drain")
         require(not self.taken_over[n], "WL-05.flag")
@@ -267,7 +250,7 @@ class Reassignment(LogGrain):
 
     @action(fair="weak", per=("n", "s"))
     def send_close(self, n: Node, s: Stream) -> None:
-        """Step 4. What the stream has is committed, and its close is sent."""
+        """Step 4. The source has committed all records of a stream, and sends its close."""
         require(self.frozen[n] and self.handle[n, s] and self.clean, "CL-07")
         require(self.wal[n, s] <= self.end_offset[s], "RA-17")
         self.ask_to_close(n, s)
@@ -283,19 +266,19 @@ class Reassignment(LogGrain):
 
     @action(fair="weak", per=("n", "s"))
     def close_in_vain(self, n: Node, s: Stream) -> None:
-        """It is answered with 503 or 599, which ends the close too (RA-19)."""
+        """A closeStream is answered with 503 or 599, which ends the close too (RA-19)."""
         require(self.closing[n, s] and self.is_refused(n, s, self.close_sent[n, s]), "RA-19")
         self.hear_of_close(n, s)
 
     @action(idempotent="RA-19")
     def late_close(self, n: Node, s: Stream) -> None:
-        """A closeStream arrives for which nobody waits: late, repeated, or of a process that is gone."""
+        """A closeStream arrives for which nobody waits: it is late, repeated, or of a process that has ended."""
         require(self.close_sent[n, s] > Epoch(0), "CL-07.late")
         self.check_ownership(s, self.close_sent[n, s], n)
         self.close_stream(s)
         self.closed_under[s] = self.close_sent[n, s]
 
-    # Safety (what names no action stands in parts/leases.py) ----------------------------------------------------
+    # Safety (properties that name no action stand in parts/leases.py) -----------------------------------------
 
     @step(of="ack")
     def acked_once(self, old: Self, n: Node, s: Stream) -> bool:
@@ -369,3 +352,36 @@ class Reassignment(LogGrain):
     def zombie(self) -> bool:
         """A broker believes that it serves, while another one does."""
         return any(any(self.serves(m) and self.active[m] for m in Node if m != n) for n in Node if self.serves(n))
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes(
+        {
+            "RA-04": missing("clients: they follow the leader, away from a broker that still serves"),
+            "RA-22": liveness("LP-04", "a waiter whose epoch has passed is refused with 506 for ever"),
+            "ST-13": liveness("LP-04", "an open whose answer was lost is refused with 506 for ever"),
+            "ST-13@open_unheard": missing("who hears the refusal: an open that is heard comes too (ST-13@open)"),
+            "ST-13@late_open": missing("who hears the refusal: nobody waits for the answer"),
+            "EL-08.leader@timer_fires": equivalent("a timer runs only while nobody leads"),
+            "ST-11": equivalent("no stream is deleted here"),
+            "CK-02.missing": equivalent("no stream is deleted here"),
+            "CS-20": equivalent("no stream is deleted here"),
+            "CS-21": equivalent("nothing is trimmed here"),
+            "ST-20": equivalent("every stream has a range from the start"),
+            "CK-02.no_range": equivalent("every stream has a range from the start"),
+            "CS-27": equivalent("every stream has a range from the start"),
+            "ST-21": equivalent("no two brokers have one epoch (RA-05)"),
+            "CK-02.node": equivalent("no two brokers have one epoch (RA-05)"),
+            "CS-26": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
+            "CS-28": equivalent("who has a handle has the lease, or is refused by its flag (CK-01.flag)"),
+            "CS-29a@recover": equivalent("the replay begins at the end"),
+            "CS-29b@recover": equivalent("the replay begins at the end"),
+            "CL-01.sent": equivalent("an epoch of 0 is refused anyway (ST-12)"),
+            "CL-01.unheard": liveness("move_ends", "an open that nobody waits for opens what was closed (`reopened`)"),
+            "CL-07.sent": redundant("CK-02.epoch_old", "a close that nobody waits for is a late one"),
+            "CK-02.epoch_old@close": equivalent("who waits for a close has no newer lease (RA-11)"),
+            "CK-02.epoch_new@close": redundant("CK-02.node", "who waits for a close has no older lease (RA-11)"),
+            "CL-07.late": equivalent("an epoch of 0 is refused anyway (CK-02)"),
+            "G1": sound("the target opens first; streams have the same rules"),
+        }
+    )

@@ -1,8 +1,10 @@
-"""What the proof of `reassignment` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `reassignment`, beside its invariants. Every step keeps each of them. They show in turn:
 
-They say in turn that an epoch is given to one broker and names the owner of the streams that have it; what a process
-may hold in each phase; that a handle is newer than the closes before it; that the log of who may ack is whole, and its
-flag says so; and where a WAL ends, compared with what is committed.
+- Each epoch is given to one broker, which owns the streams that have this epoch.
+- What a process may hold in each phase.
+- A handle is newer than the closes before it.
+- The log of a broker that can ack is whole, and its clean flag is right.
+- The end of a WAL, compared with the end of what is committed.
 """
 
 from __future__ import annotations

@@ -1,22 +1,25 @@
 """Several replicas are reassigned: what a cancel gives back, and what it may cost.
 
-`parts/replicas.py` is the registration and the record builder, `parts/replica_lists.py` what brokers do. Here an
-operator starts and cancels, as the origin-preserving profile has it (CA-27, with CA-26): the list before the first
-start is stored, outlives starts that overlap, and is what a cancel gives back. `kraft` is KRaft as shipped. KIP-236's
-algorithm, whose cancel takes several steps, is the model `kip_236`.
+`parts/replicas.py` has the registration and the record builder, `parts/replica_lists.py` the steps of brokers. Here an
+operator starts and cancels reassignments, by the rules of the origin-preserving profile (CA-27, with CA-26): the list
+before the first start is stored, outlives overlapping starts, and is restored by a cancel. The variant `kraft` is KRaft
+as shipped. The model `kip_236` has the algorithm of KIP-236, whose cancel takes several steps.
 
-A list is one broker or two; the union of lists that overlap may be longer. min.insync.replicas is two. A record that is
-acked is one that all of the ISR have; nobody else has it.
+A list in a request has one broker or two; the union of overlapping lists may be longer. min.insync.replicas is two. All
+members of the ISR have an acked record; nobody else has it.
 
 Left out: requests that are behind (74, 95), which are sent again; ELR, controlled shutdown, unregistered brokers
-(RA-42), several partitions (RA-08), throttles. KRaft's answer 39 to a cancel that would leave no replica: there is
-always one that no start has added.
+(RA-42), several partitions (RA-08), throttles; and KRaft's answer 39 to a cancel that would leave no replica, since
+there is always a replica that no start has added.
 
-What was found, all of it with `kraft`: a cancel does not restore the order; after a second start it does not even
-restore the set; it leaves fewer in sync than producers need; and where unclean elections are allowed it elects or
-expects a broker that lacks what was acked, without a word of it. The profile does none of this. CA-26 alone does not
-close the last hole: it says nothing of an ISR that is too small already. That takes the mark of CA-25, which KRaft
-lacks and the profile does not ask for.
+Found with `kraft`. The profile, as modelled here, does none of this:
+
+- A cancel does not restore the order of the replicas.
+- After a second start, a cancel does not even restore the set of replicas.
+- A cancel leaves fewer replicas in sync than producers need.
+- If unclean elections are allowed, a cancel elects or expects a broker that lacks acked records, and says nothing of
+  it. CA-26 alone does not close this hole, since it does not treat an ISR that is too small already. The mark of CA-25
+  closes it. KRaft lacks that mark, and the profile does not ask for it; the model adds it to the profile.
 """
 
 from __future__ import annotations
@@ -43,10 +46,10 @@ from models.parts.replicas import Broker
 
 
 class ReplicaReassignment(ReplicaLists):
-    """One partition, its lists of replicas, and the operator who starts and cancels."""
+    """One partition, its lists of replicas, and an operator who starts and cancels reassignments."""
 
     kraft: Flag
-    """KRaft as shipped (RA-41, CA-21): no originals are kept, and nothing guards a cancel but CA-22."""
+    """KRaft as shipped (RA-41, CA-21): it keeps no originals, and only CA-22 guards a cancel."""
 
     tiny = Scope({Broker: 2})
     default = Scope(
@@ -58,27 +61,9 @@ class ReplicaReassignment(ReplicaLists):
     )  # fmt: skip
     large = Scope({Broker: 3}, budgets={"reassign": 2, "fence": 1, "append": 1})
 
-    mutants = outcomes(
-        {
-            "RA-44@prefer": equivalent("it completes nothing but what is due"),
-            "RA-45@prefer": missing("disks: whoever is dropped while nobody leads would keep its log"),
-            "RA-45@unfence": missing("disks: whoever is dropped while nobody leads would keep its log"),
-            "RA-45": redundant("RA-47.replicas", "a leader that admits who was dropped is refused"),
-            "RA-47.replicas": equivalent("who was dropped has heard of a new epoch, and does not fetch (RA-45)"),
-            "SP-12.unclean@expand": equivalent("who sends it leads, and may go on"),
-            "SP-12.unclean_order@expand": equivalent("who sends it leads, and may go on"),
-            "SP-12.isr@shrink": equivalent("who sends it leads, and may go on"),
-            "SP-12.unclean@shrink": equivalent("who sends it leads, and may go on"),
-            "SP-12.unclean_order@shrink": equivalent("who sends it leads, and may go on"),
-            "SP-12.order@unfence": equivalent("only who is back may lead"),
-            "SP-12.unclean_order@unfence": equivalent("only who is back may lead"),
-            "SP-12.unclean_order@cancel": equivalent("of two originals the first is fenced then"),
-        }
-    )
-
     @init
     def start_partition(self, a: Broker, b: Broker, unclean: bool) -> None:
-        """One broker or two, all of them in sync and active; the first one leads."""
+        """The partition has one replica or two, all of them in sync and active. The first one leads."""
         self.unclean = unclean
         self.begin_with(a, b)
 
@@ -86,7 +71,10 @@ class ReplicaReassignment(ReplicaLists):
 
     @action
     def reassign(self, a: Broker, b: Broker, x: Broker) -> None:
-        """AlterPartitionReassignments with a list, perhaps over a running reassignment (RA-41, RA-48)."""
+        """The operator asks for the replicas a, b, perhaps while a reassignment is running (RA-41, RA-48).
+
+        `x`: the leader after the record, if there is one (see `elect`).
+        """
         if not self.in_progress():
             self.keep_originals()
         self.mark(a, b)
@@ -96,7 +84,10 @@ class ReplicaReassignment(ReplicaLists):
         self.settle()
 
     def mark(self, a: Broker, b: Broker) -> None:
-        """Who is added and removed, judged by the originals; as shipped, by the whole list, and none is no update."""
+        """The record marks the brokers that are added and removed, compared with the originals.
+
+        KRaft as shipped compares with the present replicas, and an empty set of marks does not replace the old marks.
+        """
         if self.kraft:
             adds = any(not self.replica[n] and self.listed(n, a, b) for n in Broker)
             removes = any(self.replica[n] and not self.listed(n, a, b) for n in Broker)
@@ -117,7 +108,7 @@ class ReplicaReassignment(ReplicaLists):
         return self.original[n]
 
     def check_cost(self) -> None:
-        """CA-26. Whether a cancel costs the partition its leader, or its producers the ISR that they need."""
+        """A cancel is refused if it costs the partition its leader, or producers the ISR they need (CA-05, CA-26)."""
         alive = any(self.stays(n) and self.active[n] for n in Broker)
         require(alive or not any(self.electable(n) for n in Broker), "CA-05", error=R.INVALID_REPLICA_ASSIGNMENT)
         enough = any(
@@ -127,13 +118,17 @@ class ReplicaReassignment(ReplicaLists):
 
     @action
     def cancel(self, x: Broker) -> None:
-        """AlterPartitionReassignments without a list: the reassignment is reverted (CA-20 to CA-27)."""
+        """The operator takes the running reassignment back (CA-20 to CA-27).
+
+        The request is AlterPartitionReassignments without a list. `x`: the leader after the record (see `elect`).
+        """
         require(self.in_progress(), "CA-20", error=R.NO_REASSIGNMENT_IN_PROGRESS)
         if not self.kraft:
             self.check_cost()
         empty = not any(self.isr[n] and self.stays(n) for n in Broker)
         require(self.unclean or not empty, "CA-22", error=R.INVALID_REPLICA_ASSIGNMENT)
         drops = any(self.replica[n] and not self.stays(n) for n in Broker)
+        # `stays` reads the marks and the replicas, so ISR and order are cut before both are written.
         for n in Broker:
             self.fetches[n] = self.fetches[n] or (self.isr[n] and not self.stays(n))
             self.isr[n] = self.isr[n] and self.stays(n)
@@ -147,6 +142,7 @@ class ReplicaReassignment(ReplicaLists):
             self.replica[n] = self.stays(n)
         self.adding.fill(False)
         self.removing.fill(False)
+        # Unclean: the first remaining replica becomes the ISR, though it may lack acked records (CA-22).
         if empty:
             for n in Broker:
                 self.isr[n] = self.is_first(n)
@@ -156,28 +152,34 @@ class ReplicaReassignment(ReplicaLists):
         self.elect(x)
         self.settle()
 
-    # Records that complete what is due ------------------------------------------------------------------------
+    # Records that complete a reassignment which is due --------------------------------------------------------
 
     def is_due(self) -> bool:
-        """Whether all who stay are in sync while a reassignment is running: an unclean election has just got there."""
+        """Whether a running reassignment could be completed: all remaining replicas are in sync.
+
+        Only an unclean election leads here, since the record builder completes before it elects.
+        """
         return self.in_progress() and all(self.isr[n] or self.removing[n] for n in Broker if self.replica[n])
 
     def complete_due(self) -> None:
-        """RA-44. The record, whatever it is for, completes what is due."""
+        """Any record of the partition completes a reassignment that is due (RA-44)."""
         self.finish()
         self.settle()
 
     def completes_by_election(self) -> bool:
-        """Whether a preferred election completes what is due, and the leader stays.
+        """Whether a preferred election completes a reassignment that is due, so that the leader stays.
 
-        If the first replica leads, there is no record (84). A leader that is removed would have to give way; what is
-        due then was completed before.
+        If the first replica leads already, no record is written (84). A leader that is being removed would have to give
+        way; a reassignment that is due in that case has been completed before.
         """
         return self.is_due() and not any(self.led_by(n) and (self.is_first(n) or self.removing[n]) for n in Broker)
 
     @action
     def prefer(self, x: Broker) -> None:
-        """ElectLeaders. Where something is due, the record completes it, and the leader stays, or nobody leads."""
+        """A request asks for the preferred leader (ElectLeaders). If a reassignment is due, its record completes that.
+
+        Then the leader stays, or still nobody leads.
+        """
         if self.completes_by_election():
             self.complete_due()
         else:
@@ -185,7 +187,7 @@ class ReplicaReassignment(ReplicaLists):
 
     @action
     def shrink(self, n: Broker, x: Broker) -> None:  # type: ignore[override]  # The record may elect x too.
-        """AlterPartition with one less, or with the same ISR."""
+        """The leader takes n out of the ISR, or sends the same ISR (AlterPartition). The record may elect x."""
         self.dismiss(n)
         self.finish()
         self.elect(x)
@@ -193,7 +195,7 @@ class ReplicaReassignment(ReplicaLists):
 
     @action
     def unfence(self, n: Broker, x: Broker) -> None:
-        """A broker is active again. If nobody leads, that is a record of the partition."""
+        """Broker n is active again. If nobody leads, that writes a record of the partition, and x may lead."""
         if self.leader is None and not self.active[n]:
             self.complete_due()
         self.regain(n, x)
@@ -240,3 +242,23 @@ class ReplicaReassignment(ReplicaLists):
     def overlap(self) -> bool:
         """RA-48. A second start takes back what the first one adds, before that has ended."""
         return any(self.removing[n] and not self.original[n] for n in Broker)
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes(
+        {
+            "RA-44@prefer": equivalent("it completes nothing but what is due"),
+            "RA-45@prefer": missing("disks: whoever is dropped while nobody leads would keep its log"),
+            "RA-45@unfence": missing("disks: whoever is dropped while nobody leads would keep its log"),
+            "RA-45": redundant("RA-47.replicas", "a leader that admits who was dropped is refused"),
+            "RA-47.replicas": equivalent("who was dropped has heard of a new epoch, and does not fetch (RA-45)"),
+            "SP-12.unclean@expand": equivalent("who sends it leads, and may go on"),
+            "SP-12.unclean_order@expand": equivalent("who sends it leads, and may go on"),
+            "SP-12.isr@shrink": equivalent("who sends it leads, and may go on"),
+            "SP-12.unclean@shrink": equivalent("who sends it leads, and may go on"),
+            "SP-12.unclean_order@shrink": equivalent("who sends it leads, and may go on"),
+            "SP-12.order@unfence": equivalent("only who is back may lead"),
+            "SP-12.unclean_order@unfence": equivalent("only who is back may lead"),
+            "SP-12.unclean_order@cancel": equivalent("of two originals the first is fenced then"),
+        }
+    )

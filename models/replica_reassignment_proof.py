@@ -1,8 +1,8 @@
-"""What the proof of `replica_reassignment` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `replica_reassignment`, beside its invariants. Every step keeps each of them.
 
-They say that a list has a first member, an order and a length. `parts/replicas_proof.py` has the lemmas about leaders
-and followers. With them every safety property holds for any number of brokers and of starts that overlap. A list in a
-request has one broker or two, as in the model; lists that overlap add up to any number.
+They show that a list of replicas has a first member, an order and a length. `parts/replicas_proof.py` has the lemmas
+about leaders and followers. With both, every safety property holds for any number of brokers and of overlapping starts.
+A list in a request has one broker or two, as in the model; the union of overlapping lists may have any length.
 """
 
 from __future__ import annotations

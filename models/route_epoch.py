@@ -1,23 +1,28 @@
 """Route epochs: a record of a channel is trimmed only when no main will resolve a link to it any more.
 
-Facts: zone-routing.md 2, 4, 7. A proxy appends a record to its channel, which it tags with its epoch, and sends it to
-a main. The main admits and counts it, appends it, and makes the link durable in its WAL; it answers, uploads the batch,
-and trims the link. It reports an epoch when nothing of it or older is left. The controller commits the least report,
-and proxies trim what is committed. Mains crash; their WALs are recovered; streams come and go.
+Facts: zone-routing.md 2, 4, 7. A proxy appends a record with its epoch as tag to its channel, and sends a request to a
+main. The main admits and counts it, appends it, makes the link durable in its WAL, answers, uploads the batch, and
+trims the link. It reports an epoch when no request of it or older is left. The controller commits the least report, and
+proxies trim up to it. Mains crash; their WALs are recovered; streams come and go.
 
-Merged, as nobody sees the state between: the metadata log (a main applies any record up to the newest, a proxy the
-newest, its appends and trims being its own); a crash and the fencing that follows (a dead main that is not fenced yet
-is like a slow one); the upload of a recovery, the reset of the WAL and the close; a commit and the bump in one record
-(ZR-55); the commit pipeline of a main and its report, of which what it waits for stays true. Loosened: links are
-uploaded and trimmed in any order; any proxy may be on the broker of a main that it writes to (ZR-25).
+Merged, since nobody sees the state in between:
+
+- The metadata log: a main applies any record up to the newest, a proxy only the newest (appends and trims are its own).
+- A crash and the fencing after it: a dead main that is not fenced yet is like a slow one.
+- The upload of a recovery, the reset of the WAL and the close; a commit and a bump in one record (ZR-55).
+- The commit pipeline of a main and its report: once the conditions for a report hold, they stay true.
+
+Loosened: links are uploaded and trimmed in any order; any proxy may be on the broker of its main (ZR-25).
 
 Left out: the mapping, readers (`snapshot_read`), clients and their retries (ZR-27), the order of one connection (I-9),
 proxies that crash (which only delays a trim: ZR-65), the size of channel objects (the newest is never trimmed: V-1),
-time. An epoch is by one greater than in zone-routing.md 4, and those below 0 are 0: they tag nothing.
+time. An epoch is one greater than in zone-routing.md 4; epochs below 0 there are 0 here, and tag nothing.
 
-Where this differs from zone-routing.md. I-2 needs an exception: a main that has uploaded, closed its streams and
-crashed before its WAL was trimmed is skipped, and the channel is trimmed below links that its WAL still holds. That is
-what M-14 protects: the main recovers this WAL when it comes back. M-04 dies as I-8, M-02 as I-3, before I-5 breaks.
+Where this differs from zone-routing.md:
+
+- I-2 needs an exception. A main that has uploaded, closed its streams, and crashed before the trim of its WAL is
+  skipped. Then the channel is trimmed below links that its WAL still has; M-14 protects their recovery.
+- M-04 violates I-8, and M-02 violates I-3, before I-5 breaks.
 """
 
 from __future__ import annotations
@@ -29,34 +34,23 @@ from models.parts.channels import Channels, Epoch, Main, Phase, Proxy, Request
 
 
 class RouteEpoch(Channels):
-    """Proxies, mains and the controller, and how they agree on what nobody needs."""
+    """Proxies, mains and the controller, and how they agree on channel records that nobody needs any more."""
 
     tiny = Scope({Proxy: 1, Main: 2, Request: 1, Epoch: 4}, budgets={"crash": 1})
     default = Scope({Proxy: 1, Main: 2, Request: 2, Epoch: 4}, budgets={"crash": 1})
     large = Scope({Proxy: 2, Main: 2, Request: 2, Epoch: 3}, budgets={"crash": 1})
 
-    mutants = outcomes(
-        {
-            "ZR-26.read": equivalent("I-1: what is under way has its record"),
-            "ZR-34": equivalent("I-1: what is not uploaded has its record"),
-            "M-14@recover": missing("that a recovery ends, which nothing owes here; in both places it is killed"),
-            "M-14@join": missing("that a recovery ends, which nothing owes here; in both places it is killed"),
-            "ZR-63": liveness("V-1", "what is reported goes back and forth, so that it need not be committed"),
-            "failed_upload_hangs": liveness("V-1", "the main does not report any more, and all wait for it (ZG-4)"),
-        }
-    )
-
     # The controller -------------------------------------------------------------------------------------------
 
     @action
     def bump(self) -> None:
-        """Ten seconds have passed (ZR-55). That fenced is current - 2 is how both begin (M-08)."""
+        """Ten seconds have passed (ZR-55). The first record sets fenced to current - 2; a bump keeps that (M-08)."""
         self.fenced = self.fenced + 1
         self.current = self.current + 1
 
     @action(fair="weak")
     def commit(self, c: Epoch) -> None:
-        """The least report of the mains that count is newer than what is committed."""
+        """The controller commits the least report of the mains that count, if it is above the committed epoch."""
         reported = any(self.report[m] == c for m in Main if self.report[m] is not None and self.counts(m))
         require(c > self.committed and reported, "ZR-55")
         require(all(self.report[m] is not None for m in Main if self.counts(m)), "M-10")
@@ -64,7 +58,7 @@ class RouteEpoch(Channels):
         self.committed = c
 
     def counts(self, m: Main) -> bool:
-        """ZR-54. Whether the controller waits for m."""
+        """ZR-54. Whether the controller waits for the report of m: m runs, or it has opening streams."""
         if rule("M-11", self.serving[m]):
             return True
         if rule("M-11.active", self.up[m]):
@@ -75,7 +69,7 @@ class RouteEpoch(Channels):
 
     @action
     def unregister(self, m: Main) -> None:
-        """An operator removes a main: it does not count any more."""
+        """An operator removes a main. It does not count any more."""
         require(not self.up[m] and not self.serving[m], "M-25")
         self.serving[m] = False
 
@@ -83,19 +77,19 @@ class RouteEpoch(Channels):
 
     @action(fair="weak", per=("p",))
     def apply(self, p: Proxy) -> None:
-        """A proxy applies the newest record (ZR-58): its channel takes the epoch, and is trimmed (ZR-64)."""
+        """A proxy applies the newest record (ZR-58): its channel takes the new epoch, and is trimmed (ZR-64)."""
         self.channel_epoch[p] = self.current
         self.trimmed_to[p] = self.committed
 
     @action
     def send(self, r: Request, p: Proxy, m: Main, e: Epoch) -> None:
-        """An append to the channel completes, and the request is sent."""
+        """A proxy appends a record to its channel, and sends the request to a main."""
         self.append_to_channel(r, p, m, e)
         self.phase[r] = Phase.SENT
 
     @action
     def write_locally(self, r: Request, p: Proxy, m: Main, e: Epoch) -> None:
-        """An append to the channel completes, and the main is the same broker (ZR-25), so that both know one record."""
+        """A proxy appends a record to its channel, for a main on its own broker (ZR-25): both know the same G."""
         require(self.up[m] and e > self.known[m], "ZR-25")
         self.append_to_channel(r, p, m, e)
         self.phase[r] = Phase.ADMITTED
@@ -103,13 +97,14 @@ class RouteEpoch(Channels):
         self.unanswered[r] = not self.local_uncounted
 
     def append_to_channel(self, r: Request, p: Proxy, m: Main, e: Epoch) -> None:
-        """The record goes behind all others of the channel, with the epoch of this moment."""
+        """The record goes behind all others of the channel, with the epoch that the channel has at this moment."""
         require(self.phase[r] == Phase.NEW and e <= self.channel_epoch[p], "ZR-20")
         require(e == self.channel_epoch[p], "M-13")
         self.source[r, p] = True
         self.target[r, m] = True
         self.tag[r] = e
         self.goes_with[r] = e
+        # A trim of epoch e removes all records up to the last one of e, so earlier ones of newer epochs too (ZR-64).
         for q in Request:
             if self.source[q, p] and self.goes_with[q] > e:
                 self.goes_with[q] = e
@@ -118,13 +113,13 @@ class RouteEpoch(Channels):
 
     @action(fair="weak", per=("m",))
     def learn(self, m: Main, f: Epoch) -> None:
-        """A main applies a record, perhaps not the newest."""
+        """A main applies a record G of the controller, perhaps not the newest."""
         require(self.up[m] and self.known[m] < f and f <= self.fenced, "ZR-58")
         self.known[m] = f
 
     @action
     def admit(self, r: Request, m: Main) -> None:
-        """A request arrives."""
+        """A main admits a request whose epoch it does not know to be fenced, and counts it."""
         self.check_arrival(r, m)
         require(self.tag[r] > self.known[m], "M-01")
         self.phase[r] = Phase.ADMITTED
@@ -134,30 +129,30 @@ class RouteEpoch(Channels):
 
     @action
     def refuse(self, r: Request, m: Main) -> None:
-        """A request arrives whose epoch is fenced."""
+        """A main refuses a request whose epoch is fenced (ZR-26)."""
         self.check_arrival(r, m)
         require(self.tag[r] <= self.known[m], "ZR-26")
         self.drop(r)
 
     def check_arrival(self, r: Request, m: Main) -> None:
-        """It was sent to m, and m runs."""
+        """A request arrives at the main to which it was sent, if that runs."""
         require(self.phase[r] == Phase.SENT and self.target[r, m] and self.up[m], "ZR-22")
 
     @action(fair="weak", per=("r",))
     def append(self, r: Request, m: Main) -> None:
-        """The record is read from the channel, and the append begins."""
+        """A main reads the record from the channel, and begins the append."""
         require(self.phase[r] == Phase.ADMITTED and self.target[r, m] and self.serving[m], "ZR-26.leader")
         require(not self.is_trimmed(r), "ZR-26.read")
         self.phase[r] = Phase.APPENDING
 
     @action(fair="weak", per=("r",))
     def fail(self, r: Request) -> None:
-        """The main does not lead, the read fails, or the record is refused."""
+        """A main fails a request: it does not lead, the read fails, or the record is refused."""
         require(self.phase[r] == Phase.ADMITTED, "ZR-26.fail")
         self.drop(r)
 
     def drop(self, r: Request) -> None:
-        """Nothing comes of r, but for its record in the channel."""
+        """Request r ends without a link. Only its record in the channel stays."""
         self.phase[r] = Phase.FAILED
         self.counted[r] = False
         self.unanswered[r] = False
@@ -166,13 +161,13 @@ class RouteEpoch(Channels):
 
     @action(fair="weak", per=("r",))
     def link(self, r: Request) -> None:
-        """The link is durable in the WAL."""
+        """The link becomes durable in the WAL of the main."""
         require(self.phase[r] == Phase.APPENDING, "ZR-31")
         self.phase[r] = Phase.LINKED
 
     @action(fair="weak", per=("r",))
     def answer(self, r: Request) -> None:
-        """The answer is sent: an ack, or in ZG-2 also that the producer's time is over."""
+        """A main answers a request and counts it no more: with an ack, or in ZG-2 with a timeout."""
         require(self.counted[r] and self.phase[r] != Phase.ADMITTED, "ZR-31.answer")
         appending = self.phase[r] == Phase.APPENDING
         require(not appending or self.timeout_uncounts, "M-04")
@@ -184,19 +179,19 @@ class RouteEpoch(Channels):
 
     @action(fair="weak", per=("r",))
     def upload(self, r: Request, m: Main) -> None:
-        """The batch of r is uploaded."""
+        """A main uploads the batch of r."""
         require(self.phase[r] == Phase.LINKED and self.target[r, m] and self.up[m], "ZR-61")
         self.phase[r] = Phase.UPLOADED
         self.acked[r] = False
 
     @action
     def fail_upload(self, m: Main) -> None:
-        """An upload fails. It is tried again."""
+        """An upload of a main fails, and is tried again."""
         self.stuck[m] = self.failed_upload_hangs
 
     @action(fair="weak", per=("r",))
     def trim_wal(self, r: Request, m: Main) -> None:
-        """The link of r is trimmed from the WAL."""
+        """A main trims the link of r from its WAL, once the batch is uploaded (PL-25)."""
         require(self.phase[r] == Phase.UPLOADED and self.target[r, m] and self.up[m], "PL-25")
         self.phase[r] = Phase.TRIMMED
 
@@ -211,13 +206,13 @@ class RouteEpoch(Channels):
         self.report[m] = v
 
     def manager_fence(self, m: Main) -> Epoch:
-        """The newest fence of which the commit manager of m was told."""
+        """The newest fenced epoch that the commit manager of m was told."""
         if rule("M-23"):
             return self.known[m]
         return self.fenced
 
     def is_committed(self, m: Main, v: Epoch) -> bool:
-        """Whether the commit that m waits for has ended: links of v and older are uploaded, and trimmed."""
+        """Whether the commit for which m waits has ended: all its links of v and older are uploaded and trimmed."""
         if self.stuck[m] or (self.idle_commit_waits and not self.has_news(m)):
             return False
         if rule(
@@ -227,7 +222,7 @@ class RouteEpoch(Channels):
         return not any(self.phase[r] == Phase.LINKED and self.tag[r] <= v for r in Request if self.target[r, m])
 
     def has_news(self, m: Main) -> bool:
-        """Whether m has uploaded a link since it reported."""
+        """Whether m has uploaded a link of an epoch that it has not reported."""
         return any(
             self.phase[r] in (Phase.UPLOADED, Phase.TRIMMED) and not self.reports(m, self.tag[r])
             for r in Request
@@ -236,7 +231,7 @@ class RouteEpoch(Channels):
 
     @action
     def publish_late(self, m: Main, v: Epoch) -> None:
-        """A report of an older process of m arrives (ZG-3). It names that process, and has no effect."""
+        """A report of an older process of m arrives. Reports name their process, so it has an effect in ZG-3 only."""
         if self.haunted[m] and v <= self.fenced:
             self.report[m] = v
 
@@ -244,7 +239,7 @@ class RouteEpoch(Channels):
 
     @action
     def close_streams(self, m: Main) -> None:
-        """The last partition moves away from m, when all that it has appended is uploaded."""
+        """The last partition moves away from m, once m has uploaded all links and appends."""
         left = any(self.phase[r] in (Phase.APPENDING, Phase.LINKED) for r in Request if self.target[r, m])
         require(self.up[m] and not left, "ZR-54.handed_over")
         self.serving[m] = False
@@ -257,7 +252,7 @@ class RouteEpoch(Channels):
 
     @action
     def crash(self, m: Main) -> None:
-        """A main dies, and is fenced."""
+        """A main dies, and the controller fences it. Its requests end, unless their links are durable."""
         self.up[m] = False
         self.known[m] = Epoch(0)
         self.stuck[m] = False
@@ -272,7 +267,7 @@ class RouteEpoch(Channels):
 
     @action(fair="weak", per=("m",))
     def recover(self, m: Main) -> None:
-        """Another broker, or the next process, uploads what the WAL of m holds, resets it, and closes the streams."""
+        """Another broker, or the next process, uploads the links in the WAL of m, resets it, and closes the streams."""
         require(not self.up[m], "F-02")
         self.check_links(m)
         for r in Request:
@@ -286,7 +281,7 @@ class RouteEpoch(Channels):
 
     @action
     def join(self, m: Main) -> None:
-        """A main comes back, which has applied the record that unfences it (F14). Its WAL is recovered before (F3)."""
+        """A main comes back. It has recovered its WAL (F3) and applied the record that unfences it (F14)."""
         require(not self.up[m] and not self.serving[m], "F-03")
         self.check_links(m)
         self.reset_wal(m)
@@ -295,20 +290,20 @@ class RouteEpoch(Channels):
             self.known[m] = self.fenced
 
     def check_links(self, m: Main) -> None:
-        """All links that a recovery reads can be resolved (ZR-34), or it is tried again for ever (F2)."""
+        """A recovery must resolve all links that it reads (ZR-34); otherwise it is tried again for ever (F2)."""
         dangling = any(self.is_read(r) and self.is_trimmed(r) for r in Request if self.target[r, m])
         require(not dangling, "ZR-34")
         if any(self.is_in_wal(r) and self.is_trimmed(r) for r in Request if self.target[r, m]):
             self.met_trimmed = True
 
     def is_read(self, r: Request) -> bool:
-        """Whether a recovery resolves the link of r: it passes over what is uploaded."""
+        """Whether a recovery reads the link of r. It passes over links whose batches are uploaded."""
         if rule("M-14", self.phase[r] == Phase.UPLOADED):
             return False
         return self.is_in_wal(r)
 
     def reset_wal(self, m: Main) -> None:
-        """What is uploaded leaves the WAL of m."""
+        """The WAL of m loses the links whose batches are uploaded."""
         for r in Request:
             if self.target[r, m] and self.phase[r] == Phase.UPLOADED:
                 self.phase[r] = Phase.TRIMMED
@@ -389,3 +384,16 @@ class RouteEpoch(Channels):
     def passed_over(self) -> bool:
         """M-14. A recovery has met links into trimmed data, and has ended."""
         return self.met_trimmed
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes(
+        {
+            "ZR-26.read": equivalent("I-1: what is under way has its record"),
+            "ZR-34": equivalent("I-1: what is not uploaded has its record"),
+            "M-14@recover": missing("that a recovery ends, which nothing owes here; in both places it is killed"),
+            "M-14@join": missing("that a recovery ends, which nothing owes here; in both places it is killed"),
+            "ZR-63": liveness("V-1", "what is reported goes back and forth, so that it need not be committed"),
+            "failed_upload_hangs": liveness("V-1", "the main does not report any more, and all wait for it (ZG-4)"),
+        }
+    )

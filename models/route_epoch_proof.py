@@ -1,7 +1,8 @@
-"""What the proof of `route_epoch` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `route_epoch`, beside its invariants. Every step keeps each of them. They show in turn:
 
-They say in turn where a request is; that epochs come from the controller, so that what a broker knows, reports and
-trims is bounded by its record; and that what is under way, or in a WAL that may be replayed, is not committed yet.
+- Where a request can be in each phase.
+- All epochs come from the controller, so its record bounds the epochs that a broker knows, reports and trims.
+- A request that is under way, or in a WAL that may be replayed, has an epoch that is not committed yet.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""What the proof of `stream_log` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `stream_log`, beside its invariants. Every step keeps each of them. They show in turn:
 
-They say in turn that a node's reservation and its registration only move on, so that of its processes one at most is
-not barred; what a handle is; that a process that is not barred has the stream; and what the WAL of its node holds then.
+- The reservation and the registration of a node only pass on to later processes. So at most one process of a node is
+  not barred.
+- The fields of a handle agree with each other.
+- A process that serves or recovers, and is not barred, has handles of the newest epoch on the streams of its node.
+- The WAL of its node then has all its records that are not committed.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
     """StreamLog with the lemmas that make its invariants inductive."""
 
     def current(self, p: Proc, s: Stream) -> bool:
-        """Whether p's handle is one of the newest epoch of an existing stream."""
+        """Whether the stream exists, and p has a handle of its newest epoch."""
         return self.exists[s] and self.handle[p, s] == self.epoch[s] and self.handle[p, s] > Epoch(0)
 
     def serves(self, p: Proc, s: Stream) -> bool:

@@ -1,22 +1,26 @@
 """One node's WAL on object storage: who acks, and whether the next incarnation finds all that was acked.
 
-The model describes streams.md 9.2 in the order of FO-06 and FO-08; `parts/wal_objects.py` says what a listing gives
-back, judged when it is made. The incarnations of the node run side by side. One that has crashed does nothing more, but
-its PUTs and DELETEs may still arrive, at any time and any number of times; only the PUT of the reservation arrives
-once. Incarnation 0 starts as the owner of an empty WAL, the others follow in any order.
+The model follows streams.md 9.2, in the order of FO-06 and FO-08. The incarnations of the node run side by side.
+Incarnation 0 starts as the owner of an empty WAL; the others start in any order. An incarnation that has crashed takes
+no more steps. Its PUTs and DELETEs may still arrive, at any time and any number of times; only the PUT of its
+reservation arrives at most once. `parts/wal_objects.py` judges a listing at the moment it is made.
 
-`stream_log` relies on the result: what is acked is replayed by the incarnation or worker that recovers next. Here a
-record is safe from then on, for uploading is not modelled, and it may be trimmed as soon as it is acked.
+`stream_log` relies on the result: the incarnation or worker that recovers next replays all that was acked. A replayed
+record is safe from then on, since this model has no uploads. A record may be trimmed as soon as it is acked.
 
-Left out: limits (WL-04), the second WAL of WL-10, CRC errors, and the failover worker. It is an incarnation that
-appends nothing, save that it shares its object keys with the process that it stands for (AM-15).
+Left out: limits (WL-04), the second WAL of WL-10, CRC errors, and the failover worker. A worker is an incarnation that
+appends nothing, except that it shares its object keys with the process that it stands for (AM-15).
 
-Where this differs from streams.md. AM-03 needs one late PUT only, where a trimmed object is still there and comes first
-in the list. WL-08 read as "shares a slot with a newer object" loses acked data too (`same_slot_only`): an old object
-beyond the newest one comes before it, and makes a hole. FO-06 verifies the reservation before the barrier only, so that
-an older process that reserves late acks what was not listed (`verified_early`). A repeated PUT of the reservation gives
-the WAL back to an old process (WL-01.once). G-38: ND-01 covers WL-03.newer. G-56: nothing is lost without WL-06.newest,
-since what is trimmed is older than the object that says so.
+Where this differs from streams.md:
+
+- AM-03: one late PUT is enough to lose acked data, if a trimmed object is still stored and is listed first.
+- WL-08: if it is read as "shares a slot with a newer object", acked data is lost too (`same_slot_only`). An old object
+  beyond the newest one is listed before it, and makes a hole.
+- FO-06 verifies the reservation only before the barrier. An older process that reserves late can then ack records that
+  were not listed (`verified_early`).
+- WL-01.once: a repeated PUT of the reservation would give the WAL back to an old process.
+- G-38: ND-01 covers WL-03.newer.
+- G-56: nothing is lost without WL-06.newest, since a trimmed object is always older than the object that trims it.
 """
 
 from __future__ import annotations
@@ -47,36 +51,33 @@ class Wal(WalObjects):
     """The WAL of one node, and the incarnations that reserve, list, replay, write and trim it."""
 
     verified_early: Flag
-    """FO-06 as built: the reservation is not verified again after the controller's barrier, save by the trim of RC-05,
-    beside which the streams are closed."""
+    """FO-06 as built: after the controller's barrier nothing verifies the reservation again, except the trim of RC-05.
+
+    The streams are closed at the time of that trim.
+    """
 
     reserved: Incarnation
-    """Whom the reservation object names (WL-01)."""
+    """The incarnation that the reservation object names (WL-01)."""
     asked: Rel[Incarnation]
     """The PUT of p's reservation has arrived."""
     listed: Rel[Incarnation]
+    """p has verified its reservation and listed the objects of the WAL."""
     replayed: Rel[Incarnation]
     """p has passed the controller's barrier and replayed what it listed; now it may append."""
     next_slot: Map[Incarnation, Slot]
-    """Where p's next object goes; after the listing, the end of the newest object (WL-03)."""
+    """The slot of p's next object. After the listing it is the end of the newest object (WL-03)."""
     confirmed: Map[Incarnation, Slot]
     """The first slot that p has not acked."""
     last_acker: Ghost[Incarnation]
+    """The incarnation that has acked last; incarnation 0 before any ack."""
 
     tiny = Scope({Incarnation: 2, Slot: 3})
     default = Scope({Incarnation: 2, Slot: 4})
     large = Scope({Incarnation: 2, Slot: 5}, budgets={"put": 8})
 
-    mutants = outcomes(
-        {
-            "WL-03.newer": redundant(with_="ND-01"),
-            "WL-06.newest": equivalent("what is trimmed is older than the object that says so"),
-        }
-    )
-
     @init
     def start_owner(self) -> None:
-        """Incarnation 0 owns the WAL."""
+        """Incarnation 0 owns the empty WAL: it has reserved, listed and replayed it."""
         self.reserved = Incarnation(0)
         for p in Incarnation:
             self.asked[p] = p == Incarnation(0)
@@ -90,14 +91,17 @@ class Wal(WalObjects):
 
     @action
     def reserve(self, p: Incarnation) -> None:
-        """The PUT of p's reservation arrives, perhaps late, and overwrites whatever is there (WL-01)."""
+        """The PUT of p's reservation arrives, perhaps late, and overwrites any other reservation (WL-01)."""
         require(not self.asked[p], "WL-01.once")
         self.asked[p] = True
         self.reserved = p
 
     @action
     def list_objects(self, p: Incarnation, end: Slot, t: Slot) -> None:
-        """An incarnation verifies its reservation and lists the objects, up to ``end``; the last one names the trim."""
+        """An incarnation verifies its reservation, and lists the objects.
+
+        ``end``: the end of the newest object. ``t``: the trim in its header.
+        """
         require(not self.listed[p], "WL-03.once")
         require(self.reserved == p, "FO-06.reserve_first")  # G-35
         require(not any(self.stored[q, k] for q in Incarnation for k in Slot if q > p), "WL-03.newer")  # G-38
@@ -109,11 +113,12 @@ class Wal(WalObjects):
 
     @action
     def replay(self, p: Incarnation) -> None:
-        """The controller takes p as the newest incarnation, and p replays and uploads what it has listed."""
+        """The controller accepts p as the newest incarnation (ND-01), and p replays and uploads what it has listed."""
         require(self.listed[p], "FO-06.list_first")
         require(not any(self.replayed[q] for q in Incarnation if q > p), "ND-01")
         require(self.verified_early or self.reserved == p, "FO-06.verify")
         self.replayed[p] = True
+        # From here on p has the records of all others, and they need no WAL any more.
         for q in Incarnation:
             for k in Slot:
                 if q != p:
@@ -123,7 +128,10 @@ class Wal(WalObjects):
 
     @action
     def put(self, p: Incarnation, t: Slot) -> None:
-        """An object is sent, which says that all below t is trimmed: what p has replayed, later what it has acked."""
+        """An incarnation sends an object. Its header trims all slots below t: replayed ones, later also acked ones.
+
+        The first object trims all that was replayed (RC-05). No later header trims less (WL-06.larger).
+        """
         has_sent = any(self.trim[p, k] is not None for k in Slot)
         require(self.replayed[p], "WL-10")
         require(has_sent or t == self.confirmed[p], "RC-05")
@@ -138,13 +146,13 @@ class Wal(WalObjects):
 
     @action(fair="weak", per=("p", "k"))
     def land(self, p: Incarnation, k: Slot) -> None:
-        """A PUT arrives: soon, after its sender has crashed, or again after the object was deleted."""
+        """A PUT arrives: soon, after its sender has crashed, or again after the object has been deleted."""
         require(self.trim[p, k] is not None, "WL-04.sent")
         self.stored[p, k] = True
 
     @action(fair="weak", per=("p", "k"))
     def ack(self, p: Incarnation, k: Slot) -> None:
-        """A PUT is done, and p reads the reservation after that."""
+        """An incarnation acks its oldest unacked object. The reservation has named it after the PUT was done."""
         require(self.stored[p, k], "WL-05.stored")
         require(self.confirmed[p] == k, "WL-05.in_order")  # G-37
         require(self.reserved == p, "WL-05.verify")  # G-36
@@ -154,7 +162,7 @@ class Wal(WalObjects):
 
     @action
     def delete(self, p: Incarnation, j: Slot, q: Incarnation, k: Slot) -> None:
-        """A DELETE of q's object at k arrives: p sent it when its own object at j, which trims k, was durable."""
+        """A DELETE of q's object at k arrives. p sent it once its own object at j was durable, whose header trims k."""
         require(self.header(p, j) > k, "WL-06.trimmed")
         require(self.confirmed[p] > j, "WL-06.durable")
         require(not self.is_newest(q, k), "WL-06.newest")  # G-56
@@ -257,3 +265,12 @@ class Wal(WalObjects):
     def overtaken(self) -> bool:
         """An older incarnation has taken the reservation after a newer one listed the objects."""
         return any(self.listed[p] and self.reserved < p for p in Incarnation)
+
+    # Mutants that no safety property kills, and why -----------------------------------------------------------
+
+    mutants = outcomes(
+        {
+            "WL-03.newer": redundant(with_="ND-01"),
+            "WL-06.newest": equivalent("what is trimmed is older than the object that says so"),
+        }
+    )

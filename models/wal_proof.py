@@ -1,8 +1,9 @@
-"""What the proof of `wal` needs beside its invariants: lemmas, each of which every step keeps.
+"""Lemmas for the proof of `wal`, beside its invariants. Every step keeps each of them. They show in turn:
 
-They say in turn that an incarnation passes reservation, list and replay in this order and once; what the objects are
-that it has sent; that new objects lie above what older incarnations have acked; and that what is gone is trimmed by the
-last object that was acked, which is still there.
+- An incarnation reserves, lists and replays in this order, and does each once.
+- The objects that an incarnation has sent fill its slots in order, and their headers grow.
+- New objects lie above all slots that older incarnations have acked.
+- An acked object that is not stored any more is trimmed by the last acked object, which is still stored.
 """
 
 from __future__ import annotations

@@ -4,27 +4,33 @@
 \* A move is taken back: the partition returns to where it came from, and nothing acked is lost or acked
 \* twice.
 \*
-\* To the six steps of `reassignment`, which this model extends, it adds a marker and one request. The record
-\* of a move keeps where the partition was (CA-41). A `cancel` is accepted while nobody has been elected, and
-\* is one more record, under a new epoch (CA-40): the origin has the partition again, and leads at once or
-\* after an election (CA-44). It may come before the origin knows of the move, while it drains and uploads,
-\* between two closes, or after the last one; with the origin dead, or all; twice; before or after the timer,
-\* a second move, or another controller. The origin ends a close that it has begun, and opens again (CA-46).
-\* What its closes write into the meta stream, the clean flag, outlives each.
+\* This model extends the six steps of `reassignment` with a marker and one request:
 \*
-\* The marker carries the leader epoch of the latest start. Each record that elects or re-targets moves the
-\* epoch on, which clears the marker without a write of its own: it counts while its epoch is the present one.
+\* - The record of a move stores where the partition was, its origin (CA-41). This is the marker of the move.
+\* - A `cancel` is accepted while nobody has been elected. It writes one more record under a new epoch
+\*   (CA-40): the origin has the partition again, and leads at once or after an election (CA-44).
+\* - The origin ends a close that it has begun, and opens again (CA-46). The clean flag, which its closes
+\*   write into the meta stream, outlives each of them.
 \*
-\* Left out: what `reassignment` leaves out; fast close (CA-50); several replicas, so that the rows on in-sync
-\* replicas and KIP-236's records (CA-03, CA-04, CA-22, CA-26's min-ISR half) are those of
-\* `replica_reassignment`.
+\* The marker carries the leader epoch of the latest start, and counts while that is the present epoch. Each
+\* record that elects or re-targets raises the epoch, and so clears the marker without a write of its own.
 \*
-\* Where reassignment.md 7 is silent or differs. A second start back to the origin leaves nothing to take
-\* back: 85. By CA-54 neither does a target that is fenced, as the partition has failed over. A cancel names
-\* no move: one that is late takes back the next one (docs/findings/CA-20.md). Without CA-41 nothing is lost,
-\* as section 10 says. The run of 10.1 to offset reuse (`restore_epoch`) needs no second start. LP-05 needs
-\* more than 7: an open that is repeated after the close of its epoch keeps the origin out
-\* (docs/findings/LP-05.md); where none is, it holds, and LP-07 with it.
+\* A cancel may come before the origin knows of the move, while it drains and uploads, between two closes, or
+\* after the last one; with the origin dead, or all brokers; twice; before or after the timer, a second move,
+\* or another controller.
+\*
+\* Left out: all that `reassignment` leaves out; fast close (CA-50); several replicas. `replica_reassignment`
+\* has the rows on in-sync replicas and KIP-236's records (CA-03, CA-04, CA-22, the min-ISR half of CA-26).
+\*
+\* Where reassignment.md 7 is silent or differs:
+\*
+\* - If a second reassignment already targets the origin, a later cancel is answered with 85.
+\* - CA-54: so is a cancel after the target was fenced, since the partition has failed over.
+\* - A cancel names no move. A late cancel takes back the next move (docs/findings/CA-20.md).
+\* - CA-41: without it nothing is lost, as section 10 says.
+\* - 10.1: its run to offset reuse (`restore_epoch`) needs no second start.
+\* - LP-05 needs more than section 7. An open that is repeated after the close of its epoch keeps the origin
+\*   out (docs/findings/LP-05.md). Without such an open LP-05 holds, and LP-07 with it.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -148,7 +154,7 @@ TypeOK ==
     /\ append_left \in Nat \cup {Nil}
     /\ cancel_left \in Nat \cup {Nil}
 
-\* Nothing moves.
+\* No move is in progress, and there was none.
 Init ==
     \E first \in Node :
         LET tried_2 == [n \in Node |-> 0]
@@ -198,7 +204,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* Step 1, with the marker.
+\* Step 1. The controller accepts a move of the partition to t, and writes the marker.
 Reassign(t) ==
     LET leader_epoch_2 == leader_epoch + 1
     IN  /\ active[t]  \* RA-02, else INVALID_REPLICA_ASSIGNMENT
@@ -223,7 +229,7 @@ Reassign(t) ==
                        acked_by, cancelled_under, crash_left, isolate_left,
                        late_open_left, append_left, cancel_left>>
 
-\* An operator, the periodic balancing (EL-10) or a late message asks; t is whom the sender has in mind.
+\* An operator, the periodic balancing (EL-10) or a late message asks that t becomes leader.
 RequestElection(t) ==
     /\ t = replica  \* SP-12.isr
     /\ IF leader # Nil  \* EL-08.leader
@@ -243,7 +249,9 @@ RequestElection(t) ==
                    cancelled_under, reassign_left, crash_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* Step 5. The source asks, once its closes are answered; in G1 the target, once it has the log open (EL-07).
+\* Step 5. The source asks for an election, once its closes are answered.
+\*
+\* In G1 the target asks, once it has the log open (EL-07).
 AskElection(n) ==
     LET closed == (\A s \in Stream : owner[s] = n /\ ~opened[s]) /\ ~frozen[n]
         ready == closed /\ phase[n] = "UP"
@@ -266,7 +274,7 @@ AskElection(n) ==
                        cancelled_under, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left, cancel_left>>
 
-\* Ten seconds have passed since a timer was armed.
+\* Ten seconds have passed since a timer was armed, and it fires.
 TimerFires(earlier) ==
     LET t == replica
         leader_2 ==
@@ -292,7 +300,7 @@ TimerFires(earlier) ==
                        reassign_left, crash_left, isolate_left, late_open_left,
                        append_left, cancel_left>>
 
-\* Another controller takes over. It has the records, and so the registration and the stream table.
+\* Another controller takes over. It has the registration and the stream table, but no timers.
 ChangeController ==
     /\ timer' = IF leader = Nil THEN TRUE ELSE FALSE  \* EL-12.restore
     /\ old_timer' = FALSE
@@ -305,7 +313,7 @@ ChangeController ==
                    cancelled_under, reassign_left, crash_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* A process dies, and is fenced when its session has expired.
+\* The process of n dies. The controller fences n when its session expires, and its partition goes to x.
 Crash(n, x) ==
     /\ IF active[n]
        THEN LET alone == \A y \in Node : y = n \/ ~active[y]
@@ -342,7 +350,7 @@ Crash(n, x) ==
                    cancelled_under, reassign_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* A broker that runs is fenced: the controller has not heard it for the time of a session.
+\* The controller fences a running broker that it has not heard for a session. Its partition goes to x.
 Isolate(n, x) ==
     LET alone == \A y \in Node : y = n \/ ~active[y]
     IN  /\ Holds(replica # n \/ (IF alone THEN x = n ELSE x # n /\ active[x]))  \* FO-10.target
@@ -365,7 +373,7 @@ Isolate(n, x) ==
                        origin, moved_under, cancelled_under, reassign_left,
                        crash_left, late_open_left, append_left, cancel_left>>
 
-\* It is heard again, and nobody has taken over from it.
+\* The controller hears from a fenced broker again, and nobody has taken over from it.
 Heal(n) ==
     LET active_2 == [active EXCEPT ![n] = TRUE]
     IN  /\ phase[n] = "UP" /\ ~active[n] /\ ~taken_over[n]  \* FO-07.back
@@ -388,7 +396,7 @@ Heal(n) ==
                        reassign_left, crash_left, isolate_left, late_open_left,
                        append_left, cancel_left>>
 
-\* A worker begins to recover a fenced broker, dead or alive, that has streams OPENED.
+\* A failover worker begins to recover a fenced broker, dead or alive, that has streams OPENED (FO-01).
 FailOver(n) ==
     /\ Holds(~active[n] /\ (\E s \in Stream : opened[s] /\ owner[s] = n))  \* FO-01
     /\ phase[n] # "RECOVERING"  \* FO-06.newer
@@ -407,7 +415,7 @@ FailOver(n) ==
                    cancelled_under, reassign_left, crash_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* A broker starts again, fenced. One that finds its WAL taken over halts first.
+\* A fenced broker starts its next process. A process that finds its WAL taken over halts first.
 Restart(n) ==
     LET halts == phase[n] = "UP" /\ taken_over[n]
     IN  /\ Holds(~active[n] /\ (phase[n] = "DOWN" \/ halts))  \* ID-03
@@ -440,7 +448,7 @@ Restart(n) ==
                        cancelled_under, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left, cancel_left>>
 
-\* The worker or the new process has replayed the WAL of a stream that was left OPENED.
+\* The worker or the new process has replayed the WAL of a stream left OPENED, and closes the stream (FO-09).
 Recover(n, s) ==
     /\ taken_over[n] /\ opened[s] /\ owner[s] = n  \* FO-09
     /\ IF wal[n, s] > replay_from[s]  \* RC-05
@@ -476,7 +484,7 @@ Recover(n, s) ==
                    cancelled_under, reassign_left, crash_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* A restarted broker has closed all that it had left open, and is unfenced.
+\* A restarted broker has closed all streams that it had left open, and is unfenced (FO-08).
 Join(n) ==
     LET active_2 == [active EXCEPT ![n] = TRUE]
     IN  /\ /\ phase[n] = "RECOVERING"  \* FO-08
@@ -502,7 +510,10 @@ Join(n) ==
                        cancelled_under, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left, cancel_left>>
 
-\* The newest image is seen. An epoch that was given back is opened again, or the origin would not serve.
+\* Step 2. A broker sees the newest image, and queues the close or the open that it asks for (RA-11, RA-13).
+\*
+\* With `restore_epoch` it opens again under an epoch that was given back. Otherwise the origin would not
+\* serve.
 Observe(n) ==
     LET queues == queued_close[n] \/ queued_open[n] > 0
         named == replica = n /\ leader # Nil
@@ -530,7 +541,7 @@ Observe(n) ==
                        cancelled_under, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left, cancel_left>>
 
-\* What is queued begins when the operation before it has ended, whatever its outcome.
+\* A broker begins its queued operation, once the operation before it has ended with any outcome (RA-11).
 RunNext(n) ==
     LET ended == ~opening[n] /\ ~frozen[n]
     IN  /\ Holds(ended /\ (queued_close[n] \/ queued_open[n] > 0))  \* RA-11
@@ -554,7 +565,7 @@ RunNext(n) ==
                        reassign_left, crash_left, isolate_left, late_open_left,
                        append_left, cancel_left>>
 
-\* A stream is granted. With the last one, the log is recovered: scanned, unless its flag says clean.
+\* Step 6. The controller grants a stream, and the target hears it. With the last stream it recovers the log.
 Open(n, s) ==
     LET e == tried[n]
         handle_2 == [handle EXCEPT ![n, s] = TRUE]
@@ -590,7 +601,7 @@ Open(n, s) ==
                        cancelled_under, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left, cancel_left>>
 
-\* A stream is granted, and the answer lost; the open is sent again (ST-23).
+\* The controller grants a stream, and the answer is lost. The target sends the open again (ST-23).
 OpenUnheard(n, s) ==
     LET e == tried[n]
     IN  /\ opening[n] /\ ~handle[n, s]  \* CL-01.unheard
@@ -619,7 +630,7 @@ OpenUnheard(n, s) ==
                        reassign_left, crash_left, isolate_left, late_open_left,
                        append_left, cancel_left>>
 
-\* An openStream arrives for which nobody waits: late, repeated, or of a process that is gone.
+\* An openStream arrives for which nobody waits: it is late, repeated, or of a process that has ended.
 LateOpen(n, s) ==
     LET e == tried[n]
     IN  /\ tried[n] > 0  \* CL-01.sent
@@ -650,7 +661,7 @@ LateOpen(n, s) ==
                        reassign_left, crash_left, isolate_left, append_left,
                        cancel_left>>
 
-\* An open is answered with 503, which ends the attempt. 506 does not, however often (RA-21).
+\* The target's open is answered with 503, and the target gives up. It repeats an open after 506 (RA-21).
 GiveUp(n, s) ==
     /\ opening[n] /\ ~handle[n, s]  \* CL-01.refused
     /\ Holds(epoch[s] >= tried[n] /\ (epoch[s] # tried[n] \/ ~owner[s] = n))  \* RA-21
@@ -673,7 +684,7 @@ GiveUp(n, s) ==
                    cancelled_under, reassign_left, crash_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* A waiter sees an image in which its epoch is no longer the partition's.
+\* A waiting target sees an image with a newer leader epoch, and gives up (RA-22).
 AbortOpen(n) ==
     /\ opening[n] /\ leader_epoch > tried[n]  \* RA-22.fenced
     /\ opening' = [opening EXCEPT ![n] = FALSE]  \* RA-22
@@ -695,7 +706,7 @@ AbortOpen(n) ==
                    cancelled_under, reassign_left, crash_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* A record is accepted.
+\* A broker accepts a record while it has the log open and does not close it, whoever leads.
 Append(n, s) ==
     /\ ~opening[n] /\ handle[n, s]  \* CL-02
     /\ ~frozen[n]  \* RA-16.freeze
@@ -712,7 +723,7 @@ Append(n, s) ==
                    reassign_left, crash_left, isolate_left, late_open_left,
                    cancel_left>>
 
-\* It is durable, the reservation is the process's own, and the producer is told.
+\* A broker acks its pending record: the record is durable, and the reservation still names the process.
 Ack(n, s) ==
     /\ pending[n, s]  \* PL-03
     /\ ~taken_over[n]  \* WL-05
@@ -729,7 +740,7 @@ Ack(n, s) ==
                    moved_under, cancelled_under, reassign_left, crash_left,
                    isolate_left, late_open_left, append_left, cancel_left>>
 
-\* An object with some of what the broker holds is uploaded and committed.
+\* A broker uploads an object with some of its records, and the controller commits it.
 Commit(n, s, a, b) ==
     /\ handle[n, s] /\ a < b /\ b <= wal[n, s]  \* PL-20
     /\ ~failover_mode[n]  \* CK-01.flag, else NODE_FENCED
@@ -759,7 +770,7 @@ Commit(n, s, a, b) ==
                    cancelled_under, reassign_left, crash_left, isolate_left,
                    late_open_left, append_left, cancel_left>>
 
-\* Step 3. The frozen log is drained and flushed; then its flag says clean, in the meta stream.
+\* Step 3. The source has drained its frozen log. It flushes the log, and sets the flag in the meta stream.
 Persist(n) ==
     /\ Holds(frozen[n] /\ (\E s \in Stream : handle[n, s]) /\ ~clean)  \* SP-09.frozen
     /\ \A s_2 \in Stream : ~pending[n, s_2]  \* RA-16.drain
@@ -775,7 +786,7 @@ Persist(n) ==
                    moved_under, cancelled_under, reassign_left, crash_left,
                    isolate_left, late_open_left, append_left, cancel_left>>
 
-\* Step 4. What the stream has is committed, and its close is sent.
+\* Step 4. The source has committed all records of a stream, and sends its close.
 SendClose(n, s) ==
     /\ frozen[n] /\ handle[n, s] /\ clean  \* CL-07
     /\ wal[n, s] <= end_offset[s]  \* RA-17
@@ -817,7 +828,7 @@ Close(n, s) ==
                        moved_under, cancelled_under, reassign_left, crash_left,
                        isolate_left, late_open_left, append_left, cancel_left>>
 
-\* It is answered with 503 or 599, which ends the close too (RA-19).
+\* A closeStream is answered with 503 or 599, which ends the close too (RA-19).
 CloseInVain(n, s) ==
     LET closing_2 == [closing EXCEPT ![n, s] = FALSE]
     IN  /\ Holds(closing[n, s] /\ (epoch[s] # close_sent[n, s] \/ ~owner[s] = n))  \* RA-19
@@ -835,7 +846,7 @@ CloseInVain(n, s) ==
                        crash_left, isolate_left, late_open_left, append_left,
                        cancel_left>>
 
-\* A closeStream arrives for which nobody waits: late, repeated, or of a process that is gone.
+\* A closeStream arrives for which nobody waits: it is late, repeated, or of a process that has ended.
 LateClose(n, s) ==
     LET e == close_sent[n, s]
     IN  /\ close_sent[n, s] > 0  \* CL-07.late
@@ -856,9 +867,10 @@ LateClose(n, s) ==
                        crash_left, isolate_left, late_open_left, append_left,
                        cancel_left>>
 
-\* AlterPartitionReassignments without replicas: whichever move is in progress is taken back.
+\* The controller takes back the move in progress: AlterPartitionReassignments without replicas.
 \*
-\* The origin leads at once if nothing stands half open in its way; otherwise nobody does, as after a start.
+\* `direct`: the origin leads at once. That needs the origin active, and no partition that is half open.
+\* Otherwise nobody leads, as after a start.
 Cancel(direct) ==
     LET alive == active[origin] \/ ~active[replica]
         n == origin

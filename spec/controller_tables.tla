@@ -112,7 +112,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* A getOpeningStreams of a process of n with node epoch e, or of a failover worker if `flag` is set.
+\* A process of n with node epoch e registers (getOpeningStreams), or a failover worker if `flag` is set.
 Register(n, e, flag) ==
     /\ e > 0  \* ID-03
     /\ node_epoch[n] <= e  \* ND-01, else NODE_EPOCH_EXPIRED
@@ -268,8 +268,7 @@ Delete(s) ==
     /\ UNCHANGED <<entry_from, entry_to, entry_epoch, created, node_epoch,
                    failover_mode>>
 
-\* What a commitStreamSetObject of a WAL upload of n does to s, of which it holds data up to b (CS-20 to
-\* CS-35).
+\* A WAL upload of n (commitStreamSetObject) commits the data of s up to b (CS-20 to CS-35).
 \*
 \* With b at or below the start of s, or for a deleted stream, it removes an inactive entry and does nothing
 \* else.

@@ -3,22 +3,28 @@
 \*
 \* KIP-236: a reassignment is cancelled in steps, by a controller that may crash between any two of them.
 \*
-\* The controller is one of ZooKeeper's: a pending entry with `original_replicas`, a znode that signals the
-\* cancel, and a queue. It does one thing at a time, so that between two steps of a rollback only leaders act,
-\* who write the ISR themselves, and crashes. What it does is C1 to C7 of reassignment.md 5: C1 with C2, C3
-\* with C4, C5, and C6 with C7. Of its memory the model keeps how far it has come; a new one begins again at
-\* C1.
+\* The controller works with ZooKeeper. It stores a pending entry with `original_replicas`, a znode that
+\* signals the cancel, and a queue. A rollback has the steps C1 to C7 of reassignment.md 5; the model takes C1
+\* with C2, C3 with C4, C5, and C6 with C7 as one step each. The controller does one thing at a time. So
+\* between two steps of a rollback only leaders act, who write the ISR themselves, or the controller crashes.
+\* Of its memory the model keeps how far it has come; a new controller begins again at C1.
+\*
+\* A reassignment runs as in `replica_reassignment`, since KIP-236 does not say how.
 \*
 \* Left out: the batch (CA-01), since one partition is modelled; throttles and the CLI (CA-06, CA-09); the
-\* superseded idea of CA-10. How a reassignment runs is as in `replica_reassignment`, since KIP-236 does not
-\* say.
+\* superseded idea of CA-10.
 \*
-\* Where the KIP is silent. CA-05 wants a rollback if all brokers are down. If then nobody in the ISR is an
-\* original, C3 would empty it; here such an entry is skipped (CA-05.isr). Nothing in the KIP looks at
-\* min.insync.replicas: a rollback may end below it, as a cancel of KRaft may (`below_min_isr`).
+\* Where the KIP is silent:
 \*
-\* Where this differs from reassignment.md. CA-04 is not decisive: originals that are missing are not alive,
-\* so that CA-05 skips the entry too, unless all brokers are down.
+\* - CA-05 asks for a rollback if all brokers are down. If nobody in the ISR is an original then, C3 would
+\*   empty the ISR. Here such an entry is skipped (CA-05.isr).
+\* - The KIP does not mention min.insync.replicas. A rollback may end below it, as a cancel of KRaft may
+\*   (`below_min_isr`).
+\*
+\* Where this differs from reassignment.md:
+\*
+\* - CA-04 is not decisive. Missing originals are not alive, so CA-05 skips the entry too, unless all brokers
+\*   are down.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -117,7 +123,7 @@ TypeOK ==
     /\ edit_left \in Nat \cup {Nil}
     /\ crash_left \in Nat \cup {Nil}
 
-\* Nothing is pending.
+\* Nothing is pending, queued or signalled.
 Init ==
     \E a \in Broker, b \in Broker :
         /\ unclean = FALSE
@@ -156,7 +162,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* The first replica is elected.
+\* The controller elects the preferred leader, the first replica.
 Prefer(x) ==
     /\ done = "IDLE"  \* CA-03.busy
     /\ isr[x] /\ active[x]  \* EL-08.isr
@@ -176,7 +182,7 @@ Prefer(x) ==
                    unfence_left, reassign_left, cancel_left, edit_left,
                    crash_left>>
 
-\* A record is acked: all in the ISR have it, and nobody else.
+\* A record is acked: all members of the ISR have it. Nobody else has it, so nobody else has caught up.
 Append ==
     /\ IF leader # Nil
        THEN /\ complete' = [n \in Broker |-> complete[n] /\ isr[n]]
@@ -191,7 +197,7 @@ Append ==
                    unfence_left, reassign_left, cancel_left, edit_left,
                    crash_left>>
 
-\* A replica has caught up with the leader, who takes it for one.
+\* A replica catches up with the leader, if the leader takes it for a replica.
 Fetch(n) ==
     /\ IF original[n] \/ ~told
        THEN IF leader # Nil /\ replica[n] /\ active[n] /\ ~isr[n]
@@ -206,7 +212,7 @@ Fetch(n) ==
                    fence_left, unfence_left, reassign_left, cancel_left,
                    edit_left, crash_left>>
 
-\* The leader writes one more member of the ISR. In a rollback nobody waits for that.
+\* The leader adds n to the ISR. The controller completes the reassignment, unless it is rolling back.
 Expand(n, x) ==
     LET fetches_2 == [fetches EXCEPT ![n] = FALSE]
         isr_2 == [isr EXCEPT ![n] = TRUE]
@@ -357,7 +363,7 @@ Expand(n, x) ==
                        shrink_left, fence_left, unfence_left, reassign_left,
                        cancel_left, edit_left, crash_left>>
 
-\* AlterPartition with one less; the leader stays.
+\* The leader takes n out of the ISR (AlterPartition), and stays the leader.
 Shrink(n) ==
     /\ leader # Nil /\ leader # n  \* RA-47.leader, else INVALID_REQUEST
     /\ shrink_left # 0  \* cut: budget
@@ -370,7 +376,7 @@ Shrink(n) ==
                    append_left, expand_left, fence_left, unfence_left,
                    reassign_left, cancel_left, edit_left, crash_left>>
 
-\* A broker is found dead.
+\* The controller finds that a broker is dead.
 Fence(n, x) ==
     /\ done = "IDLE"  \* CA-03.busy
     /\ IF active[n]
@@ -432,7 +438,7 @@ Fence(n, x) ==
                    append_left, expand_left, shrink_left, unfence_left,
                    reassign_left, cancel_left, edit_left, crash_left>>
 
-\* A broker is back.
+\* The controller finds that a broker is back.
 Unfence(n, x) ==
     /\ done = "IDLE"  \* CA-03.busy
     /\ IF ~active[n]
@@ -481,7 +487,7 @@ Unfence(n, x) ==
                    append_left, expand_left, shrink_left, fence_left,
                    reassign_left, cancel_left, edit_left, crash_left>>
 
-\* A list is queued; a queue that is not empty takes nothing.
+\* The operator asks for the replicas a, b. The list waits in the queue, if the queue is empty (CA-07).
 Reassign(a, b) ==
     /\ queued = Nil  \* CA-07
     /\ reassign_left # 0  \* cut: budget
@@ -495,7 +501,7 @@ Reassign(a, b) ==
                    fence_left, unfence_left, cancel_left, edit_left,
                    crash_left>>
 
-\* CA-02, CA-08. The signal: from an operator, or from the controller, who has another list in the queue.
+\* The operator signals a cancel (CA-02), or the controller does, since another list is in the queue (CA-08).
 Cancel ==
     /\ entry  \* CA-01
     /\ cancel_left # 0  \* cut: budget
@@ -508,7 +514,7 @@ Cancel ==
                    expand_left, shrink_left, fence_left, unfence_left,
                    reassign_left, edit_left, crash_left>>
 
-\* The pending entry is edited by hand, or an old tool wrote it: its originals are missing.
+\* Somebody edits the pending entry by hand, or an old tool wrote it. Its originals are missing now.
 Edit ==
     /\ IF entry /\ done = "IDLE"
        THEN /\ original' = [b \in Broker |-> FALSE]
@@ -523,7 +529,7 @@ Edit ==
                    fence_left, unfence_left, reassign_left, cancel_left,
                    crash_left>>
 
-\* The list in the queue becomes pending, with the replicas of now as its originals, and starts.
+\* The controller starts the queued list: the list becomes pending, and the present replicas its originals.
 Begin(x) ==
     LET a == queued
         b == queued_second
@@ -691,7 +697,9 @@ Begin(x) ==
                        unfence_left, reassign_left, cancel_left, edit_left,
                        crash_left>>
 
-\* The next step of a rollback.
+\* The controller takes the next step of a rollback.
+\*
+\* `x`: the original that leads after C1 and C2 (see `lead_original`).
 RollBack(x) ==
     /\ signal  \* CA-02
     /\ IF done = "IDLE"
@@ -754,7 +762,7 @@ RollBack(x) ==
                    fence_left, unfence_left, reassign_left, cancel_left,
                    edit_left, crash_left>>
 
-\* The controller crashes. A new one has what is stored; an entry that is gone has no originals.
+\* The controller crashes. A new one has only what is stored: if the entry is gone, so are its originals.
 Crash ==
     /\ IF ~entry
        THEN /\ entry' = FALSE

@@ -3,27 +3,33 @@
 \*
 \* Who may write a stream: the controller under an arbitrary environment, with honest handles above it.
 \*
-\* The model describes the controller's stream table and node epochs (`parts/`: streams.md 2, 3, 5, 6, legacy
-\* rules) and, above it, what every process believes. An action is a request that reaches the controller
-\* (`register` is getOpeningStreams) or a step of a process: `reserve` stands for the PUT of the WAL
-\* reservation, `append` for the PUT of a WAL object and the GET of the reservation after it. Messages need no
-\* state: a stale or repeated request is just another call, at any time and any number of times. An answer is
-\* heard at once or never; with `late_answers`, in a step of its own (`hear`), or never.
+\* The model has the controller's stream table and node epochs (`parts/`: streams.md 2, 3, 5, 6, legacy
+\* rules), and above them the beliefs of every process. An action is a request that reaches the controller
+\* (`register` is getOpeningStreams), or a step of a process: `reserve` stands for the PUT of the WAL
+\* reservation, `append` for the PUT of a WAL object and the GET of the reservation after it.
 \*
-\* (a) `register`, `open`, `trim`, `delete` and `commit` come from any process, with any epoch and any
-\* offsets. What the controller owes alone (INV-01 of `open` and `trim`, INV-03 to INV-07, INV-10, INV-15)
-\* relies on nothing else. (b) That an offset is acked once, and that nothing acked is lost, relies besides on
-\* what an honest process does: the rules labelled CL, FO, PT, RC and WL. They bind it in what it believes and
-\* acks, and in closing a lease of its own node: such a close must have been sent, but may be late and
-\* repeated, for `close_sent` never shrinks. All of them but CL-07 are needed for that.
+\* Messages need no state: a stale or repeated request is one more request, at any time and any number of
+\* times. A process hears an answer at once or never; with `late_answers`, in a step of its own (`hear`) or
+\* never.
 \*
-\* Left out: creation (streams exist at the start), objects, and so their contents and the repetition of a
-\* commit (CS-03), ST-18, fast close, locks, compaction, the controller's own failover, a worker that is late
-\* for the reservation.
+\* The properties rely on two kinds of rules:
 \*
-\* Where this differs from streams.md 19. G-25: neither INV-03 nor INV-06 breaks without CS-26, since the next
-\* open seals the range wherever the end then is; only `stands_still_when_closed` tells, as for ST-41 (G-18).
-\* What no property of safety shows, `mutants` says.
+\* - Any process may send `register`, `open`, `trim`, `delete` and `commit`, with any epoch and any offsets.
+\*   The controller alone guarantees INV-01 (of `open` and `trim`), INV-03 to INV-07, INV-10 and INV-15.
+\* - Two properties also rely on honest processes: an offset is acked once, and no acked offset is lost. The
+\*   rules labelled CL, FO, PT, RC and WL say what an honest process believes and acks, and when it closes a
+\*   lease of its own node: it must have sent such a close, which may be late and repeated (`close_sent` never
+\*   shrinks). All of these rules except CL-07 are needed.
+\*
+\* Left out: creation (streams exist at the start); objects, and so their contents and the repetition of a
+\* commit (CS-03); ST-18, fast close, locks, compaction, the controller's own failover, and a worker that is
+\* late for the reservation.
+\*
+\* Where this differs from streams.md 19:
+\*
+\* - G-25: without CS-26 neither INV-03 nor INV-06 breaks, since the next open seals the range at the end of
+\*   that moment. Only `stands_still_when_closed` is violated, as for ST-41 (G-18).
+\* - `mutants` lists the rules whose removal violates no safety property.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -92,7 +98,7 @@ TypeOK ==
     /\ close_sent \in [Proc \X Stream -> Epoch]
     /\ acked_by \in [Stream \X Offset -> Proc \cup {Nil}]
 
-\* No handle is open. Where a node is registered, its first process holds the reservation.
+\* No handle is open. If a node is registered, its first process holds the reservation.
 Init ==
     \E up \in BOOLEAN :
         /\ node_epoch = [n \in Node |-> IF up THEN 1 ELSE 0]
@@ -115,7 +121,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* A process or worker starts: it takes its node's WAL reservation, unless a newer one holds it.
+\* A process or worker starts: it takes its node's WAL reservation, unless a later process holds it.
 Reserve(p) ==
     LET holders_before ==
             \A q \in Proc :
@@ -133,7 +139,7 @@ Reserve(p) ==
                        range_start, sealed_end, covered, node_epoch,
                        failover_mode, handle, next_offset, close_sent, acked_by>>
 
-\* One record is acked: it is durable in the WAL, and the reservation names p after that.
+\* A process acks one record, which is durable in the WAL. The reservation still names it after that.
 Append(p, s) ==
     /\ handle[p, s] > 0  \* CL-02
     /\ reserved[p]  \* WL-05
@@ -144,7 +150,7 @@ Append(p, s) ==
                    range_start, sealed_end, covered, node_epoch,
                    failover_mode, reserved, handle, close_sent>>
 
-\* An owner closes: the handle first (CL-07), and the controller is asked once all it acked is uploaded.
+\* An owner closes its handle, and sends the close once all it has acked is uploaded (CL-07, CL-08).
 SendClose(p, s) ==
     /\ handle[p, s] > 0  \* CL-07
     /\ next_offset[p, s] <= end_offset[s]  \* CL-08
@@ -157,7 +163,9 @@ SendClose(p, s) ==
                    range_start, sealed_end, covered, node_epoch,
                    failover_mode, reserved, acked_by>>
 
-\* A worker or next incarnation has replayed and uploaded the node's WAL, and closes what others left open.
+\* A worker or next incarnation has replayed and uploaded its node's WAL, and closes a stream left open.
+\*
+\* Uploaded means: all that peers have acked under the newest epoch lies below the stream's end (RC-05).
 Recover(p, s) ==
     LET e == epoch[s]
         end == end_offset[s]
@@ -181,7 +189,7 @@ Recover(p, s) ==
                        range_start, sealed_end, covered, node_epoch,
                        failover_mode, reserved, handle, next_offset, acked_by>>
 
-\* A getOpeningStreams arrives. A late one of the process itself may clear the flag of its worker (AM-19).
+\* A getOpeningStreams arrives. A late one of a process may clear the flag that its worker has set (AM-19).
 Register(p) ==
     LET n == node_of[p]
     IN  /\ node_epoch[n] <= incarnation[p]  \* ND-01, else NODE_EPOCH_EXPIRED
@@ -191,7 +199,10 @@ Register(p) ==
                        range_start, sealed_end, covered, reserved, handle,
                        next_offset, close_sent, acked_by>>
 
-\* An openStream arrives. If p hears the answer it believes it; a repeated one changes nothing for p.
+\* An openStream arrives. `heard`: p hears the answer, and has a handle from then on.
+\*
+\* The answer to a repeated request changes nothing for p. What p does with an answer binds only an honest
+\* process; a request whose answer nobody hears may have any epoch.
 Open(p, s, e, heard) ==
     LET n == node_of[p]
     IN  /\ heard =>
@@ -235,7 +246,7 @@ Open(p, s, e, heard) ==
         /\ UNCHANGED <<exists, start_offset, end_offset, covered, node_epoch,
                        failover_mode, reserved, close_sent, acked_by>>
 
-\* A closeStream arrives: one that p has sent, or any that the owner could not have sent.
+\* A closeStream arrives: one that p has sent, or one that is not of the owner and so must be refused.
 Close(p, s, e) ==
     LET n == node_of[p]
     IN  /\ Holds(close_sent[p, s] = e \/ ~(owner[s] = node_of[p] /\ epoch[s] = e))  \* CL-07.sent
@@ -252,7 +263,7 @@ Close(p, s, e) ==
                        failover_mode, reserved, handle, next_offset, close_sent,
                        acked_by>>
 
-\* A trimStream arrives.
+\* A trimStream arrives, from any process, with any epoch and any offset.
 Trim(p, s, e, q) ==
     LET n == node_of[p]
     IN  /\ node_epoch[n] > 0  \* CK-01.unknown, else NODE_EPOCH_NOT_EXIST
@@ -284,7 +295,7 @@ Trim(p, s, e, q) ==
         /\ UNCHANGED <<exists, opened, epoch, owner, node_epoch, failover_mode,
                        reserved, handle, next_offset, close_sent, acked_by>>
 
-\* A deleteStream arrives; who sent it does not matter.
+\* A deleteStream arrives, from anybody.
 Delete(s) ==
     /\ ~opened[s]  \* ST-51, else STREAM_NOT_CLOSED
     /\ exists' = [exists EXCEPT ![s] = FALSE]
@@ -302,7 +313,7 @@ Delete(s) ==
     /\ UNCHANGED <<node_epoch, failover_mode, reserved, handle, next_offset,
                    close_sent>>
 
-\* A WAL upload with [a, b) of one stream arrives. CS-01 exempts a worker from the flag.
+\* A WAL upload with the offsets [a, b) of s arrives. The flag does not bar a failover worker (CS-01).
 Commit(p, s, a, b) ==
     LET n == node_of[p]
     IN  /\ node_epoch[n] > 0  \* CK-01.unknown, else NODE_EPOCH_NOT_EXIST

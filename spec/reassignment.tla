@@ -3,28 +3,35 @@
 \*
 \* A partition moves to another broker: one lease at any time, nothing acked is lost, and nobody is forgotten.
 \*
-\* The six steps: (1) `reassign` writes the record: another replica, no leader. (2) Brokers `observe` an
-\* image, and queue a close or an open. (3) The source, whose log is frozen, drains and `persist`s it, (4)
-\* uploads it and sends its closes. (5) An election follows: the source's, the timer's, or anyone's at any
-\* time. (6) The target opens, is refused while the streams are OPENED, and serves. In G1 it opens first.
-\* `parts/registration.py` and `parts/streams.py` are the controller, `parts/brokers.py` is what a broker
-\* holds and how it is recovered, `parts/leases.py` what must hold.
+\* The six steps of a move:
 \*
-\* Around them: brokers crash, or are fenced while they run, and come back; workers take over from them;
-\* another controller follows; requests are late or repeated. What lags needs no state: an image that lags is
-\* an `observe` that is late, older ones coalesce with it, a refused open is just not granted yet, and a dead
-\* broker that is not fenced yet is like a slow one, so that `crash` fences it. A late open is one of the
-\* broker's newest attempt.
+\* - Step 1: `reassign` writes the record, with another replica and no leader.
+\* - Step 2: brokers `observe` an image, and queue a close or an open.
+\* - Step 3: the source freezes its log, drains it, and `persist`s it.
+\* - Step 4: the source uploads its log and sends its closes.
+\* - Step 5: an election follows, asked for by the source, the timer, or anybody at any time.
+\* - Step 6: the target opens, is refused while the streams are OPENED, and then serves. In G1 it opens first.
+\*
+\* `parts/registration.py` and `parts/streams.py` model the controller, `parts/brokers.py` the brokers and
+\* their recovery; `parts/leases.py` has the properties. At any time brokers crash, or are fenced while they
+\* run, and come back; failover workers take over from them; another controller follows; requests are late or
+\* repeated.
+\*
+\* Delays need no state. A late image is a late `observe`, and older images coalesce with it. A refused open
+\* is an open that is not granted yet. A dead broker that is not fenced yet is like a slow one, so `crash`
+\* fences at once. A late open belongs to the broker's newest attempt.
 \*
 \* Left out: a second partition (RA-08, RA-12, LP-06), creation, trim, deletion, locks, fast close, cancel,
-\* controlled shutdown, periods of time (RA-21), G1's wait for the meta stream (RA-22), which spares refused
-\* requests. A broker that was taken over from stays fenced until it has restarted.
+\* controlled shutdown, periods of time (RA-21), and G1's wait for the meta stream (RA-22), which only avoids
+\* refused requests. A broker that was taken over from stays fenced until it has restarted.
 \*
-\* Where this differs from reassignment.md. Of its guards, RA-05, EL-12 and EL-13 are found by what they keep
-\* true at any time (SP-03, LP-02), before anything is late. The owner check of RA-19 decides nothing: no two
-\* brokers have one epoch. LP-01 needs more than RA-20: ST-24 grants an open that is repeated after the close
-\* of its epoch (EX-07), and then the stream stays OPENED by a broker that does not know (`reopened`). AM-02
-\* (`snapshot_without_flag`) breaks SP-16.
+\* Where this differs from reassignment.md:
+\*
+\* - RA-05, EL-12, EL-13: without them SP-03 or LP-02 breaks at once, before any request is late.
+\* - RA-19: the owner check decides nothing, since no two brokers have one epoch.
+\* - LP-01 needs more than RA-20. ST-24 grants an open that is repeated after the close of its epoch (EX-07).
+\*   Then the stream stays OPENED by a broker that does not know it (`reopened`).
+\* - AM-02 (`snapshot_without_flag`) breaks SP-16.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -138,7 +145,7 @@ TypeOK ==
     /\ late_open_left \in Nat \cup {Nil}
     /\ append_left \in Nat \cup {Nil}
 
-\* All run. The first has the log open, in a range of epoch 1.
+\* All brokers run, and one has the log open, in a range of epoch 1. In `log_grain` nothing is open.
 Init ==
     \E first \in Node :
         LET tried_2 == [n \in Node |-> 0]
@@ -184,7 +191,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* Step 1. A move to t is accepted.
+\* Step 1. The controller accepts a move of the partition to t.
 Reassign(t) ==
     /\ active[t]  \* RA-02, else INVALID_REPLICA_ASSIGNMENT
     /\ t # replica  \* RA-03
@@ -204,7 +211,7 @@ Reassign(t) ==
                    acked_by, crash_left, isolate_left, late_open_left,
                    append_left>>
 
-\* An operator, the periodic balancing (EL-10) or a late message asks; t is whom the sender has in mind.
+\* An operator, the periodic balancing (EL-10) or a late message asks that t becomes leader.
 RequestElection(t) ==
     /\ t = replica  \* SP-12.isr
     /\ IF leader # Nil  \* EL-08.leader
@@ -223,7 +230,9 @@ RequestElection(t) ==
                    indexed, closed_under, acked_by, reassign_left,
                    crash_left, isolate_left, late_open_left, append_left>>
 
-\* Step 5. The source asks, once its closes are answered; in G1 the target, once it has the log open (EL-07).
+\* Step 5. The source asks for an election, once its closes are answered.
+\*
+\* In G1 the target asks, once it has the log open (EL-07).
 AskElection(n) ==
     LET closed == (\A s \in Stream : owner[s] = n /\ ~opened[s]) /\ ~frozen[n]
         ready == closed /\ phase[n] = "UP"
@@ -245,7 +254,7 @@ AskElection(n) ==
                        indexed, closed_under, acked_by, reassign_left,
                        crash_left, isolate_left, late_open_left, append_left>>
 
-\* Ten seconds have passed since a timer was armed.
+\* Ten seconds have passed since a timer was armed, and it fires.
 TimerFires(earlier) ==
     LET t == replica
         leader_2 ==
@@ -270,7 +279,7 @@ TimerFires(earlier) ==
                        acked_by, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left>>
 
-\* Another controller takes over. It has the records, and so the registration and the stream table.
+\* Another controller takes over. It has the registration and the stream table, but no timers.
 ChangeController ==
     /\ timer' = IF leader = Nil THEN TRUE ELSE FALSE  \* EL-12.restore
     /\ old_timer' = FALSE
@@ -282,7 +291,7 @@ ChangeController ==
                    indexed, closed_under, acked_by, reassign_left,
                    crash_left, isolate_left, late_open_left, append_left>>
 
-\* A process dies, and is fenced when its session has expired.
+\* The process of n dies. The controller fences n when its session expires, and its partition goes to x.
 Crash(n, x) ==
     /\ IF active[n]
        THEN LET alone == \A y \in Node : y = n \/ ~active[y]
@@ -318,7 +327,7 @@ Crash(n, x) ==
                    indexed, closed_under, acked_by, reassign_left,
                    isolate_left, late_open_left, append_left>>
 
-\* A broker that runs is fenced: the controller has not heard it for the time of a session.
+\* The controller fences a running broker that it has not heard for a session. Its partition goes to x.
 Isolate(n, x) ==
     LET alone == \A y \in Node : y = n \/ ~active[y]
     IN  /\ Holds(replica # n \/ (IF alone THEN x = n ELSE x # n /\ active[x]))  \* FO-10.target
@@ -340,7 +349,7 @@ Isolate(n, x) ==
                        close_sent, clean, indexed, closed_under, acked_by,
                        reassign_left, crash_left, late_open_left, append_left>>
 
-\* It is heard again, and nobody has taken over from it.
+\* The controller hears from a fenced broker again, and nobody has taken over from it.
 Heal(n) ==
     LET active_2 == [active EXCEPT ![n] = TRUE]
     IN  /\ phase[n] = "UP" /\ ~active[n] /\ ~taken_over[n]  \* FO-07.back
@@ -362,7 +371,7 @@ Heal(n) ==
                        acked_by, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left>>
 
-\* A worker begins to recover a fenced broker, dead or alive, that has streams OPENED.
+\* A failover worker begins to recover a fenced broker, dead or alive, that has streams OPENED (FO-01).
 FailOver(n) ==
     /\ Holds(~active[n] /\ (\E s \in Stream : opened[s] /\ owner[s] = n))  \* FO-01
     /\ phase[n] # "RECOVERING"  \* FO-06.newer
@@ -380,7 +389,7 @@ FailOver(n) ==
                    indexed, closed_under, acked_by, reassign_left,
                    crash_left, isolate_left, late_open_left, append_left>>
 
-\* A broker starts again, fenced. One that finds its WAL taken over halts first.
+\* A fenced broker starts its next process. A process that finds its WAL taken over halts first.
 Restart(n) ==
     LET halts == phase[n] = "UP" /\ taken_over[n]
     IN  /\ Holds(~active[n] /\ (phase[n] = "DOWN" \/ halts))  \* ID-03
@@ -412,7 +421,7 @@ Restart(n) ==
                        closed_under, acked_by, reassign_left, crash_left,
                        isolate_left, late_open_left, append_left>>
 
-\* The worker or the new process has replayed the WAL of a stream that was left OPENED.
+\* The worker or the new process has replayed the WAL of a stream left OPENED, and closes the stream (FO-09).
 Recover(n, s) ==
     /\ taken_over[n] /\ opened[s] /\ owner[s] = n  \* FO-09
     /\ IF wal[n, s] > replay_from[s]  \* RC-05
@@ -447,7 +456,7 @@ Recover(n, s) ==
                    closed_under, acked_by, reassign_left, crash_left,
                    isolate_left, late_open_left, append_left>>
 
-\* A restarted broker has closed all that it had left open, and is unfenced.
+\* A restarted broker has closed all streams that it had left open, and is unfenced (FO-08).
 Join(n) ==
     LET active_2 == [active EXCEPT ![n] = TRUE]
     IN  /\ /\ phase[n] = "RECOVERING"  \* FO-08
@@ -472,7 +481,7 @@ Join(n) ==
                        indexed, closed_under, acked_by, reassign_left,
                        crash_left, isolate_left, late_open_left, append_left>>
 
-\* The newest image is seen, and what it changes is queued; while something is queued, images coalesce.
+\* Step 2. A broker sees the newest image, and queues the close or the open that it asks for (RA-11, RA-13).
 Observe(n) ==
     LET named == replica = n /\ leader # Nil
         gone ==
@@ -499,7 +508,7 @@ Observe(n) ==
                        indexed, closed_under, acked_by, reassign_left,
                        crash_left, isolate_left, late_open_left, append_left>>
 
-\* What is queued begins when the operation before it has ended, whatever its outcome.
+\* A broker begins its queued operation, once the operation before it has ended with any outcome (RA-11).
 RunNext(n) ==
     LET ended == ~opening[n] /\ ~frozen[n]
     IN  /\ Holds(ended /\ (queued_close[n] \/ queued_open[n] > 0))  \* RA-11
@@ -522,7 +531,7 @@ RunNext(n) ==
                        acked_by, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left>>
 
-\* A stream is granted. With the last one, the log is recovered: scanned, unless its flag says clean.
+\* Step 6. The controller grants a stream, and the target hears it. With the last stream it recovers the log.
 Open(n, s) ==
     LET e == tried[n]
         handle_2 == [handle EXCEPT ![n, s] = TRUE]
@@ -557,7 +566,7 @@ Open(n, s) ==
                        closed_under, acked_by, reassign_left, crash_left,
                        isolate_left, late_open_left, append_left>>
 
-\* A stream is granted, and the answer lost; the open is sent again (ST-23).
+\* The controller grants a stream, and the answer is lost. The target sends the open again (ST-23).
 OpenUnheard(n, s) ==
     LET e == tried[n]
     IN  /\ opening[n] /\ ~handle[n, s]  \* CL-01.unheard
@@ -585,7 +594,7 @@ OpenUnheard(n, s) ==
                        acked_by, reassign_left, crash_left, isolate_left,
                        late_open_left, append_left>>
 
-\* An openStream arrives for which nobody waits: late, repeated, or of a process that is gone.
+\* An openStream arrives for which nobody waits: it is late, repeated, or of a process that has ended.
 LateOpen(n, s) ==
     LET e == tried[n]
     IN  /\ tried[n] > 0  \* CL-01.sent
@@ -615,7 +624,7 @@ LateOpen(n, s) ==
                        acked_by, reassign_left, crash_left, isolate_left,
                        append_left>>
 
-\* An open is answered with 503, which ends the attempt. 506 does not, however often (RA-21).
+\* The target's open is answered with 503, and the target gives up. It repeats an open after 506 (RA-21).
 GiveUp(n, s) ==
     /\ opening[n] /\ ~handle[n, s]  \* CL-01.refused
     /\ Holds(epoch[s] >= tried[n] /\ (epoch[s] # tried[n] \/ ~owner[s] = n))  \* RA-21
@@ -637,7 +646,7 @@ GiveUp(n, s) ==
                    closed_under, acked_by, reassign_left, crash_left,
                    isolate_left, late_open_left, append_left>>
 
-\* A waiter sees an image in which its epoch is no longer the partition's.
+\* A waiting target sees an image with a newer leader epoch, and gives up (RA-22).
 AbortOpen(n) ==
     /\ opening[n] /\ leader_epoch > tried[n]  \* RA-22.fenced
     /\ opening' = [opening EXCEPT ![n] = FALSE]  \* RA-22
@@ -658,7 +667,7 @@ AbortOpen(n) ==
                    closed_under, acked_by, reassign_left, crash_left,
                    isolate_left, late_open_left, append_left>>
 
-\* A record is accepted.
+\* A broker accepts a record while it has the log open and does not close it, whoever leads.
 Append(n, s) ==
     /\ ~opening[n] /\ handle[n, s]  \* CL-02
     /\ ~frozen[n]  \* RA-16.freeze
@@ -674,7 +683,7 @@ Append(n, s) ==
                    acked_by, reassign_left, crash_left, isolate_left,
                    late_open_left>>
 
-\* It is durable, the reservation is the process's own, and the producer is told.
+\* A broker acks its pending record: the record is durable, and the reservation still names the process.
 Ack(n, s) ==
     /\ pending[n, s]  \* PL-03
     /\ ~taken_over[n]  \* WL-05
@@ -690,7 +699,7 @@ Ack(n, s) ==
                    close_sent, clean, indexed, closed_under, reassign_left,
                    crash_left, isolate_left, late_open_left, append_left>>
 
-\* An object with some of what the broker holds is uploaded and committed.
+\* A broker uploads an object with some of its records, and the controller commits it.
 Commit(n, s, a, b) ==
     /\ handle[n, s] /\ a < b /\ b <= wal[n, s]  \* PL-20
     /\ ~failover_mode[n]  \* CK-01.flag, else NODE_FENCED
@@ -719,7 +728,7 @@ Commit(n, s, a, b) ==
                    indexed, closed_under, acked_by, reassign_left,
                    crash_left, isolate_left, late_open_left, append_left>>
 
-\* Step 3. The frozen log is drained and flushed; then its flag says clean, in the meta stream.
+\* Step 3. The source has drained its frozen log. It flushes the log, and sets the flag in the meta stream.
 Persist(n) ==
     /\ Holds(frozen[n] /\ (\E s \in Stream : handle[n, s]) /\ ~clean)  \* SP-09.frozen
     /\ \A s_2 \in Stream : ~pending[n, s_2]  \* RA-16.drain
@@ -735,7 +744,7 @@ Persist(n) ==
                    reassign_left, crash_left, isolate_left, late_open_left,
                    append_left>>
 
-\* Step 4. What the stream has is committed, and its close is sent.
+\* Step 4. The source has committed all records of a stream, and sends its close.
 SendClose(n, s) ==
     /\ frozen[n] /\ handle[n, s] /\ clean  \* CL-07
     /\ wal[n, s] <= end_offset[s]  \* RA-17
@@ -775,7 +784,7 @@ Close(n, s) ==
                        close_sent, clean, indexed, acked_by, reassign_left,
                        crash_left, isolate_left, late_open_left, append_left>>
 
-\* It is answered with 503 or 599, which ends the close too (RA-19).
+\* A closeStream is answered with 503 or 599, which ends the close too (RA-19).
 CloseInVain(n, s) ==
     LET closing_2 == [closing EXCEPT ![n, s] = FALSE]
     IN  /\ Holds(closing[n, s] /\ (epoch[s] # close_sent[n, s] \/ ~owner[s] = n))  \* RA-19
@@ -792,7 +801,7 @@ CloseInVain(n, s) ==
                        reassign_left, crash_left, isolate_left, late_open_left,
                        append_left>>
 
-\* A closeStream arrives for which nobody waits: late, repeated, or of a process that is gone.
+\* A closeStream arrives for which nobody waits: it is late, repeated, or of a process that has ended.
 LateClose(n, s) ==
     LET e == close_sent[n, s]
     IN  /\ close_sent[n, s] > 0  \* CL-07.late

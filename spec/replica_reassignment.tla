@@ -3,23 +3,28 @@
 \*
 \* Several replicas are reassigned: what a cancel gives back, and what it may cost.
 \*
-\* `parts/replicas.py` is the registration and the record builder, `parts/replica_lists.py` what brokers do.
-\* Here an operator starts and cancels, as the origin-preserving profile has it (CA-27, with CA-26): the list
-\* before the first start is stored, outlives starts that overlap, and is what a cancel gives back. `kraft` is
-\* KRaft as shipped. KIP-236's algorithm, whose cancel takes several steps, is the model `kip_236`.
+\* `parts/replicas.py` has the registration and the record builder, `parts/replica_lists.py` the steps of
+\* brokers. Here an operator starts and cancels reassignments, by the rules of the origin-preserving profile
+\* (CA-27, with CA-26): the list before the first start is stored, outlives overlapping starts, and is
+\* restored by a cancel. The variant `kraft` is KRaft as shipped. The model `kip_236` has the algorithm of
+\* KIP-236, whose cancel takes several steps.
 \*
-\* A list is one broker or two; the union of lists that overlap may be longer. min.insync.replicas is two. A
-\* record that is acked is one that all of the ISR have; nobody else has it.
+\* A list in a request has one broker or two; the union of overlapping lists may be longer.
+\* min.insync.replicas is two. All members of the ISR have an acked record; nobody else has it.
 \*
 \* Left out: requests that are behind (74, 95), which are sent again; ELR, controlled shutdown, unregistered
-\* brokers (RA-42), several partitions (RA-08), throttles. KRaft's answer 39 to a cancel that would leave no
-\* replica: there is always one that no start has added.
+\* brokers (RA-42), several partitions (RA-08), throttles; and KRaft's answer 39 to a cancel that would leave
+\* no replica, since there is always a replica that no start has added.
 \*
-\* What was found, all of it with `kraft`: a cancel does not restore the order; after a second start it does
-\* not even restore the set; it leaves fewer in sync than producers need; and where unclean elections are
-\* allowed it elects or expects a broker that lacks what was acked, without a word of it. The profile does
-\* none of this. CA-26 alone does not close the last hole: it says nothing of an ISR that is too small
-\* already. That takes the mark of CA-25, which KRaft lacks and the profile does not ask for.
+\* Found with `kraft`. The profile, as modelled here, does none of this:
+\*
+\* - A cancel does not restore the order of the replicas.
+\* - After a second start, a cancel does not even restore the set of replicas.
+\* - A cancel leaves fewer replicas in sync than producers need.
+\* - If unclean elections are allowed, a cancel elects or expects a broker that lacks acked records, and says
+\*   nothing of it. CA-26 alone does not close this hole, since it does not treat an ISR that is too small
+\*   already. The mark of CA-25 closes it. KRaft lacks that mark, and the profile does not ask for it; the
+\*   model adds it to the profile.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -97,7 +102,7 @@ TypeOK ==
     /\ reassign_left \in Nat \cup {Nil}
     /\ cancel_left \in Nat \cup {Nil}
 
-\* One broker or two, all of them in sync and active; the first one leads.
+\* The partition has one replica or two, all of them in sync and active. The first one leads.
 Init ==
     \E a \in Broker, b \in Broker, unclean_2 \in BOOLEAN :
         /\ unclean = unclean_2
@@ -127,7 +132,10 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* ElectLeaders. Where something is due, the record completes it, and the leader stays, or nobody leads.
+\* A request asks for the preferred leader (ElectLeaders). If a reassignment is due, its record completes
+\* that.
+\*
+\* Then the leader stays, or still nobody leads.
 Prefer(x) ==
     /\ IF /\ \E n \in Broker : adding[n] \/ removing[n]
           /\ \A n_2 \in Broker : replica[n_2] => isr[n_2] \/ removing[n_2]
@@ -220,7 +228,7 @@ Prefer(x) ==
                    shrink_left, fence_left, unfence_left, reassign_left,
                    cancel_left>>
 
-\* A record is acked: all in the ISR have it, and nobody else.
+\* A record is acked: all members of the ISR have it. Nobody else has it, so nobody else has caught up.
 Append ==
     /\ IF leader # Nil
        THEN /\ complete' = [n \in Broker |-> complete[n] /\ isr[n]]
@@ -233,7 +241,7 @@ Append ==
                    fetch_left, expand_left, shrink_left, fence_left,
                    unfence_left, reassign_left, cancel_left>>
 
-\* A replica outside of the ISR has caught up with the leader.
+\* A replica outside of the ISR catches up with the leader.
 Fetch(n) ==
     /\ IF leader # Nil /\ replica[n] /\ active[n] /\ ~isr[n]
        THEN /\ fetches' = [fetches EXCEPT ![n] = TRUE]
@@ -246,7 +254,7 @@ Fetch(n) ==
                    append_left, expand_left, shrink_left, fence_left,
                    unfence_left, reassign_left, cancel_left>>
 
-\* AlterPartition with one more member of the ISR.
+\* The leader adds n to the ISR (AlterPartition). The record may complete the reassignment, and elect x.
 Expand(n, x) ==
     LET drops == \E n_2 \in Broker : removing[n_2]
         isr_2 == [isr EXCEPT ![n] = TRUE]
@@ -400,7 +408,7 @@ Expand(n, x) ==
                        shrink_left, fence_left, unfence_left, reassign_left,
                        cancel_left>>
 
-\* AlterPartition with one less, or with the same ISR.
+\* The leader takes n out of the ISR, or sends the same ISR (AlterPartition). The record may elect x.
 Shrink(n, x) ==
     LET drops == \E n_2 \in Broker : removing[n_2]
         isr_2 == [isr EXCEPT ![n] = FALSE]
@@ -549,7 +557,7 @@ Shrink(n, x) ==
                        expand_left, fence_left, unfence_left, reassign_left,
                        cancel_left>>
 
-\* A broker is fenced.
+\* The controller fences n. If n led, x leads after it.
 Fence(n, x) ==
     /\ IF active[n]
        THEN /\ IF isr[n]
@@ -609,7 +617,7 @@ Fence(n, x) ==
                    fetch_left, expand_left, shrink_left, unfence_left,
                    reassign_left, cancel_left>>
 
-\* A broker is active again. If nobody leads, that is a record of the partition.
+\* Broker n is active again. If nobody leads, that writes a record of the partition, and x may lead.
 Unfence(n, x) ==
     LET drops == \E n_2 \in Broker : removing[n_2]
         behind ==
@@ -795,7 +803,9 @@ Unfence(n, x) ==
                        expand_left, shrink_left, fence_left, reassign_left,
                        cancel_left>>
 
-\* AlterPartitionReassignments with a list, perhaps over a running reassignment (RA-41, RA-48).
+\* The operator asks for the replicas a, b, perhaps while a reassignment is running (RA-41, RA-48).
+\*
+\* `x`: the leader after the record, if there is one (see `elect`).
 Reassign(a, b, x) ==
     LET original_2 ==
             IF ~(\E n \in Broker : adding[n] \/ removing[n])
@@ -966,7 +976,9 @@ Reassign(a, b, x) ==
                        expand_left, shrink_left, fence_left, unfence_left,
                        cancel_left>>
 
-\* AlterPartitionReassignments without a list: the reassignment is reverted (CA-20 to CA-27).
+\* The operator takes the running reassignment back (CA-20 to CA-27).
+\*
+\* The request is AlterPartitionReassignments without a list. `x`: the leader after the record (see `elect`).
 Cancel(x) ==
     LET alive == \E n_2 \in Broker : original[n_2] /\ active[n_2]
         enough ==

@@ -3,28 +3,33 @@
 \*
 \* Route epochs: a record of a channel is trimmed only when no main will resolve a link to it any more.
 \*
-\* Facts: zone-routing.md 2, 4, 7. A proxy appends a record to its channel, which it tags with its epoch, and
-\* sends it to a main. The main admits and counts it, appends it, and makes the link durable in its WAL; it
-\* answers, uploads the batch, and trims the link. It reports an epoch when nothing of it or older is left.
-\* The controller commits the least report, and proxies trim what is committed. Mains crash; their WALs are
-\* recovered; streams come and go.
+\* Facts: zone-routing.md 2, 4, 7. A proxy appends a record with its epoch as tag to its channel, and sends a
+\* request to a main. The main admits and counts it, appends it, makes the link durable in its WAL, answers,
+\* uploads the batch, and trims the link. It reports an epoch when no request of it or older is left. The
+\* controller commits the least report, and proxies trim up to it. Mains crash; their WALs are recovered;
+\* streams come and go.
 \*
-\* Merged, as nobody sees the state between: the metadata log (a main applies any record up to the newest, a
-\* proxy the newest, its appends and trims being its own); a crash and the fencing that follows (a dead main
-\* that is not fenced yet is like a slow one); the upload of a recovery, the reset of the WAL and the close; a
-\* commit and the bump in one record (ZR-55); the commit pipeline of a main and its report, of which what it
-\* waits for stays true. Loosened: links are uploaded and trimmed in any order; any proxy may be on the broker
-\* of a main that it writes to (ZR-25).
+\* Merged, since nobody sees the state in between:
+\*
+\* - The metadata log: a main applies any record up to the newest, a proxy only the newest (appends and trims
+\*   are its own).
+\* - A crash and the fencing after it: a dead main that is not fenced yet is like a slow one.
+\* - The upload of a recovery, the reset of the WAL and the close; a commit and a bump in one record (ZR-55).
+\* - The commit pipeline of a main and its report: once the conditions for a report hold, they stay true.
+\*
+\* Loosened: links are uploaded and trimmed in any order; any proxy may be on the broker of its main (ZR-25).
 \*
 \* Left out: the mapping, readers (`snapshot_read`), clients and their retries (ZR-27), the order of one
 \* connection (I-9), proxies that crash (which only delays a trim: ZR-65), the size of channel objects (the
-\* newest is never trimmed: V-1), time. An epoch is by one greater than in zone-routing.md 4, and those below
-\* 0 are 0: they tag nothing.
+\* newest is never trimmed: V-1), time. An epoch is one greater than in zone-routing.md 4; epochs below 0
+\* there are 0 here, and tag nothing.
 \*
-\* Where this differs from zone-routing.md. I-2 needs an exception: a main that has uploaded, closed its
-\* streams and crashed before its WAL was trimmed is skipped, and the channel is trimmed below links that its
-\* WAL still holds. That is what M-14 protects: the main recovers this WAL when it comes back. M-04 dies as
-\* I-8, M-02 as I-3, before I-5 breaks.
+\* Where this differs from zone-routing.md:
+\*
+\* - I-2 needs an exception. A main that has uploaded, closed its streams, and crashed before the trim of its
+\*   WAL is skipped. Then the channel is trimmed below links that its WAL still has; M-14 protects their
+\*   recovery.
+\* - M-04 violates I-8, and M-02 violates I-3, before I-5 breaks.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -96,7 +101,7 @@ TypeOK ==
     /\ met_trimmed \in BOOLEAN
     /\ crash_left \in Nat \cup {Nil}
 
-\* The first record is written, and no broker has applied it (ZR-21, ZR-58). All mains serve.
+\* The controller has written its first record, and no broker has applied it (ZR-21, ZR-58). All mains serve.
 Init ==
     /\ committed = 0
     /\ fenced = 0
@@ -123,7 +128,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* Ten seconds have passed (ZR-55). That fenced is current - 2 is how both begin (M-08).
+\* Ten seconds have passed (ZR-55). The first record sets fenced to current - 2; a bump keeps that (M-08).
 Bump ==
     /\ fenced + 1 <= MaxEpoch  \* cut: Epoch
     /\ current + 1 <= MaxEpoch  \* cut: Epoch
@@ -134,7 +139,7 @@ Bump ==
                    goes_with, counted, unanswered, acked, met_trimmed,
                    crash_left>>
 
-\* The least report of the mains that count is newer than what is committed.
+\* The controller commits the least report of the mains that count, if it is above the committed epoch.
 Commit(c) ==
     LET reported ==
             \E m \in Main :
@@ -167,7 +172,7 @@ Commit(c) ==
                        tag, goes_with, counted, unanswered, acked, met_trimmed,
                        crash_left>>
 
-\* An operator removes a main: it does not count any more.
+\* An operator removes a main. It does not count any more.
 Unregister(m) ==
     /\ ~up[m] /\ ~serving[m]  \* M-25
     /\ serving' = [serving EXCEPT ![m] = FALSE]
@@ -176,7 +181,7 @@ Unregister(m) ==
                    tag, goes_with, counted, unanswered, acked, met_trimmed,
                    crash_left>>
 
-\* A proxy applies the newest record (ZR-58): its channel takes the epoch, and is trimmed (ZR-64).
+\* A proxy applies the newest record (ZR-58): its channel takes the new epoch, and is trimmed (ZR-64).
 Apply(p) ==
     /\ channel_epoch' = [channel_epoch EXCEPT ![p] = current]
     /\ trimmed_to' = [trimmed_to EXCEPT ![p] = committed]
@@ -184,7 +189,7 @@ Apply(p) ==
                    haunted, stuck, phase, source, target, tag, goes_with,
                    counted, unanswered, acked, met_trimmed, crash_left>>
 
-\* An append to the channel completes, and the request is sent.
+\* A proxy appends a record to its channel, and sends the request to a main.
 Send(r, p, m, e) ==
     LET source_2 == [source EXCEPT ![r, p] = TRUE]
         goes_with_2 == [goes_with EXCEPT ![r] = e]
@@ -200,7 +205,7 @@ Send(r, p, m, e) ==
                        up, serving, known, report, haunted, stuck, counted,
                        unanswered, acked, met_trimmed, crash_left>>
 
-\* An append to the channel completes, and the main is the same broker (ZR-25), so that both know one record.
+\* A proxy appends a record to its channel, for a main on its own broker (ZR-25): both know the same G.
 WriteLocally(r, p, m, e) ==
     LET source_2 == [source EXCEPT ![r, p] = TRUE]
         goes_with_2 == [goes_with EXCEPT ![r] = e]
@@ -219,7 +224,7 @@ WriteLocally(r, p, m, e) ==
                        up, serving, known, report, haunted, stuck, acked,
                        met_trimmed, crash_left>>
 
-\* A main applies a record, perhaps not the newest.
+\* A main applies a record G of the controller, perhaps not the newest.
 Learn(m, f) ==
     /\ up[m] /\ known[m] < f /\ f <= fenced  \* ZR-58
     /\ known' = [known EXCEPT ![m] = f]
@@ -228,7 +233,7 @@ Learn(m, f) ==
                    target, tag, goes_with, counted, unanswered, acked,
                    met_trimmed, crash_left>>
 
-\* A request arrives.
+\* A main admits a request whose epoch it does not know to be fenced, and counts it.
 Admit(r, m) ==
     /\ phase[r] = "SENT" /\ target[r, m] /\ up[m]  \* ZR-22
     /\ tag[r] > known[m]  \* M-01
@@ -239,7 +244,7 @@ Admit(r, m) ==
                    up, serving, known, report, haunted, stuck, source,
                    target, tag, goes_with, acked, met_trimmed, crash_left>>
 
-\* A request arrives whose epoch is fenced.
+\* A main refuses a request whose epoch is fenced (ZR-26).
 Refuse(r, m) ==
     /\ phase[r] = "SENT" /\ target[r, m] /\ up[m]  \* ZR-22
     /\ tag[r] <= known[m]  \* ZR-26
@@ -252,7 +257,7 @@ Refuse(r, m) ==
                    up, serving, known, report, haunted, stuck, source, tag,
                    goes_with, acked, met_trimmed, crash_left>>
 
-\* The record is read from the channel, and the append begins.
+\* A main reads the record from the channel, and begins the append.
 Append(r, m) ==
     /\ phase[r] = "ADMITTED" /\ target[r, m] /\ serving[m]  \* ZR-26.leader
     /\ ~(\E p \in Proxy : source[r, p] /\ goes_with[r] <= trimmed_to[p])  \* ZR-26.read
@@ -262,7 +267,7 @@ Append(r, m) ==
                    target, tag, goes_with, counted, unanswered, acked,
                    met_trimmed, crash_left>>
 
-\* The main does not lead, the read fails, or the record is refused.
+\* A main fails a request: it does not lead, the read fails, or the record is refused.
 Fail(r) ==
     /\ phase[r] = "ADMITTED"  \* ZR-26.fail
     /\ phase' = [phase EXCEPT ![r] = "FAILED"]
@@ -274,7 +279,7 @@ Fail(r) ==
                    up, serving, known, report, haunted, stuck, source, tag,
                    goes_with, acked, met_trimmed, crash_left>>
 
-\* The link is durable in the WAL.
+\* The link becomes durable in the WAL of the main.
 Link(r) ==
     /\ phase[r] = "APPENDING"  \* ZR-31
     /\ phase' = [phase EXCEPT ![r] = "LINKED"]
@@ -283,7 +288,7 @@ Link(r) ==
                    target, tag, goes_with, counted, unanswered, acked,
                    met_trimmed, crash_left>>
 
-\* The answer is sent: an ack, or in ZG-2 also that the producer's time is over.
+\* A main answers a request and counts it no more: with an ack, or in ZG-2 with a timeout.
 Answer(r) ==
     LET appending == phase[r] = "APPENDING"
     IN  /\ counted[r] /\ phase[r] # "ADMITTED"  \* ZR-31.answer
@@ -295,7 +300,7 @@ Answer(r) ==
                        up, serving, known, report, haunted, stuck, phase,
                        source, target, tag, goes_with, met_trimmed, crash_left>>
 
-\* The batch of r is uploaded.
+\* A main uploads the batch of r.
 Upload(r, m) ==
     /\ phase[r] = "LINKED" /\ target[r, m] /\ up[m]  \* ZR-61
     /\ phase' = [phase EXCEPT ![r] = "UPLOADED"]
@@ -305,7 +310,7 @@ Upload(r, m) ==
                    target, tag, goes_with, counted, unanswered, met_trimmed,
                    crash_left>>
 
-\* An upload fails. It is tried again.
+\* An upload of a main fails, and is tried again.
 FailUpload(m) ==
     /\ stuck' = [stuck EXCEPT ![m] = FALSE]
     /\ UNCHANGED <<committed, fenced, current, channel_epoch, trimmed_to,
@@ -313,7 +318,7 @@ FailUpload(m) ==
                    target, tag, goes_with, counted, unanswered, acked,
                    met_trimmed, crash_left>>
 
-\* The link of r is trimmed from the WAL.
+\* A main trims the link of r from its WAL, once the batch is uploaded (PL-25).
 TrimWal(r, m) ==
     /\ phase[r] = "UPLOADED" /\ target[r, m] /\ up[m]  \* PL-25
     /\ phase' = [phase EXCEPT ![r] = "TRIMMED"]
@@ -342,7 +347,7 @@ Publish(m, v) ==
                    target, tag, goes_with, counted, unanswered, acked,
                    met_trimmed, crash_left>>
 
-\* A report of an older process of m arrives (ZG-3). It names that process, and has no effect.
+\* A report of an older process of m arrives. Reports name their process, so it has an effect in ZG-3 only.
 PublishLate(m, v) ==
     /\ report' = IF haunted[m] /\ v <= fenced
                  THEN [report EXCEPT ![m] = v]
@@ -352,7 +357,7 @@ PublishLate(m, v) ==
                    target, tag, goes_with, counted, unanswered, acked,
                    met_trimmed, crash_left>>
 
-\* The last partition moves away from m, when all that it has appended is uploaded.
+\* The last partition moves away from m, once m has uploaded all links and appends.
 CloseStreams(m) ==
     LET left ==
             \E r \in Request :
@@ -373,7 +378,7 @@ OpenStreams(m) ==
                    tag, goes_with, counted, unanswered, acked, met_trimmed,
                    crash_left>>
 
-\* A main dies, and is fenced.
+\* A main dies, and the controller fences it. Its requests end, unless their links are durable.
 Crash(m) ==
     /\ crash_left # 0  \* cut: budget
     /\ up' = [up EXCEPT ![m] = FALSE]
@@ -419,7 +424,7 @@ Crash(m) ==
                    serving, report, source, tag, goes_with, acked,
                    met_trimmed>>
 
-\* Another broker, or the next process, uploads what the WAL of m holds, resets it, and closes the streams.
+\* Another broker, or the next process, uploads the links in the WAL of m, resets it, and closes the streams.
 Recover(m) ==
     LET dangling ==
             \E r \in Request :
@@ -453,7 +458,7 @@ Recover(m) ==
                        up, known, report, haunted, stuck, source, target, tag,
                        goes_with, counted, unanswered, crash_left>>
 
-\* A main comes back, which has applied the record that unfences it (F14). Its WAL is recovered before (F3).
+\* A main comes back. It has recovered its WAL (F3) and applied the record that unfences it (F14).
 Join(m) ==
     LET dangling ==
             \E r \in Request :

@@ -3,27 +3,32 @@
 \*
 \* One node's WAL on object storage: who acks, and whether the next incarnation finds all that was acked.
 \*
-\* The model describes streams.md 9.2 in the order of FO-06 and FO-08; `parts/wal_objects.py` says what a
-\* listing gives back, judged when it is made. The incarnations of the node run side by side. One that has
-\* crashed does nothing more, but its PUTs and DELETEs may still arrive, at any time and any number of times;
-\* only the PUT of the reservation arrives once. Incarnation 0 starts as the owner of an empty WAL, the others
-\* follow in any order.
+\* The model follows streams.md 9.2, in the order of FO-06 and FO-08. The incarnations of the node run side by
+\* side. Incarnation 0 starts as the owner of an empty WAL; the others start in any order. An incarnation that
+\* has crashed takes no more steps. Its PUTs and DELETEs may still arrive, at any time and any number of
+\* times; only the PUT of its reservation arrives at most once. `parts/wal_objects.py` judges a listing at the
+\* moment it is made.
 \*
-\* `stream_log` relies on the result: what is acked is replayed by the incarnation or worker that recovers
-\* next. Here a record is safe from then on, for uploading is not modelled, and it may be trimmed as soon as
+\* `stream_log` relies on the result: the incarnation or worker that recovers next replays all that was acked.
+\* A replayed record is safe from then on, since this model has no uploads. A record may be trimmed as soon as
 \* it is acked.
 \*
-\* Left out: limits (WL-04), the second WAL of WL-10, CRC errors, and the failover worker. It is an
-\* incarnation that appends nothing, save that it shares its object keys with the process that it stands for
+\* Left out: limits (WL-04), the second WAL of WL-10, CRC errors, and the failover worker. A worker is an
+\* incarnation that appends nothing, except that it shares its object keys with the process that it stands for
 \* (AM-15).
 \*
-\* Where this differs from streams.md. AM-03 needs one late PUT only, where a trimmed object is still there
-\* and comes first in the list. WL-08 read as "shares a slot with a newer object" loses acked data too
-\* (`same_slot_only`): an old object beyond the newest one comes before it, and makes a hole. FO-06 verifies
-\* the reservation before the barrier only, so that an older process that reserves late acks what was not
-\* listed (`verified_early`). A repeated PUT of the reservation gives the WAL back to an old process
-\* (WL-01.once). G-38: ND-01 covers WL-03.newer. G-56: nothing is lost without WL-06.newest, since what is
-\* trimmed is older than the object that says so.
+\* Where this differs from streams.md:
+\*
+\* - AM-03: one late PUT is enough to lose acked data, if a trimmed object is still stored and is listed
+\*   first.
+\* - WL-08: if it is read as "shares a slot with a newer object", acked data is lost too (`same_slot_only`).
+\*   An old object beyond the newest one is listed before it, and makes a hole.
+\* - FO-06 verifies the reservation only before the barrier. An older process that reserves late can then ack
+\*   records that were not listed (`verified_early`).
+\* - WL-01.once: a repeated PUT of the reservation would give the WAL back to an old process.
+\* - G-38: ND-01 covers WL-03.newer.
+\* - G-56: nothing is lost without WL-06.newest, since a trimmed object is always older than the object that
+\*   trims it.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -75,7 +80,7 @@ TypeOK ==
     /\ last_acker \in Incarnation
     /\ put_left \in Nat \cup {Nil}
 
-\* Incarnation 0 owns the WAL.
+\* Incarnation 0 owns the empty WAL: it has reserved, listed and replayed it.
 Init ==
     /\ trim = [i \in Incarnation, s \in Slot |-> Nil]
     /\ stored = [i \in Incarnation, s \in Slot |-> FALSE]
@@ -94,7 +99,7 @@ Init ==
 ------------------------------------------------------------------------------
 \* Actions
 
-\* The PUT of p's reservation arrives, perhaps late, and overwrites whatever is there (WL-01).
+\* The PUT of p's reservation arrives, perhaps late, and overwrites any other reservation (WL-01).
 Reserve(p) ==
     /\ ~asked[p]  \* WL-01.once
     /\ asked' = [asked EXCEPT ![p] = TRUE]
@@ -102,7 +107,9 @@ Reserve(p) ==
     /\ UNCHANGED <<trim, stored, acked, found, missed, listed, replayed,
                    next_slot, confirmed, last_acker, put_left>>
 
-\* An incarnation verifies its reservation and lists the objects, up to ``end``; the last one names the trim.
+\* An incarnation verifies its reservation, and lists the objects.
+\*
+\* ``end``: the end of the newest object. ``t``: the trim in its header.
 ListObjects(p, end, t) ==
     LET found_2 ==
             [p_4 \in Incarnation, k_4 \in Slot |->
@@ -145,7 +152,7 @@ ListObjects(p, end, t) ==
         /\ UNCHANGED <<trim, stored, acked, reserved, asked, replayed,
                        last_acker, put_left>>
 
-\* The controller takes p as the newest incarnation, and p replays and uploads what it has listed.
+\* The controller accepts p as the newest incarnation (ND-01), and p replays and uploads what it has listed.
 Replay(p) ==
     /\ listed[p]  \* FO-06.list_first
     /\ ~(\E q \in Incarnation : q > p /\ replayed[q])  \* ND-01
@@ -156,7 +163,9 @@ Replay(p) ==
     /\ UNCHANGED <<trim, stored, found, missed, reserved, asked, listed,
                    next_slot, confirmed, last_acker, put_left>>
 
-\* An object is sent, which says that all below t is trimmed: what p has replayed, later what it has acked.
+\* An incarnation sends an object. Its header trims all slots below t: replayed ones, later also acked ones.
+\*
+\* The first object trims all that was replayed (RC-05). No later header trims less (WL-06.larger).
 Put(p, t) ==
     LET has_sent == \E k \in Slot : trim[p, k] # Nil
     IN  /\ replayed[p]  \* WL-10
@@ -174,14 +183,14 @@ Put(p, t) ==
         /\ UNCHANGED <<stored, found, missed, reserved, asked, listed, replayed,
                        confirmed, last_acker>>
 
-\* A PUT arrives: soon, after its sender has crashed, or again after the object was deleted.
+\* A PUT arrives: soon, after its sender has crashed, or again after the object has been deleted.
 Land(p, k) ==
     /\ trim[p, k] # Nil  \* WL-04.sent
     /\ stored' = [stored EXCEPT ![p, k] = TRUE]
     /\ UNCHANGED <<trim, acked, found, missed, reserved, asked, listed,
                    replayed, next_slot, confirmed, last_acker, put_left>>
 
-\* A PUT is done, and p reads the reservation after that.
+\* An incarnation acks its oldest unacked object. The reservation has named it after the PUT was done.
 Ack(p, k) ==
     /\ stored[p, k]  \* WL-05.stored
     /\ confirmed[p] = k  \* WL-05.in_order
@@ -193,7 +202,7 @@ Ack(p, k) ==
     /\ UNCHANGED <<trim, stored, found, missed, reserved, asked, listed,
                    replayed, next_slot, put_left>>
 
-\* A DELETE of q's object at k arrives: p sent it when its own object at j, which trims k, was durable.
+\* A DELETE of q's object at k arrives. p sent it once its own object at j was durable, whose header trims k.
 Delete(p, j, q, k) ==
     /\ (IF trim[p, j] = Nil THEN 0 ELSE trim[p, j]) > k  \* WL-06.trimmed
     /\ confirmed[p] > j  \* WL-06.durable

@@ -1,1 +1,1 @@
-"""What several protocols share: state with the checks and effects on it. A part declares no action."""
+"""Parts that several protocols share: state, and the checks and effects on it. Most parts declare no action."""

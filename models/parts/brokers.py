@@ -1,10 +1,12 @@
-"""Brokers that may host one partition: what runs on each, what it holds, and how its streams are recovered.
+"""Brokers that may host one partition: their processes, their handles and WALs, and how their streams are recovered.
 
-Facts: reassignment.md 3 and 3.3, streams.md 7 to 9 as far as a move needs them. A broker runs one process at a time.
-A request names its node epoch, so that a restart voids whatever the process before it has sent; which is all that
-CK-01 does here besides the failover flag, and `ownership` shows it in full. The WAL is taken to keep what was acked
-and to be closed to a process by a newer reservation (`stream_log`, `wal`). One failover or restart recovers a stream at
-a time, as FO-02 says. All streams of the partition, the meta stream too, are treated alike, and opened in any order.
+Facts: reassignment.md 3 and 3.3, and streams.md 7 to 9 as far as a move needs them. Assumptions:
+
+- A broker runs one process at a time. A request names the node epoch of its process, so a restart voids all requests
+  of the process before it. CK-01 does only this here, besides the failover flag; `ownership` models it in full.
+- The WAL keeps all that was acked, and a newer reservation closes it to a process (`stream_log` and `wal` show this).
+- One failover or restart recovers a stream at a time, as FO-02 says.
+- All streams of the partition, the meta stream too, are treated alike, and are opened in any order.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from models.parts.streams import Epoch, Offset, Stream, StreamTable
 
 
 class Phase(Enum):
-    """What runs on a broker."""
+    """The process of a broker: none runs, it recovers what the one before it has left, or it is up."""
 
     DOWN = "down"
     RECOVERING = "recovering"
@@ -27,52 +29,53 @@ class Phase(Enum):
 
 
 class Brokers(Registration, StreamTable):
-    """The controller's tables, and the brokers."""
+    """The controller's tables, and the brokers that may host the partition."""
 
     log_grain: Flag
     """The steps of a move are those of a log (`log_grain.py`), and nothing is open at the start."""
 
     phase: Map[Node, Phase]
+    """Whether a process of the broker runs, and whether it has recovered."""
     failover_mode: Rel[Node]
-    """The controller's flag: the worker of a failover has registered (FO-07)."""
+    """The controller's failover flag: a failover worker has registered for the node (FO-07)."""
     taken_over: Rel[Node]
-    """A worker, or the next process, has the WAL reservation of the process that has served last."""
+    """A failover worker, or the next process, has taken the WAL reservation of the process that served last."""
     replay_from: Map[Stream, Offset]
-    """The end that it has read behind its barrier (ND-02); 0 when nothing is recovered."""
+    """Where the recovery of the stream starts: the end that it has read after its barrier (ND-02); 0 without one."""
 
     queued_close: Rel[Node]
-    """A close of the partition waits until the operation that runs has ended."""
+    """A close of the partition is queued, until the running operation has ended."""
     queued_open: Map[Node, Epoch]
-    """An open waits, under this epoch; 0 if none does."""
+    """The leader epoch of the queued open of the partition; 0 if no open is queued."""
     tried: Map[Node, Epoch]
-    """The epoch of the newest attempt to open, and so of an open log."""
+    """The epoch of the broker's newest attempt to open the partition. An open log has this epoch."""
     opening: Rel[Node]
-    """This attempt goes on."""
+    """The attempt to open goes on: the broker still waits for some stream."""
     handle: Rel[Node, Stream]
-    """The stream was granted to the broker, which has not sent its close yet."""
+    """The broker has a handle: the stream was granted to it, and it has not sent its close yet."""
     frozen: Rel[Node]
-    """The log is being closed, or an attempt to open it ended; this goes on until all closes are answered."""
+    """The broker closes the log, or gives up an attempt to open it, until all its closes are answered."""
     pending: Rel[Node, Stream]
-    """One record is accepted, and is on its way into the WAL."""
+    """The broker has accepted one record of the stream, and the record is on its way into the WAL."""
     wal: Map[tuple[Node, Stream], Offset]
-    """Where the broker's records of the stream end; 0 when that no longer matters."""
+    """The end of the broker's records of the stream in its WAL; 0 when they no longer matter."""
     closing: Rel[Node, Stream]
     """The broker waits for the answer to its close of the stream."""
     close_sent: Map[tuple[Node, Stream], Epoch]
-    """The newest epoch that it has sent a close for. An older one is refused anyway, epochs being monotone."""
+    """The newest epoch for which the broker has sent a close. A close of an older epoch is refused anyway."""
     clean: bool
     """The clean-shutdown flag, in the latest `PARTITION` value of the meta stream."""
 
     indexed: Ghost[Map[Stream, Offset]]
-    """Up to where indexes and producer snapshots are durable."""
+    """The offset up to which the stream's indexes and producer snapshots are durable."""
     closed_under: Ghost[Map[Stream, Epoch]]
-    """The epoch under which the stream was last closed by request."""
+    """The epoch of the latest closeStream that closed the stream; 0 if none has. Closes of a recovery do not count."""
     acked_by: Ghost[Map[tuple[Stream, Offset], Node | None]]
-    """Who was last acked for an offset."""
+    """The broker that has acked the offset last; None if nobody has."""
 
     @init
     def start_brokers(self, first: Node) -> None:
-        """All run. The first has the log open, in a range of epoch 1."""
+        """All brokers run, and one has the log open, in a range of epoch 1. In `log_grain` nothing is open."""
         self.phase.fill(Phase.UP)
         self.failover_mode.fill(False)
         self.taken_over.fill(False)
@@ -111,7 +114,7 @@ class Brokers(Registration, StreamTable):
         return self.opened[s] and self.owned_by(s, n)
 
     def is_refused(self, n: Node, s: Stream, e: Epoch) -> bool:
-        """Whether a request under e is answered with 503 or 599: owner or epoch of the stream is another."""
+        """Whether a request of n under e is answered with 503 or 599: the stream has another owner or epoch."""
         return self.epoch[s] != e or not self.owned_by(s, n)
 
     def holds_any(self, n: Node) -> bool:
@@ -119,11 +122,11 @@ class Brokers(Registration, StreamTable):
         return any(self.handle[n, s] for s in Stream)
 
     def serves(self, n: Node) -> bool:
-        """Whether n has the log open, and does not close it."""
+        """Whether n has the whole log open, and does not close it."""
         return not self.opening[n] and not self.frozen[n] and all(self.handle[n, s] for s in Stream)
 
     def is_acked_by(self, n: Node, s: Stream, o: Offset) -> bool:
-        """Whether n was the last to be acked for o."""
+        """Whether n was the last broker that acked o."""
         by = self.acked_by[s, o]
         return by is not None and by == n
 
@@ -132,13 +135,16 @@ class Brokers(Registration, StreamTable):
         return self.handle[n, s] and not self.taken_over[n]
 
     def check_failover(self, n: Node) -> None:
-        """CK-01, for the operations with checkFailover."""
+        """A broker that a worker recovers is refused (CK-01, for the operations with checkFailover)."""
         require(not self.failover_mode[n], "CK-01.flag", error=E.NODE_FENCED)
 
     # What a broker does with the partition --------------------------------------------------------------------
 
     def see_image(self, n: Node) -> None:
-        """What the newest image changes for n is queued (RA-11). While something is queued, images coalesce (RA-13)."""
+        """Broker n sees the newest image, and queues a close or an open if the image asks for one (RA-11).
+
+        While an operation is queued, later images coalesce (RA-13).
+        """
         named = self.replica == n and (self.G1 or self.leader is not None)  # RA-14: in G0, leaders only.
         gone = self.replica != n and (self.serves(n) or self.opening[n])
         news = named and self.leader_epoch > self.tried[n] and not self.serves(n)
@@ -151,7 +157,7 @@ class Brokers(Registration, StreamTable):
             self.queued_open[n] = self.leader_epoch
 
     def begin_next(self, n: Node) -> None:
-        """What is queued begins when the operation before it has ended, whatever its outcome."""
+        """The queued close or open begins once the operation before it has ended, whatever its outcome (RA-11)."""
         ended = not self.opening[n] and not self.frozen[n]
         require(ended and (self.queued_close[n] or self.queued_open[n] > Epoch(0)), "RA-11")
         if self.queued_close[n]:
@@ -163,7 +169,7 @@ class Brokers(Registration, StreamTable):
         self.queued_open[n] = Epoch(0)
 
     def take_handle(self, n: Node, s: Stream) -> None:
-        """A stream is granted. With the last one the log is recovered: indexed again, unless its flag says clean."""
+        """Broker n gets a stream. With the last one it recovers the log, and indexes it unless the flag is clean."""
         self.handle[n, s] = True
         self.wal[n, s] = self.end_offset[s]
         if all(self.handle[n, x] for x in Stream):
@@ -175,28 +181,32 @@ class Brokers(Registration, StreamTable):
                 self.clean = False
 
     def flush(self, n: Node) -> None:
-        """Step 3. Indexes and a producer snapshot are written, and then the flag."""
+        """Step 3. The broker writes indexes and a producer snapshot, and after them the clean flag."""
         if rule("SP-09.flush"):
             for s in Stream:
                 self.indexed[s] = self.wal[n, s]
         self.clean = True
 
     def ask_to_close(self, n: Node, s: Stream) -> None:
-        """Step 4. The stream's close is sent."""
+        """Step 4. The broker sends the close of the stream, and gives up its handle."""
         self.close_sent[n, s] = self.tried[n]
         self.closing[n, s] = True
         self.handle[n, s] = False
+        # A record is pending here only without RA-16.drain; its ack then needs the end of the WAL.
         if not self.pending[n, s]:
             self.wal[n, s] = Offset(0)
 
     def hear_of_close(self, n: Node, s: Stream) -> None:
-        """The close of the stream is answered. With the last answer the partition is closed."""
+        """Broker n hears the answer to a close. With the last answer the partition is closed."""
         self.closing[n, s] = False
         if all(not self.handle[n, x] and not self.closing[n, x] for x in Stream):
             self.frozen[n] = False
 
     def abandon(self, n: Node) -> None:
-        """An attempt ends. What it may have opened is closed again; nothing has been appended to it."""
+        """Broker n gives up its attempt to open. It closes all streams, since it may have opened any of them.
+
+        Nothing has been appended to them.
+        """
         self.opening[n] = False
         self.frozen[n] = True
         for s in Stream:
@@ -205,7 +215,7 @@ class Brokers(Registration, StreamTable):
     # The end of a process, and recovery -----------------------------------------------------------------------
 
     def end_process(self, n: Node, phase: Phase) -> None:
-        """The memory of a process is gone. Of its WAL that stays which is still to be recovered."""
+        """The process of n ends, and its memory is lost. The WAL keeps the streams that are still to be recovered."""
         self.phase[n] = phase
         self.queued_close[n] = False
         self.queued_open[n] = Epoch(0)
@@ -219,7 +229,7 @@ class Brokers(Registration, StreamTable):
                 self.wal[n, s] = Offset(0)
 
     def take_wal(self, n: Node, failover: bool) -> None:
-        """The reservation is overwritten, and the barrier registered; then the ends are read (FO-06)."""
+        """A recovery of n begins: it takes the reservation, registers the barrier, and then reads the ends (FO-06)."""
         self.taken_over[n] = True
         self.failover_mode[n] = failover
         for s in Stream:
@@ -227,23 +237,24 @@ class Brokers(Registration, StreamTable):
                 self.replay_from[s] = self.end_offset[s]
 
     def start_process(self, n: Node) -> None:
-        """A new process recovers first. Its node epoch refuses what the process before it has sent (510)."""
+        """The next process of n starts, and recovers first. Its node epoch voids older requests of the node (510)."""
         self.end_process(n, Phase.RECOVERING)
         self.take_wal(n, False)
+        # `late_open` and `late_close` send these epochs. Late requests of the process before are refused: forget them.
         if rule("CK-01.expired"):
             self.tried[n] = Epoch(0)
             for s in Stream:
                 self.close_sent[n, s] = Epoch(0)
 
     def begin_serving(self, n: Node) -> None:
-        """What a process begins with, once it has recovered: a new WAL, which is empty (WL-10)."""
+        """A process that has recovered begins to serve, with a new and empty WAL (WL-10)."""
         self.phase[n] = Phase.UP
         self.taken_over[n] = False
         for s in Stream:
             self.wal[n, s] = Offset(0)
 
     def recover_stream(self, n: Node, s: Stream) -> None:
-        """What the WAL has beyond the end is uploaded, and then the stream is closed, as by its owner (FO-09)."""
+        """A recovery uploads the records beyond the stream's end, and closes the stream as its owner would (FO-09)."""
         if rule("RC-05", self.wal[n, s] > self.replay_from[s]):
             self.commit_range(s, self.replay_from[s], self.wal[n, s], n)
         self.close_stream(s)

@@ -1,6 +1,6 @@
-"""What proxies, mains and the controller hold of channel records and route epochs, and what must hold of it.
+"""Channel records, route epochs and links, as proxies, mains and the controller hold them, and their properties.
 
-Facts: zone-routing.md 2 and 4; the properties are those of 7 that name no action.
+Facts: zone-routing.md 2 and 4. The properties are those of zone-routing.md 7 that name no action.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from holdfast.lang import Flag, Ghost, Map, Model, Nat, Rel, Sort, init, invaria
 
 
 class Proxy(Sort):
-    """A broker as the owner of a RouterChannel."""
+    """A broker in its role as the owner of a RouterChannel."""
 
 
 class Main(Sort):
-    """A broker as the leader of partitions, with its ConfirmWAL."""
+    """A broker in its role as the leader of partitions, with its ConfirmWAL."""
 
 
 class Request(Sort):
-    """One record of a channel, the request that carries its offset, and the link that comes of it."""
+    """One record of a channel, together with the request that carries its offset and the link to it."""
 
 
 class Epoch(Nat):
@@ -28,7 +28,7 @@ class Epoch(Nat):
 
 
 class Phase(Enum):
-    """How far a request has come."""
+    """How far a request has come: from the proxy to the main, and from the main's WAL to the uploaded batch."""
 
     NEW = "new"
     SENT = "sent"
@@ -44,60 +44,65 @@ class Channels(Model):
     """The controller's record, channels, mains with their WALs, and the requests between them."""
 
     local_uncounted: Flag
-    """ZG-1, as built: a local append is not counted."""
+    """ZG-1, as built: a main does not count a local append as in flight."""
     timeout_uncounts: Flag
-    """ZG-2, as built: the answer to a producer whose time is over ends the count, though the append goes on."""
+    """ZG-2, as built: the answer of a timeout to the producer ends the count, though the append goes on."""
     no_incarnation: Flag
-    """ZG-3, as built: a report does not say which process of the node has sent it."""
+    """ZG-3, as built: a report does not name the process of the node that has sent it."""
     failed_upload_hangs: Flag
-    """ZG-4, as built: after an upload that failed the commit of a main never ends."""
+    """ZG-4, as built: after a failed upload the commit of a main never ends."""
     idle_commit_waits: Flag
-    """ZG-5, as built: the commit of a main ends with an upload, so that an idle one does not report."""
+    """ZG-5, as built: the commit of a main ends only with an upload, so that an idle main does not report."""
     fenced_is_new_minus_1: Flag
     """The design text: a bump fences the epoch that was current (M-08)."""
 
     committed: Epoch
+    """In the controller's record G: the newest epoch whose channel records no main needs any more."""
     fenced: Epoch
+    """In the controller's record G: the newest epoch whose requests a main must refuse."""
     current: Epoch
-    """With the two above, the controller's record G."""
+    """In the controller's record G: the epoch with which proxies tag new channel records."""
 
     channel_epoch: Map[Proxy, Epoch]
-    """The current epoch that p knows."""
+    """The current epoch of the newest record G that p has applied."""
     trimmed_to: Map[Proxy, Epoch]
-    """The epoch up to which its channel is trimmed."""
+    """The epoch up to which p's channel is trimmed."""
 
     up: Rel[Main]
-    """A process of m runs; otherwise the controller has it FENCED, or not registered any more."""
+    """A process of m runs. Otherwise m is FENCED at the controller, or not registered any more."""
     serving: Rel[Main]
-    """m has opening streams (ZR-54)."""
+    """m has opening streams (ZR-54): it serves them, or its WAL holds data of them that is not uploaded."""
     known: Map[Main, Epoch]
     """The fenced epoch of the record that m has applied; 0 while it is down."""
     report: Map[Main, Epoch | None]
-    """R: the epoch that m has reported, or None."""
+    """R: the epoch that m has reported last; None if it has reported none."""
     haunted: Rel[Main]
-    """In ZG-3: an older process of m runs on, which had nothing left in its WAL."""
+    """In ZG-3: an older process of m still runs and reports; it had nothing left in its WAL."""
     stuck: Rel[Main]
-    """In ZG-4: the commit of m hangs."""
+    """In ZG-4: the commit of m hangs, after an upload of m has failed."""
 
     phase: Map[Request, Phase]
+    """How far r has come."""
     source: Rel[Request, Proxy]
+    """The proxy whose channel has the record of r."""
     target: Rel[Request, Main]
-    """Where r goes. It does not matter any more once it has failed."""
+    """The main to which r goes. A request that has failed has none."""
     tag: Map[Request, Epoch]
+    """The route epoch of r: the channel's current epoch when the append of the record completed (ZR-20)."""
     goes_with: Map[Request, Epoch]
-    """The least epoch whose trim takes the record of r: the least tag of it and of what lies behind it (ZR-64)."""
+    """The least epoch whose trim removes the record of r: the least tag of it and of later records (ZR-64)."""
     counted: Rel[Request]
-    """r is part of its main's inflight[tag]."""
+    """The main counts r in its inflight[tag]."""
     unanswered: Ghost[Rel[Request]]
-    """r was admitted, and is to be counted."""
+    """The main has admitted r and not answered it, so that it must count r."""
     acked: Ghost[Rel[Request]]
-    """r was acked, and not uploaded since."""
+    """The producer got an ack for r, and the batch of r is not uploaded yet."""
     met_trimmed: Ghost[bool]
-    """A recovery has met a link into trimmed data."""
+    """A recovery has met a link whose channel record is trimmed."""
 
     @init
     def start_cluster(self) -> None:
-        """The first record is written, and no broker has applied it (ZR-21, ZR-58). All mains serve."""
+        """The controller has written its first record, and no broker has applied it (ZR-21, ZR-58). All mains serve."""
         self.committed = Epoch(0)
         self.fenced = Epoch(1) if self.fenced_is_new_minus_1 else Epoch(0)
         self.current = Epoch(2)
@@ -122,15 +127,15 @@ class Channels(Model):
     # What the rules speak of ----------------------------------------------------------------------------------
 
     def is_trimmed(self, r: Request) -> bool:
-        """Whether the channel has the record of r no more."""
+        """Whether the record of r is trimmed from its channel."""
         return any(self.goes_with[r] <= self.trimmed_to[p] for p in Proxy if self.source[r, p])
 
     def is_under_way(self, r: Request) -> bool:
-        """Whether r is admitted, and its link not durable."""
+        """Whether r is admitted, and its link is not durable yet."""
         return self.phase[r] in (Phase.ADMITTED, Phase.APPENDING)
 
     def is_in_wal(self, r: Request) -> bool:
-        """Whether a WAL has the link of r."""
+        """Whether the link of r is in the WAL of its main."""
         return self.phase[r] in (Phase.LINKED, Phase.UPLOADED)
 
     def reports(self, m: Main, e: Epoch) -> bool:

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class E(Enum):
-    """What a refused request is answered with. A success (NONE) is a step that is taken."""
+    """The error codes of refused requests. Success (NONE) has no code here: the action takes its step."""
 
     STREAM_NOT_EXIST = 502
     STREAM_FENCED = 503

@@ -1,6 +1,6 @@
-"""Brokers of fast close: what their processes hold, their WALs, and what must be true of them in every state.
+"""Brokers of fast close: the handles of their processes, their WALs, and the properties that must hold.
 
-The state of `fast_close`, the properties that name no action, and its witnesses.
+This part has the state of `fast_close`, its properties that name no action, and its witnesses.
 """
 
 from __future__ import annotations
@@ -16,39 +16,42 @@ from models.parts.streams import Offset, Stream
 
 
 class Mode(Enum):
-    """What a process does with a stream. SHUT is a handle that takes no append, and no handle too."""
+    """What a process does with a stream. SHUT: it takes no append, with a handle or without one."""
 
     SHUT = "shut"
     OPEN = "open"
     RECOVERING = "recovering"
-    """The barrier has listed it as OPENED on the node (ND-02)."""
+    """The barrier has listed the stream, as OPENED on the node (ND-02)."""
     DRAINING = "draining"
-    """The barrier has listed it for an entry of the node (ND-03)."""
+    """The barrier has listed the stream, for an entry of the node (ND-03)."""
 
 
 class FastBrokers(ProcessTable, EntryTable):
     """Processes that close before they upload, and the WALs of their nodes."""
 
     close_at_next: Flag
-    """As built: a close seals all that was appended, failed or not (AM-01)."""
+    """As built: a close seals all appended offsets, those of a failed append too (AM-01)."""
     uncapped_replay: Flag
-    """A replay for an entry goes on beyond its end, as long as the WAL does."""
+    """A replay for an entry goes on beyond the end of the entry, as far as the WAL has records."""
     late_close: Flag
-    """As built: the failover flag bars no close (AM-11)."""
+    """As built: the failover flag does not bar a close (AM-11)."""
     late_answers: Flag
-    """The answer to an open is heard in a step of its own, as in the log of a system, and other steps lie between."""
+    """A process hears the answer to its open in a later step, as in the log of a system. Other steps lie between."""
 
     mode: Map[tuple[Proc, Stream], Mode]
+    """What p does with s: nothing, appending, or one of the two kinds of recovery."""
     next_offset: Map[tuple[Proc, Stream], Offset]
+    """The end of what p has appended to s; its append in flight, or a failed one, begins at `confirm_offset`."""
     confirm_offset: Map[tuple[Proc, Stream], Offset]
+    """The end of what p has acked in s. In a recovery for an entry, the end of that entry."""
     close_sent: Rel[Proc, Stream]
-    """p has asked to close s, under the epoch of its handle and with the end that `close_end` says."""
+    """p has sent a close of s, under the epoch of its handle and with the end offset `close_end`."""
     awaits: Rel[Proc, Stream]
-    """The answer to p's open of s is on its way; handle and offsets are those in the answer. Only with late answers."""
+    """The answer to p's open of s is on its way. p has handle and offsets from the answer. Only with late answers."""
     wal: Rel[Node, Stream, Offset]
-    """The node's WAL has a record there, for the next replay to find."""
+    """The node's WAL has a record of the stream at the offset, and the next replay will find it."""
     acked_by: Ghost[Map[tuple[Stream, Offset], Node | None]]
-    """Whose process has acked the offset; None again once it is trimmed."""
+    """The node whose process has acked the offset; None before the ack, and again once the offset is trimmed."""
 
     @init
     def start_handles(self) -> None:
@@ -65,11 +68,11 @@ class FastBrokers(ProcessTable, EntryTable):
     # What actions and properties ask --------------------------------------------------------------------------
 
     def in_flight(self, p: Proc, s: Stream, o: Offset) -> bool:
-        """Whether o lies in the append that p has in flight, or in the one that has failed."""
+        """Whether o lies in the append that p has in flight, or in its failed append."""
         return self.confirm_offset[p, s] <= o and o < self.next_offset[p, s]
 
     def recovers(self, p: Proc, s: Stream) -> bool:
-        """Whether p replays what its node's WAL holds of s."""
+        """Whether p replays the records of s in its node's WAL."""
         return self.mode[p, s] in (Mode.RECOVERING, Mode.DRAINING)
 
     def waits(self, p: Proc, s: Stream) -> bool:
@@ -81,13 +84,13 @@ class FastBrokers(ProcessTable, EntryTable):
         return self.next_offset[p, s] if self.close_at_next else self.confirm_offset[p, s]
 
     def uploaded(self, n: Node, s: Stream) -> bool:
-        """Whether nothing in n's WAL is n's to commit still."""
+        """Whether n has committed all records of s in its WAL that it has to commit."""
         return not any(self.wal[n, s, o] and self.owes(n, s, o) for o in Offset)
 
     # Properties -----------------------------------------------------------------------------------------------
 
     def is_safe(self, s: Stream, o: Offset) -> bool:
-        """Whether o, if it was acked, is covered, or in the WAL of a node that has it to commit."""
+        """Whether o is not acked, or covered, or in the WAL of a node that has to commit it."""
         return (
             self.acked_by[s, o] is None
             or self.covered[s, o]
@@ -122,7 +125,7 @@ class FastBrokers(ProcessTable, EntryTable):
         )
 
     def replays(self, p: Proc, s: Stream, o: Offset) -> bool:
-        """Whether a recovery uploads o, if nobody stops it."""
+        """Whether the recovery of s by p uploads o. A recovery for an entry stops at the end of the entry."""
         ends = self.mode[p, s] == Mode.DRAINING and not self.uncapped_replay
         return self.wal[self.node_of[p], s, o] and (not ends or o < self.confirm_offset[p, s])
 
@@ -167,7 +170,7 @@ class FastBrokers(ProcessTable, EntryTable):
         return self.serves(p) and self.recovers(p, s), not self.serves(p) or not self.recovers(p, s)
 
     def acked(self, n: Node, s: Stream, o: Offset) -> bool:
-        """Whether a process of n has acked o, and it is not trimmed."""
+        """Whether a process of n has acked o, and o is not trimmed."""
         by = self.acked_by[s, o]
         return by is not None and by == n
 

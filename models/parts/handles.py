@@ -1,8 +1,11 @@
-"""What an honest process does with a stream, and what its node's WAL holds (streams.md 7 to 9.1).
+"""An honest process, its handles, and the WAL of its node (streams.md 7 to 9.1).
 
-From `committed_to` over `confirm_offset` to `next_offset` lies what a process holds: acked and to be uploaded, then the
-append in flight. A recovery holds what it has replayed, as if it had acked it. A WAL is what the next replay will find,
-batch by batch: its objects, with holes and late PUTs, are the matter of `models/wal.py`.
+A handle has three offsets. The process has acked what lies between `committed_to` and `confirm_offset`, and still has
+to upload it. Between `confirm_offset` and `next_offset` lies its append in flight. A recovery holds the records that it
+has replayed as if it had acked them.
+
+A WAL is modelled as the batches that the next replay will find. `models/wal.py` models its objects, with holes and late
+PUTs.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from models.parts.streams import Epoch, Offset, Stream
 
 
 class Mode(Enum):
-    """What a process does with a stream. SHUT takes no append (the flags FENCED and CLOSED), and is no handle too."""
+    """What a process does with a stream. SHUT: it has no handle, or one that takes no append (FENCED or CLOSED)."""
 
     SHUT = "shut"
     OPEN = "open"
@@ -25,23 +28,26 @@ class Mode(Enum):
 
 
 class HandleTable(ProcessTable):
-    """The processes' side of the log."""
+    """The handles of all processes, the WALs of all nodes, and the acks."""
 
     mode: Map[tuple[Proc, Stream], Mode]
+    """What p does with s: nothing, appending, or recovering."""
     next_offset: Map[tuple[Proc, Stream], Offset]
+    """The end of what p has appended to s, acked or in flight; in a recovery, the end of the replay."""
     confirm_offset: Map[tuple[Proc, Stream], Offset]
+    """The end of what p has acked in s; in a recovery, the end of the replay."""
     committed_to: Map[tuple[Proc, Stream], Offset]
-    """Up to where p knows that the controller has committed."""
+    """The end of what p knows to be committed; in a recovery, first the start of the replay."""
     durable: Rel[Proc, Stream]
-    """The append in flight has been PUT."""
+    """The PUT of p's append in flight has succeeded."""
     unheard: Rel[Proc, Stream]
-    """The controller has taken a commit of p, and p has not heard it."""
+    """The controller has accepted p's latest commit of s, and p has not heard the answer."""
     close_sent: Rel[Proc, Stream]
-    """p has asked to close s under the epoch of its handle."""
+    """p has sent a close of s under the epoch of its handle."""
     wal: Map[tuple[Node, Stream, Offset], Offset | None]
-    """The first offset of the batch that holds the offset; None if no batch of the WAL does."""
+    """The first offset of the batch in the node's WAL that holds the offset; None if no batch holds it."""
     acked_by: Ghost[Map[tuple[Stream, Offset], Node | None]]
-    """Whose process has acked the offset; None again once it is trimmed."""
+    """The node whose process has acked the offset; None before the ack, and again once the offset is trimmed."""
 
     @init
     def start_handles(self) -> None:
@@ -63,11 +69,11 @@ class HandleTable(ProcessTable):
         return self.confirm_offset[p, s] <= o and o < self.next_offset[p, s]
 
     def lists(self, n: Node, s: Stream) -> bool:
-        """ND-02. Whether s is OPENED and its current range on n."""
+        """ND-02. Whether s is OPENED and its current range is on n."""
         return self.opened[s] and self.owned_by(s, n)
 
     def to_commit(self, n: Node, s: Stream, o: Offset) -> bool:
-        """Whether o is n's to commit, if n's WAL has it."""
+        """Whether n has to commit o if its WAL has it: n owns the OPENED stream, which ends at or below o."""
         return self.lists(n, s) and self.end_offset[s] <= o
 
     def is_batch_start(self, n: Node, s: Stream, o: Offset) -> bool:
@@ -81,25 +87,25 @@ class HandleTable(ProcessTable):
         return base is not None and base != o
 
     def ends_replay(self, n: Node, s: Stream, a: Offset, o: Offset) -> bool:
-        """RC-02, RC-03. Whether a replay of n's WAL that expects a drops o: no batch begins at a, or there is a gap."""
+        """RC-02, RC-03. Whether a replay of n's WAL that starts at a stops at o: no batch starts at a, or o is free."""
         return a <= o and (not self.is_batch_start(n, s, a) or self.wal[n, s, o] is None)
 
     def uploaded(self, p: Proc) -> bool:
-        """Whether all that p has acked or replayed is committed, and p knows it."""
+        """Whether p knows that all it has acked or replayed is committed."""
         return all(self.committed_to[p, s] == self.confirm_offset[p, s] for s in Stream)
 
     def comes_next(self, p: Proc, s: Stream, a: Offset, b: Offset) -> bool:
-        """Whether [a, b) is the next object of p, or the one before it that p has not heard of."""
-        # If the stream is trimmed to its end, any end is as good: what the object held is trimmed too.
+        """Whether [a, b) is the next object of p, or the previous object if p has not heard that it is committed."""
+        # If the stream is trimmed to its end, the end of the repeated object does not matter: all of it is trimmed.
         answered = not self.unheard[p, s] or b == self.end_offset[s] or self.start_offset[s] == self.end_offset[s]
         return a == self.committed_to[p, s] and answered
 
     def repeats(self, p: Proc, s: Stream, b: Offset) -> bool:
-        """Whether the object of p that ends at b was committed before: then the stream ends there too."""
+        """Whether the object of p that ends at b is committed already: then the stream ends at b too."""
         return self.unheard[p, s] and b == self.end_offset[s]
 
     def waits(self, p: Proc, s: Stream, o: Offset) -> bool:
-        """Whether p serves, has acked o, and does not know it committed."""
+        """Whether p serves, has acked o, and does not know that o is committed."""
         serves = self.reserved[p] and self.phase[p] == Phase.READY
         return serves and self.committed_to[p, s] <= o and o < self.confirm_offset[p, s]
 
@@ -108,18 +114,18 @@ class HandleTable(ProcessTable):
         return self.reserved[p] and self.mode[p, s] == Mode.RECOVERING
 
     def left_open(self, p: Proc, s: Stream) -> bool:
-        """Whether p has taken over a node that has s open."""
+        """Whether p has taken over a node that has s open, and has not closed s yet."""
         starts = self.reserved[p] and self.phase[p] == Phase.RESERVED
         return (starts or self.recovers(p, s)) and self.lists(self.node_of[p], s)
 
     def is_gone(self, p: Proc, s: Stream) -> bool:
-        """Whether nobody can read any more what p has of s: it is deleted, or trimmed that far."""
+        """Whether nobody can read the records of s that p holds: s is deleted, or trimmed beyond them."""
         return not self.exists[s] or self.confirm_offset[p, s] <= self.start_offset[s]
 
     # Effects --------------------------------------------------------------------------------------------------
 
     def begin(self, p: Proc, s: Stream, mode: Mode, a: Offset, b: Offset) -> None:
-        """A handle on s, under the stream's epoch, with [a, b) to be uploaded."""
+        """Process p gets a handle on s under the stream's epoch, and has to upload [a, b)."""
         self.handle[p, s] = self.epoch[s]
         self.mode[p, s] = mode
         self.committed_to[p, s] = a
@@ -138,12 +144,14 @@ class HandleTable(ProcessTable):
         self.close_sent[p, s] = False
 
     def replay(self, p: Proc, s: Stream) -> None:
-        """RC-01 to RC-03: p recovers from the end that the barrier has answered, as far as its node's WAL goes on.
+        """Process p replays its node's WAL, from the stream's end to the first gap (RC-01 to RC-03).
 
-        Without RC-02 the replay begins with the first record, and without ND-02 at an end that was read long ago.
+        The end is the one in the answer of the barrier. Without RC-02 the replay begins with the first record; without
+        ND-02, at an end that was read long ago.
         """
         n = self.node_of[p]
         end = self.end_offset[s]
+        # With both rules in force, `end` replaces the two values before it.
         self.committed_to[p, s] = min((o for o in Offset if self.wal[n, s, o] is not None), default=end)
         if rule("RC-02.base"):  # G-48
             self.committed_to[p, s] = Offset(0)
@@ -154,7 +162,7 @@ class HandleTable(ProcessTable):
         self.begin(p, s, Mode.RECOVERING, a, b)
 
     def write(self, p: Proc, s: Stream) -> None:
-        """The batch in flight is in the node's WAL."""
+        """The batch in flight becomes part of the node's WAL."""
         for o in Offset:
             if self.in_flight(p, s, o):
                 self.wal[self.node_of[p], s, o] = self.confirm_offset[p, s]
@@ -168,7 +176,11 @@ class HandleTable(ProcessTable):
         self.durable[p, s] = False
 
     def fence(self, p: Proc, s: Stream) -> None:
-        """CL-04. The batch in flight fails, and the handle takes no other. Otherwise the next one leaves a hole."""
+        """The batch in flight fails, and the handle takes no other batch (CL-04).
+
+        Another batch would leave a hole where the failed one was.
+        """
+        # Without CL-04 the handle goes on behind the failed batch, as if that was acked.
         acked = self.confirm_offset[p, s]
         self.durable[p, s] = False
         self.confirm_offset[p, s] = self.next_offset[p, s]
@@ -178,18 +190,18 @@ class HandleTable(ProcessTable):
             self.next_offset[p, s] = acked
 
     def cut_wal(self, n: Node, s: Stream, q: Offset) -> None:
-        """What n's WAL holds of s below q is gone."""
+        """The WAL of n loses all records of s below q."""
         for o in Offset:
             if o < q:
                 self.wal[n, s, o] = None
 
     def empty_wal(self, n: Node, s: Stream) -> None:
-        """All that n's WAL holds of s is gone."""
+        """The WAL of n loses all records of s."""
         for o in Offset:
             self.wal[n, s, o] = None
 
     def take_reservation(self, p: Proc) -> None:
-        """The reservation object of p's node names p, and no one else."""
+        """Process p overwrites the reservation object of its node, which now names p alone."""
         for q in Proc:
             if self.are_peers(q, p):
                 self.reserved[q] = False
@@ -198,7 +210,7 @@ class HandleTable(ProcessTable):
     # Properties -----------------------------------------------------------------------------------------------
 
     def is_safe(self, s: Stream, o: Offset) -> bool:
-        """Whether o, if it was acked, is covered, or durable and still to be committed."""
+        """Whether o is not acked, or covered, or in the WAL of the node that has to commit it."""
         n = self.acked_by[s, o]
         if n is None or self.covered[s, o]:
             return True

@@ -1,4 +1,4 @@
-"""What a lease is worth: SP-01 to SP-09, SP-16 and LP-01 to LP-04 of reassignment.md, as far as they name no action."""
+"""The properties of leases: SP-01 to SP-09, SP-16 and LP-01 to LP-04 of reassignment.md, if they name no action."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.parts.streams import Offset, Stream
 
 
 class Leases(Brokers):
-    """The properties of brokers and streams. Those of the tables alone stand with the tables."""
+    """Properties of brokers and streams together. A property of a table alone stands with the table."""
 
     # Safety ---------------------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ class Leases(Brokers):
         return all(self.epoch[s] <= self.leader_epoch for s in Stream)
 
     def is_safe(self, s: Stream, o: Offset) -> bool:
-        """Whether o, if it was acked, is committed, or in the WAL of the broker by which the stream is OPENED."""
+        """Whether o is not acked, or committed, or in the WAL of the broker that has the stream OPENED."""
         n = self.acked_by[s, o]
         return n is None or self.covered[s, o] or (self.leased(n, s) and o < self.wal[n, s])
 

@@ -1,7 +1,8 @@
 """Node epochs and the failover flag, as the controller keeps them (streams.md 2.1, 6).
 
-A process is one incarnation of a node, or the worker that impersonates it after a crash (FO-05): it sends the node's
-id, its own node epoch and its own failover flag with every request, so these three are constants of a process.
+A process is one incarnation of a node, or the failover worker that impersonates it after a crash (FO-05). It sends
+three things with every request: the id of its node, its own node epoch and its own failover flag. They never change
+during the life of a process, and so they are constants of it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from models.parts.errors import E
 
 
 class Node(Sort):
-    """A broker by its id; it outlives its processes."""
+    """A broker, known by its id. It outlives its processes."""
 
 
 class Proc(Sort):
@@ -21,21 +22,23 @@ class Proc(Sort):
 
 
 class NodeEpoch(Nat):
-    """An incarnation of a node. 0 stands for a node the controller does not know; processes count from 1."""
+    """An incarnation of a node. Processes count from 1; 0 stands for a node that the controller does not know."""
 
 
 class NodeTable(Model):
     """Which incarnation of a node the controller listens to."""
 
     node_of: Map[Proc, Node]
+    """The node whose id the process sends. A constant of the process."""
     incarnation: Map[Proc, NodeEpoch]
+    """The node epoch that the process sends (ID-03). A constant of the process."""
     failover: Rel[Proc]
-    """Whether the process is a failover worker."""
+    """The process is a failover worker, and sends failoverMode. A constant of the process."""
 
     node_epoch: Map[Node, NodeEpoch]
-    """The newest registered incarnation."""
+    """The newest incarnation of the node that has registered; 0 if none has."""
     failover_mode: Rel[Node]
-    """Whether it was the worker of that incarnation that registered last."""
+    """The last process that registered for the node was a failover worker, of that incarnation."""
 
     @init
     def start_nodes(self, up: bool) -> None:
@@ -77,17 +80,23 @@ class NodeTable(Model):
     # Checks ---------------------------------------------------------------------------------------------------
 
     def check_node_epoch(self, p: Proc) -> None:
-        """CK-01 without the flag. An epoch above the stored one passes and is not stored (AM-04)."""
+        """A process that has been succeeded by a registered incarnation is refused (CK-01 without the flag).
+
+        A node epoch above the stored one passes, and is not stored (AM-04).
+        """
         n = self.node_of[p]
         require(self.node_epoch[n] > NodeEpoch(0), "CK-01.unknown", error=E.NODE_EPOCH_NOT_EXIST)
         require(self.node_epoch[n] <= self.incarnation[p], "CK-01.expired", error=E.NODE_EPOCH_EXPIRED)  # G-08
 
     def check_failover_flag(self, p: Proc) -> None:
-        """The rest of CK-01, for operations with checkFailover. The sender's epoch and flag do not matter."""
+        """While a worker recovers the node, its own process is refused (CK-01, for operations with checkFailover).
+
+        The check reads neither the epoch nor the flag of the sender: it refuses the worker too (CS-01 exempts commits).
+        """
         require(not self.failover_mode[self.node_of[p]], "CK-01.flag", error=E.NODE_FENCED)  # G-09
 
     def barred(self, p: Proc) -> bool:
-        """INV-10: whether a registration bars p, being of a newer incarnation or of p's own failover worker."""
+        """INV-10. Whether a newer incarnation of p's node has registered, or p's own failover worker."""
         n = self.node_of[p]
         return self.node_epoch[n] > self.incarnation[p] or (
             self.node_epoch[n] == self.incarnation[p] and self.failover_mode[n] and not self.failover[p]
@@ -96,7 +105,10 @@ class NodeTable(Model):
     # Effects --------------------------------------------------------------------------------------------------
 
     def register_node_epoch(self, p: Proc) -> None:
-        """The barrier of getOpeningStreams: an equal or larger epoch overwrites both epoch and flag."""
+        """A process takes its node over: getOpeningStreams, the barrier (ND-01).
+
+        An equal or larger epoch overwrites both the stored epoch and the stored flag.
+        """
         n = self.node_of[p]
         require(self.node_epoch[n] <= self.incarnation[p], "ND-01", error=E.NODE_EPOCH_EXPIRED)  # G-32
         self.node_epoch[n] = self.incarnation[p]

@@ -1,6 +1,6 @@
-"""What the proofs of `stream_log` and `fast_close` need of processes: lemmas, each of which every step keeps.
+"""Lemmas about processes, for the proofs of `stream_log` and `fast_close`. Every step keeps each of them.
 
-They say that a node's reservation and its registration only move on, so that of its processes one at most is not
+The reservation and the registration of a node only pass on to later processes. So at most one process of a node is not
 barred.
 """
 
@@ -14,10 +14,10 @@ from models.parts.streams_proof import StreamTableProof
 
 
 class ProcessTableProof(ProcessTable, StreamTableProof):
-    """The processes with lemmas of their own."""
+    """The processes and their lemmas."""
 
     def registered(self, p: Proc) -> bool:
-        """Whether it is p that its node has registered last."""
+        """Whether p was the last process to register for its node."""
         n = self.node_of[p]
         return self.node_epoch[n] == self.incarnation[p] and self.failover_mode[n] == self.failover[p]
 

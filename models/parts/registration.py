@@ -1,9 +1,13 @@
 """A partition's registration at the controller: its one replica, its leader, and the timer that elects one.
 
-Facts: reassignment.md 1, 2, 3.3 and 4. The one replica of an elastic partition is its whole ISR too. Every record
-writes the leader, so that the partition epoch would move in step with the leader epoch, and is left out. A broker opens
-streams under a leader epoch (ID-02): the two are one type. A record is atomic and survives the controller; a timer does
-neither. Time itself is left out: a timer that runs may fire.
+Facts: reassignment.md 1, 2, 3.3 and 4.
+
+- The one replica of an elastic partition is also its whole ISR.
+- A broker opens streams under a leader epoch (ID-02), so leader epochs and stream epochs are one type.
+- A record is atomic and survives the controller. A timer does not survive it.
+
+Left out: the partition epoch, since every record writes the leader and so moves both epochs in step; and time: a timer
+that runs may fire at any moment.
 """
 
 from __future__ import annotations
@@ -17,36 +21,39 @@ from models.parts.streams import Epoch
 
 
 class R(Enum):
-    """What a refused reassignment is answered with (reassignment.md 11)."""
+    """The error codes of a refused reassignment (reassignment.md 11)."""
 
     INVALID_REPLICA_ASSIGNMENT = 39
 
 
 class Registration(Model):
-    """Who shall have the partition, and who leads it."""
+    """The broker that shall have the partition, the broker that leads it, and the election timers."""
 
     G1: Flag
-    """The generation in which a target opens first, and is elected then. No timer is armed (EL-07)."""
+    """Generation G1: the target opens the partition first and is elected after that. No timer is armed (EL-07)."""
     timer_as_built: Flag
-    """EL-01 to EL-06: armed by reassignments only, without a tag, disarmed by any request, and not armed again."""
+    """EL-01 to EL-06: only reassignments arm a timer; it has no tag, any request disarms it, nothing arms it again."""
     timer_fires_once: Flag
-    """EL-03, EL-04 alone: a request that elects nobody disarms it, and it is not armed again when it elects nobody."""
+    """EL-03, EL-04 alone: a request that elects nobody disarms the timer; a timer that elects nobody stays off."""
     timer_not_restored: Flag
-    """EL-06 alone: another controller has no timers, and arms none."""
+    """EL-06 alone: a new controller has no timers, and arms none."""
 
     replica: Node
+    """The broker to which the partition is assigned: its one replica."""
     leader: Node | None
+    """The broker that leads the partition; None while nobody does."""
     leader_epoch: Epoch
+    """The epoch of the newest record. It grows with every change of replica or leader."""
     active: Rel[Node]
-    """The controller takes the broker for alive: it is not fenced."""
+    """The controller believes that the broker is alive: it is not fenced."""
     timer: bool
-    """The election timer runs that was armed last."""
+    """The election timer that was armed last is running."""
     old_timer: bool
-    """One runs that an earlier leader epoch has armed, and that would elect (EL-05)."""
+    """A timer that was armed under an earlier leader epoch is running, and would still elect (EL-05)."""
 
     @init
     def start_registration(self, first: Node) -> None:
-        """Some broker has the partition and leads it. All are active."""
+        """Some broker has the partition and leads it. All brokers are active."""
         self.replica = first
         self.leader = first
         self.leader_epoch = Epoch(1)
@@ -60,17 +67,20 @@ class Registration(Model):
         return leader is not None and leader == n
 
     def disarms_early(self) -> bool:
-        """EL-03, EL-04. Whether a timer is gone though nobody is elected."""
+        """EL-03, EL-04. Whether a timer ends although nobody has been elected."""
         return self.timer_as_built or self.timer_fires_once
 
     def forgets_timers(self) -> bool:
-        """EL-06. Whether a timer is gone with the controller."""
+        """EL-06. Whether a timer ends with its controller."""
         return self.timer_as_built or self.timer_not_restored
 
     # Records that change the replica --------------------------------------------------------------------------
 
     def assign(self, n: Node) -> None:
-        """A record makes n replica and ISR, under a new leader epoch. By its tag, a timer that runs already is void."""
+        """A record makes n the replica and the ISR, under a new leader epoch (RA-05).
+
+        A timer has the tag of its leader epoch (EL-12), so that the new epoch voids a timer that is running.
+        """
         self.replica = n
         if rule("RA-05"):
             self.leader_epoch = self.leader_epoch + 1
@@ -81,7 +91,7 @@ class Registration(Model):
         self.timer = False
 
     def accept_reassignment(self, t: Node) -> None:
-        """AlterPartitionReassignments with one replica (RA-01 to RA-07)."""
+        """The controller accepts a move of the partition to t, and nobody leads for now (RA-01 to RA-07)."""
         require(self.active[t], "RA-02", error=R.INVALID_REPLICA_ASSIGNMENT)
         require(t != self.replica, "RA-03")  # The answer is success, without a record.
         self.assign(t)
@@ -93,10 +103,15 @@ class Registration(Model):
             self.timer = True
 
     def fence(self, n: Node, x: Node) -> None:
-        """FO-10. A broker is fenced. Its partition goes to x, any other active one, or else stays, without a leader."""
+        """The controller fences n, and gives its partition to another active broker x (FO-10). Nobody leads for now.
+
+        If no other broker is active, the partition stays with n.
+        """
+        # x is any other active broker if there is one, and n itself otherwise.
         alone = all(y == n or not self.active[y] for y in Node)
         require(self.replica != n or (x == n if alone else x != n and self.active[x]), "FO-10.target")
         self.active[n] = False
+        # If n keeps a leaderless partition, there is nothing to record.
         if self.replica == n and (x != n or self.leader is not None):
             self.assign(x)
             self.leader = None
@@ -104,7 +119,7 @@ class Registration(Model):
                 self.timer = True
 
     def unfence(self, n: Node) -> None:
-        """A broker is active again, and takes the partition over if its replica is not (reassignment.md 3.3)."""
+        """Broker n is active again. It takes over a leaderless partition whose replica is not (reassignment.md 3.3)."""
         self.active[n] = True
         if rule("FO-10.unfence", self.active[self.replica]):
             return
@@ -116,7 +131,10 @@ class Registration(Model):
     # Elections ------------------------------------------------------------------------------------------------
 
     def elect(self, t: Node) -> None:
-        """EL-08. The only member of the ISR becomes leader; 84 and 80 are answered without a record."""
+        """The only member of the ISR becomes leader (EL-08).
+
+        If somebody leads already (84), or the member is not active (80), no record is written.
+        """
         if rule("EL-08.leader", self.leader is not None):
             return
         if rule("EL-08.active", not self.active[t]):
@@ -125,7 +143,7 @@ class Registration(Model):
         self.leader_epoch = self.leader_epoch + 1
 
     def accept_election(self, t: Node) -> None:
-        """ElectLeaders. It names no epoch, so that it elects by what the registration says now."""
+        """An ElectLeaders request arrives. It names no epoch, so even an old one elects by the present registration."""
         if rule("EL-13", (self.leader is not None or not self.active[t]) and not self.disarms_early()):
             pass
         else:
@@ -133,7 +151,10 @@ class Registration(Model):
         self.elect(t)
 
     def fire_timer(self, earlier: bool) -> None:
-        """A timer fires, the present or an earlier one, and is gone (EL-03). If it elects nobody, it is armed again."""
+        """A timer fires and ends (EL-03). If it elects nobody, a new one is armed.
+
+        `earlier`: the timer of an earlier leader epoch fires.
+        """
         require(self.old_timer if earlier else self.timer, "EL-12.armed")
         if earlier:
             self.old_timer = False
@@ -144,7 +165,7 @@ class Registration(Model):
             self.timer = True
 
     def restore_timer(self) -> None:
-        """EL-12. A new controller has no timers, and arms one if it finds the partition leaderless."""
+        """A new controller has no timers. It arms one if nobody leads the partition (EL-12)."""
         self.timer = False
         self.old_timer = False
         if rule("EL-12.restore", self.leader is None and not self.G1 and not self.forgets_timers()):

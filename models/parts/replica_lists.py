@@ -1,7 +1,8 @@
 """One partition among its brokers: lists of replicas, followers that catch up, and brokers that are fenced.
 
-Facts: reassignment.md 1, 5 and 6. What is common to every way to reassign and to cancel. AlterPartition is one step: a
-request that is behind is refused (74, 95), and its sender tries again.
+Facts: reassignment.md 1, 5 and 6. All ways to reassign and to cancel share this part.
+
+AlterPartition is one step. (A request that is behind would be refused with 74 or 95, and its sender tries again.)
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from models.parts.replicas import Broker, Replicas
 
 
 class R(Enum):
-    """What a refused request is answered with (reassignment.md 11)."""
+    """The error codes of refused requests (reassignment.md 11)."""
 
     INVALID_REPLICA_ASSIGNMENT = 39
     INVALID_REQUEST = 42
@@ -23,14 +24,15 @@ class R(Enum):
 
 
 class ReplicaLists(Replicas):
-    """What brokers do while their partition is reassigned."""
+    """A partition that is reassigned, and the steps of its brokers meanwhile."""
 
     original: Rel[Broker]
-    """CA-27. The replicas before the first start; kept until all is complete or cancelled."""
+    """CA-27. The broker was a replica before the first start. Kept until the reassignment is complete or cancelled."""
     original_before: Rel[Broker, Broker]
+    """CA-27. The first broker preceded the second in the list of replicas before the first start."""
 
     def begin_with(self, a: Broker, b: Broker) -> None:
-        """The list is in sync, and nothing is running."""
+        """The list a, b is in sync and complete, a leads, all brokers are active, and no reassignment is running."""
         for n in Broker:
             self.replica[n] = self.listed(n, a, b)
             self.isr[n] = self.listed(n, a, b)
@@ -48,15 +50,15 @@ class ReplicaLists(Replicas):
         self.original_before.fill(False)
 
     def listed(self, n: Broker, a: Broker, b: Broker) -> bool:
-        """Whether n is in the list a, b. An id that is repeated stands for a list of one."""
+        """Whether n is in the list a, b. With a == b the list has one broker."""
         return n == a or n == b
 
     def listed_before(self, m: Broker, n: Broker, a: Broker, b: Broker) -> bool:
-        """Whether m precedes n there."""
+        """Whether m precedes n in the list a, b."""
         return m != n and (m == a or (m == b and n != a)) and self.listed(n, a, b)
 
     def put_first(self, a: Broker, b: Broker) -> None:
-        """The replicas are the list, and after it, by their ids, those that are there already."""
+        """The replicas are now the list a, b, and behind it the other replicas of before, sorted by id (RA-41)."""
         for n in Broker:
             self.replica[n] = self.replica[n] or self.listed(n, a, b)
         for m in Broker:
@@ -67,7 +69,7 @@ class ReplicaLists(Replicas):
                 )
 
     def keep_originals(self) -> None:
-        """CA-27. The list as it is now is what a cancel gives back."""
+        """The present list of replicas becomes the one that a cancel restores (CA-27)."""
         for n in Broker:
             self.original[n] = self.replica[n]
         for m in Broker:
@@ -75,7 +77,7 @@ class ReplicaLists(Replicas):
                 self.original_before[m, n] = self.before[m, n]
 
     def settle(self) -> None:
-        """CA-27. The originals are kept while a reassignment is running."""
+        """The originals are forgotten once no reassignment is running (CA-27)."""
         if not self.in_progress():
             self.original.fill(False)
             self.original_before.fill(False)
@@ -84,12 +86,15 @@ class ReplicaLists(Replicas):
 
     @action
     def prefer(self, x: Broker) -> None:
-        """ElectLeaders, by an operator or the balancer, or late: the first replica, by what the registration says."""
+        """An operator, the balancer or a late request asks for the preferred leader: the first replica (ElectLeaders).
+
+        `x`: the first replica, by the present registration.
+        """
         self.elect_preferred(x)
 
     @action
     def append(self) -> None:
-        """A record is acked: all in the ISR have it, and nobody else."""
+        """A record is acked: all members of the ISR have it. Nobody else has it, so nobody else has caught up."""
         if self.leader is not None:
             for n in Broker:
                 self.complete[n] = self.complete[n] and self.isr[n]
@@ -97,12 +102,12 @@ class ReplicaLists(Replicas):
 
     @action
     def fetch(self, n: Broker) -> None:
-        """A replica outside of the ISR has caught up with the leader."""
+        """A replica outside of the ISR catches up with the leader."""
         self.catch_up(n)
 
     @action
     def expand(self, n: Broker, x: Broker) -> None:
-        """AlterPartition with one more member of the ISR."""
+        """The leader adds n to the ISR (AlterPartition). The record may complete the reassignment, and elect x."""
         self.admit(n)
         self.finish()
         self.elect(x)
@@ -110,34 +115,34 @@ class ReplicaLists(Replicas):
 
     @action
     def shrink(self, n: Broker) -> None:
-        """AlterPartition with one less; the leader stays."""
+        """The leader takes n out of the ISR (AlterPartition), and stays the leader."""
         self.dismiss(n)
 
     @action
     def fence(self, n: Broker, x: Broker) -> None:
-        """A broker is fenced."""
+        """The controller fences n. If n led, x leads after it."""
         self.lose(n, x)
 
     @action
     def unfence(self, n: Broker, x: Broker) -> None:
-        """A broker is active again."""
+        """Broker n is active again. If nobody leads, x may lead now."""
         self.regain(n, x)
 
     def elect_preferred(self, x: Broker) -> None:
-        """The first replica leads, if it may; nobody else does for that (80)."""
+        """The first replica becomes leader, if it may lead. Otherwise nothing changes (80)."""
         require(self.electable(x), "EL-08.isr")
         require(self.is_first(x), "EL-08.first")
         if not self.led_by(x):
             self.lead(x)
 
     def catch_up(self, n: Broker) -> None:
-        """A follower has all that was acked."""
+        """A follower has fetched all that was acked, and goes on fetching."""
         if self.leader is not None and self.replica[n] and self.active[n] and not self.isr[n]:
             self.fetches[n] = True
             self.complete[n] = True
 
     def admit(self, n: Broker) -> None:
-        """RA-47. A follower joins the ISR."""
+        """A follower that has caught up joins the ISR (RA-47)."""
         require(self.fetches[n], "RA-47.caught_up")
         require(self.replica[n], "RA-47.replicas", error=R.INVALID_REQUEST)
         require(self.active[n], "RA-47.active", error=R.INELIGIBLE_REPLICA)
@@ -145,7 +150,7 @@ class ReplicaLists(Replicas):
         self.fetches[n] = False
 
     def dismiss(self, n: Broker) -> None:
-        """RA-47. A follower leaves the ISR."""
+        """A follower leaves the ISR (RA-47)."""
         require(self.leader is not None and self.leader != n, "RA-47.leader", error=R.INVALID_REQUEST)
         self.isr[n] = False
 
@@ -156,6 +161,8 @@ class ReplicaLists(Replicas):
             if self.isr[n]:
                 self.isr[n] = False
                 self.elect(x)
+                # The last member stays in the ISR: it alone has all that was acked. An unclean election has replaced
+                # it by now, if one was possible.
                 if not any(self.isr[m] for m in Broker):
                     self.isr[n] = True
 

@@ -1,9 +1,12 @@
-"""A partition with several replicas: their order, who of them is in sync, who leads, and the record that changes this.
+"""A partition with several replicas: their order, the ISR, the leader, and the record that changes them.
 
-Facts: reassignment.md 1 and 6. A list of replicas is a set and the order of its members. Of the leader epoch one thing
-is kept, who fetches under the present one: a new epoch ends every fetch until the follower begins again, and a broker
-that is no replica any more sees it, stops and deletes its log (RA-50). Of the logs it is kept who has all that was
-acked.
+Facts: reassignment.md 1 and 6. The model keeps these things as follows:
+
+- A list of replicas is a set, and the order of its members.
+- The leader epoch is not a number here. `fetches` says who fetches under the present epoch. A new epoch ends every
+  fetch until the follower begins again. A broker that is no longer a replica sees the epoch, stops, and deletes its log
+  (RA-50).
+- A log is one bit: `complete` says whether it has all that was acked.
 """
 
 from __future__ import annotations
@@ -14,28 +17,34 @@ from holdfast.lang import Ghost, Model, Nat, Rel, invariant, require, rule, step
 
 
 class Broker(Nat):
-    """A broker by its id. They are ordered, since the controller sorts by ids (RA-41)."""
+    """A broker, known by its id. Ids are ordered, since the controller sorts by them (RA-41)."""
 
 
 class Replicas(Model):
     """The registration of one partition, and the logs of its replicas."""
 
     unclean: bool
-    """The topic allows unclean elections. A constant of the run."""
+    """The topic allows unclean elections. It never changes during a run."""
     replica: Rel[Broker]
+    """The broker is in the list of replicas."""
     before: Rel[Broker, Broker]
-    """Who precedes whom in the list of replicas. It says nothing of others."""
+    """The first broker precedes the second in the list of replicas. Other brokers are in no order."""
     isr: Rel[Broker]
+    """The broker is in the ISR: it counts as in sync with the leader."""
     adding: Rel[Broker]
+    """The running reassignment adds the broker to the replicas."""
     removing: Rel[Broker]
+    """The running reassignment removes the broker from the replicas once it is complete."""
     leader: Broker | None
+    """The broker that leads the partition; None while nobody does."""
     active: Rel[Broker]
+    """The controller believes that the broker is alive: it is not fenced."""
     fetches: Rel[Broker]
-    """Outside of the ISR: it has caught up under the present leader epoch, and goes on fetching."""
+    """The broker is outside of the ISR, has caught up under the present leader epoch, and goes on fetching."""
     complete: Rel[Broker]
-    """Its log has all that was acked, save what an unclean election has given up (RECOVERING)."""
+    """The broker's log has all that was acked, except what an unclean election has given up (RECOVERING)."""
     hasty: Ghost[bool]
-    """A reassignment was completed while a replica was out of sync."""
+    """A reassignment has been completed while a remaining replica was out of sync."""
 
     # What the registration says -------------------------------------------------------------------------------
 
@@ -49,7 +58,7 @@ class Replicas(Model):
         return leader is not None and leader == n
 
     def is_first(self, n: Broker) -> bool:
-        """Whether n heads the list of replicas: the preferred leader."""
+        """Whether n is the first in the list of replicas: the preferred leader."""
         return self.replica[n] and all(n == m or self.before[n, m] for m in Broker if self.replica[m])
 
     def writable(self) -> bool:
@@ -63,32 +72,34 @@ class Replicas(Model):
     # The record builder (reassignment.md 1) -------------------------------------------------------------------
 
     def begin_epoch(self) -> None:
-        """E+1. Followers begin anew; who is no replica any more deletes its log."""
+        """A new leader epoch begins (E+1). Followers fetch anew; brokers that are not replicas delete their logs."""
         self.fetches.fill(False)
         for n in Broker:
             if not self.replica[n]:
                 self.complete[n] = False
 
     def drop_epoch(self, drops: bool) -> None:
-        """Builder step 3. A record that drops a replica begins a leader epoch, be the leader the same."""
+        """Builder step 3. A record that drops a replica begins a leader epoch, even if the leader stays (RA-45)."""
         if rule("RA-45", drops):
             self.begin_epoch()
 
     def lead(self, x: Broker) -> None:
-        """A leader is written."""
+        """A record makes x the leader. That begins a leader epoch."""
         self.leader = x
         self.begin_epoch()
 
     def finish(self) -> None:
-        """Builder step 1. If all replicas that stay are in sync, the others go, and the reassignment is complete."""
+        """Builder step 1. Once all remaining replicas are in sync, the others go: the reassignment is complete."""
         drops = any(self.removing[n] for n in Broker)
         behind = any(self.replica[n] and not self.removing[n] and not self.isr[n] for n in Broker)
+        # Without RA-44 a reassignment is completed while a replica is behind, unless that would empty the ISR.
         if rule("RA-44", behind):
             pass
         elif self.in_progress() and any(self.isr[n] and not self.removing[n] for n in Broker):
             self.hasty = self.hasty or behind
             for n in Broker:
                 if self.removing[n]:
+                    # A dropped member of the ISR goes on fetching until it sees a new epoch (RA-45).
                     self.fetches[n] = self.fetches[n] or self.isr[n]
                     self.replica[n] = False
                     self.isr[n] = False
@@ -100,7 +111,11 @@ class Replicas(Model):
             self.drop_epoch(drops)
 
     def elect(self, x: Broker) -> None:
-        """Builder step 2. The leader stays, or else the first who may lead follows: x, if anybody does."""
+        """Builder step 2. A leader that may lead stays; otherwise the first candidate in the list becomes leader.
+
+        `x`: the candidate that leads after the record. The guards allow only the right one, so that no loop is needed.
+        Without a candidate x does not matter, and nobody leads.
+        """
         if any(self.electable(n) for n in Broker):
             require(self.electable(x), "SP-12.isr")
             ahead = all(self.before[x, n] and not self.led_by(n) for n in Broker if self.electable(n) and n != x)
@@ -120,7 +135,10 @@ class Replicas(Model):
             self.begin_epoch()
 
     def give_up(self) -> None:
-        """RECOVERING. What the only member of the ISR does not have is given up: its log counts from now on."""
+        """The log of the only member of the ISR is the partition's log from now on (RECOVERING).
+
+        Acked records that it lacks are given up.
+        """
         for n in Broker:
             self.complete[n] = self.complete[n] or self.isr[n]
 
@@ -175,11 +193,11 @@ class Replicas(Model):
         )
 
     def might_lead(self, m: Broker, unclean: bool) -> bool:
-        """Whether m is a candidate, of an unclean election if no clean one is possible."""
+        """Whether an election may choose m. `unclean`: an unclean election, which may choose any active replica."""
         return self.electable(m) or (unclean and self.replica[m] and self.active[m])
 
     def is_before(self, m: Broker, n: Broker) -> bool:
-        """Whether m precedes n in the list that elections go by."""
+        """Whether m precedes n in the list by which elections choose."""
         return self.before[m, n]
 
     @invariant

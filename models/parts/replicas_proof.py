@@ -1,6 +1,6 @@
-"""What the proofs of `replica_reassignment` and `kip_236` need of a partition: lemmas about its leader and followers.
+"""Lemmas about the leader and the followers of a partition, for the proofs of `replica_reassignment` and `kip_236`.
 
-Every step of both models keeps them.
+Every step of both models keeps each of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from models.parts.replicas import Broker, Replicas
 
 
 class ReplicasProof(Replicas):
-    """A partition with lemmas of its own."""
+    """A partition with several replicas, and its lemmas."""
 
     @lemma
     def followers_have_a_leader(self) -> bool:

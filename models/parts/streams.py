@@ -1,9 +1,13 @@
-"""The controller's stream table and its operations, legacy rules (streams.md 2.1, 3, 5).
+"""The controller's stream table and its operations, by the legacy rules (streams.md 2.1, 3, 5).
 
-The helpers hold the rows that speak of streams; CK-01 stands in `nodes.py`, and a model's action calls both in the
-order of the table. Objects are abstract: `covered` says which offsets some committed WAL upload contains. Of the
-ranges the table keeps what INV-03 needs, the start of the current range and the sealed end of the one before it; the
-current range's epoch is always the stream's, and its node is the stream's `owner`.
+A helper holds the rows of a rule table that concern streams. CK-01 concerns node epochs and stands in `nodes.py`. An
+action of a model calls both, in the order of the rule table.
+
+The table abstracts from two things:
+
+- Objects: `covered` says which offsets some committed WAL upload contains.
+- Ranges: the table keeps only what INV-03 needs, which is the start of the current range and the sealed end of the
+  range before it. The epoch of the current range is always the stream's epoch, and its node is the stream's `owner`.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from models.parts.nodes import Node
 
 
 class Stream(Sort):
-    """A stream. Its id is never reused (ID-01), so a deleted one stays missing."""
+    """A stream. Its id is never reused (ID-01), so a deleted stream stays missing."""
 
 
 class Epoch(Nat):
@@ -31,12 +35,17 @@ class StreamTable(Model):
     """Who may write a stream, and up to where it is committed."""
 
     exists: Rel[Stream]
+    """The stream has been created, and has not been deleted."""
     opened: Rel[Stream]
+    """The stream is OPENED: its owner may commit to it and trim it. Otherwise it is CLOSED."""
     epoch: Map[Stream, Epoch]
+    """The epoch of the newest open; 0 for a stream that nobody has opened."""
     owner: Map[Stream, Node | None]
     """The node of the current range; None while there is no range."""
     start_offset: Map[Stream, Offset]
+    """The first offset that is not trimmed."""
     end_offset: Map[Stream, Offset]
+    """The logical end (ID-04): the owner's next commit starts here, and so do the appends of the next owner."""
     range_start: Map[Stream, Offset]
     """Where the current range starts."""
     sealed_end: Map[Stream, Offset | None]
@@ -46,7 +55,7 @@ class StreamTable(Model):
 
     @init
     def start_streams(self) -> None:
-        """Every stream has been created (ST-02): epoch -1, CLOSED, empty, without a range."""
+        """Every stream has just been created (ST-02): it has epoch -1, is CLOSED and empty, and has no range."""
         self.exists.fill(True)
         self.opened.fill(False)
         self.epoch.fill(Epoch(0))
@@ -70,7 +79,7 @@ class StreamTable(Model):
         return sealed is None or sealed == self.range_start[s]
 
     def check_ownership(self, s: Stream, e: Epoch, n: Node) -> None:
-        """CK-02. The state is not looked at."""
+        """CK-02. Only the owner may change the stream, under its epoch, whether the stream is OPENED or CLOSED."""
         require(self.exists[s], "CK-02.missing", error=E.STREAM_NOT_EXIST)
         require(self.epoch[s] <= e, "CK-02.epoch_old", error=E.STREAM_FENCED)  # G-12
         require(self.epoch[s] >= e, "CK-02.epoch_new", error=E.STREAM_INNER_ERROR)  # G-12
@@ -80,7 +89,10 @@ class StreamTable(Model):
     # Operations -----------------------------------------------------------------------------------------------
 
     def open_stream(self, s: Stream, e: Epoch, n: Node) -> None:
-        """ST-11 to ST-17, and ST-20 to ST-24 for an equal epoch. Fast close and locks (ST-15, 16, 22) are left out."""
+        """Node n asks to open s under epoch e: ST-11 to ST-17, and ST-20 to ST-24 for an equal epoch.
+
+        Fast close and node locks (ST-15, ST-16, ST-22) are left out.
+        """
         self.check_exists(s)
         require(self.epoch[s] <= e, "ST-12", error=E.STREAM_FENCED)  # G-01
         if rule("ST-13", self.epoch[s] == e):
@@ -91,19 +103,19 @@ class StreamTable(Model):
             self.open_anew(s, e, n)
 
     def check_exists(self, s: Stream) -> None:
-        """ST-11. The first row of an open."""
+        """ST-11. Nobody opens a stream that does not exist."""
         require(self.exists[s], "ST-11", error=E.STREAM_NOT_EXIST)
 
     def open_anew(self, s: Stream, e: Epoch, n: Node) -> None:
-        """ST-14 and ST-17: an open with an epoch above the stream's."""
+        """A new owner gets the stream under a higher epoch, once it is CLOSED (ST-14, ST-17)."""
         require(not self.opened[s], "ST-14", error=E.STREAM_NOT_CLOSED)  # G-02
         self.begin_range(s, e, n)
 
     def begin_range(self, s: Stream, e: Epoch, n: Node) -> None:
-        """ST-17. The new range is empty at the stream's end; the old one is sealed there.
+        """ST-17. The new range starts at the stream's end, and is empty. The old range is sealed there.
 
-        A range is recorded empty and its end is not rewritten by commits: unless it is sealed it still ends where it
-        starts. No range is removed here, for ST-18 never removes the range that was current before the open.
+        The record of a new range says that it is empty, and no commit rewrites its end. So a range that is not sealed
+        still ends where it starts. ST-18 removes no range here: it never removes the one before the new range.
         """
         if self.owner[s] is not None:
             self.sealed_end[s] = self.range_start[s]
@@ -115,30 +127,34 @@ class StreamTable(Model):
         self.range_start[s] = self.end_offset[s]
 
     def close_stream(self, s: Stream) -> None:
-        """ST-33, ST-36. The range is not sealed now but by the next open."""
+        """The owner gives the stream up (ST-33, ST-36). Its range is not sealed now; the next open seals it (ST-17)."""
         self.opened[s] = False
 
     def trim_stream(self, s: Stream, q: Offset) -> None:
-        """ST-41 to ST-44. The new start may lie beyond the end, which it then lifts; an equal start changes nothing."""
+        """Offsets below q are given up (ST-41 to ST-44). An equal start changes nothing; one above the end lifts it."""
         require(self.opened[s], "ST-41", error=E.STREAM_NOT_OPENED)  # G-18
         require(q >= self.start_offset[s], "ST-42", error=E.OFFSET_NOT_MATCHED)  # G-18
         if self.start_offset[s] != q:
             self.start_offset[s] = q
             if rule("ST-44.lift", q > self.end_offset[s]):  # G-19
                 self.end_offset[s] = q
-            # The range before goes if it ends here. (An empty one would stay; INV-03 reads the same.)
+            # The range before the current one is removed if it ends at q or below. (The controller would keep an
+            # empty one; INV-03 has the same value either way.)
             sealed = self.sealed_end[s]
             if sealed is not None and sealed <= q:
                 self.sealed_end[s] = None
             if self.range_start[s] < q:
                 self.range_start[s] = q
-            # No rule and no property looks at coverage below the start again.
+            # No rule and no property reads coverage below the start again. Clearing it merges equal states.
             for o in Offset:
                 if o < q:
                     self.covered[s, o] = False
 
     def delete_stream(self, s: Stream) -> None:
-        """ST-50 to ST-52: neither node, epoch nor owner is checked. A missing stream is CLOSED, and stays missing."""
+        """Anybody may delete a CLOSED stream: no node, epoch or owner is checked (ST-50 to ST-52).
+
+        A missing stream is CLOSED, so that its deletion succeeds and changes nothing (ST-50).
+        """
         require(not self.opened[s], "ST-51", error=E.STREAM_NOT_CLOSED)  # G-20
         self.exists[s] = False
         self.opened[s] = False
@@ -152,7 +168,12 @@ class StreamTable(Model):
             self.covered[s, o] = False
 
     def commit_range(self, s: Stream, a: Offset, b: Offset, n: Node) -> None:
-        """CS-20, 21, 26 to 29b for the one range [a, b) of a WAL upload. That a < b is not checked (AM-06)."""
+        """A WAL upload of n commits the offsets [a, b) of s (CS-20, CS-21, CS-26 to CS-29b).
+
+        The controller does not check that a < b (AM-06).
+        """
+        # Data that nobody can read any more is accepted without effect. Otherwise it would be refused for ever, and
+        # with it the whole object.
         if rule("CS-20", not self.exists[s]):
             return
         if rule("CS-21", b <= self.start_offset[s]):
@@ -163,6 +184,7 @@ class StreamTable(Model):
         if self.end_offset[s] > self.start_offset[s]:
             require(a == self.end_offset[s], "CS-29a", error=E.OFFSET_NOT_MATCHED)  # G-27
         else:
+            # The stream is empty, perhaps by a trim into the middle of this object: the object may start below.
             require(a <= self.start_offset[s], "CS-29b", error=E.OFFSET_NOT_MATCHED)
         for o in Offset:
             if a <= o and o < b and self.start_offset[s] <= o:

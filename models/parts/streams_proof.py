@@ -1,4 +1,4 @@
-"""What the proofs of all models with a stream table need of it: lemmas, each of which every operation keeps."""
+"""Lemmas about the stream table, for the proofs of all models that have one. Every operation keeps each of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from models.parts.streams import Offset, Stream, StreamTable
 
 
 class StreamTableProof(StreamTable):
-    """The stream table with lemmas of its own."""
+    """The stream table and its lemmas."""
 
     @lemma
     def unowned_is_unsealed(self) -> bool:

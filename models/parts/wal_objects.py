@@ -1,8 +1,8 @@
 """One node's WAL as objects in storage, and what a listing of them gives back (streams.md 9.2: WL-02, 03, 07, 08).
 
-An object fills one slot (WL-02) and holds one bulk of records; its key names the incarnation that sent it and the slot.
-Its header names the first slot that was not trimmed when it was sent: the one after the p of WL-06. A trim marker is a
-record like others.
+An object fills one slot (WL-02) and holds one bulk of records. Its key names the slot, and the incarnation that sent
+the object. Its header names the first slot that was not trimmed when the object was sent: the slot after the p of
+WL-06. A trim marker is a record like any other.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from holdfast.lang import Flag, Ghost, Map, Model, Nat, Rel, init, rule
 
 
 class Incarnation(Nat):
-    """A process of the node, by the order of their node epochs (ID-03)."""
+    """A process of the node. Incarnations are ordered by their node epochs (ID-03)."""
 
 
 class Slot(Nat):
-    """A place in the WAL for one aligned object. The greatest of a scope stays empty: it is an end only."""
+    """A place in the WAL for one aligned object. The greatest slot of a scope stays empty: it is an end only."""
 
 
 class WalObjects(Model):
-    """What was sent, what is there, and whether a listing gives back all that was acked."""
+    """The objects that were sent, the objects in storage, and whether a listing gives back all that was acked."""
 
     first_object_only: Flag
     """WL-08 as built: of all objects, only the first one listed is compared with newer epochs (AM-03)."""
@@ -27,13 +27,13 @@ class WalObjects(Model):
     """WL-08 to the letter: an old object goes only if a newer one lies in the same slot."""
 
     trim: Map[tuple[Incarnation, Slot], Slot | None]
-    """The header of the object that p has sent for the slot: all below is trimmed. None if it has sent none."""
+    """The header of p's object for the slot: all slots below it are trimmed. None if p has sent no such object."""
     stored: Rel[Incarnation, Slot]
-    """The object is there."""
+    """The object is in storage: its PUT has arrived, and it has not been deleted since."""
     acked: Ghost[Rel[Incarnation, Slot]]
     """The object was acked, and has been neither trimmed nor replayed since."""
     found: Ghost[Rel[Incarnation, Slot]]
-    """What a listing keeps, while it is judged; empty between two steps."""
+    """The objects that a listing keeps, while `judge_listing` works on it; empty between two steps."""
     missed: Ghost[Rel[Incarnation]]
     """The listing of p did not give back all that was acked."""
 
@@ -58,7 +58,7 @@ class WalObjects(Model):
         return self.stored[p, k] and not later
 
     def header(self, p: Incarnation, k: Slot) -> Slot:
-        """The trim in the header of p's object at k; 0 if there is none."""
+        """The trim in the header of p's object at k; 0 if p has sent no such object."""
         t = self.trim[p, k]
         return Slot(0) if t is None else t
 
@@ -73,7 +73,7 @@ class WalObjects(Model):
     # What is replayed -----------------------------------------------------------------------------------------
 
     def is_overlapped(self, p: Incarnation, k: Slot) -> bool:
-        """WL-08. Whether p's object lies in a slot of a newer incarnation, or above one."""
+        """WL-08. Whether a newer incarnation has an object in the slot of p's object at k, or in a lower slot."""
         if self.first_object_only and any(
             self.stored[q, j] and self.precedes(q, j, p, k) for q in Incarnation for j in Slot
         ):
@@ -83,7 +83,10 @@ class WalObjects(Model):
         return any(self.stored[q, j] for q in Incarnation for j in Slot if q > p and j <= k)
 
     def find_objects(self, t: Slot) -> None:
-        """What is left of the list. An object that ends just where the trim ends is kept, and none of its records."""
+        """Drop the objects that are trimmed (WL-07) or overlapped (WL-08) from the list.
+
+        An object that ends exactly where the trim ends is kept, though all its records are trimmed.
+        """
         for p in Incarnation:
             for k in Slot:
                 self.found[p, k] = self.stored[p, k]
@@ -93,14 +96,14 @@ class WalObjects(Model):
                     self.found[p, k] = False
 
     def after_hole(self, p: Incarnation, k: Slot) -> bool:
-        """WL-07. Whether p's object at k is found, but does not start where the ones before it end."""
+        """WL-07. Whether p's object at k is found, and there is a hole between it and the objects before it."""
         before = any(self.found[q, j] and self.precedes(q, j, p, k) for q in Incarnation for j in Slot)
         meets = any(self.found[q, j] and self.precedes(q, j, p, k) and j + 1 == k for q in Incarnation for j in Slot)
         beyond = any(self.found[q, j] and q < p and j >= k for q in Incarnation for j in Slot)
         return self.found[p, k] and before and (beyond or not meets)
 
     def judge_listing(self, p: Incarnation, t: Slot) -> None:
-        """Whether p will miss something acked: it is not found, or lies below the trim or behind the first hole."""
+        """Note whether the replay of p will miss an acked object: not found, below the trim, or behind a hole."""
         self.find_objects(t)
         left_out = any(self.acked[q, k] and (k < t or not self.found[q, k]) for q in Incarnation for k in Slot)
         cut_off = any(
@@ -110,4 +113,5 @@ class WalObjects(Model):
             if self.after_hole(q, k)
         )
         self.missed[p] = left_out or cut_off
+        # The list is needed no longer. Clearing it merges states that differ in nothing else.
         self.found.fill(False)
