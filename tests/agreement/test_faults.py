@@ -1,4 +1,4 @@
-"""A test of the agreement: faults in one engine at a time, each of which another engine must notice."""
+"""A test of the agreement tests: each planted fault in one engine must be noticed by another engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Question = Callable[["Asked"], Opinion]
 
 @attrs.frozen
 class Asked:
-    """Two models, and each without a rule that it needs."""
+    """Two models, each complete and with one needed rule removed."""
 
     table: System
     open_twice: System
@@ -47,46 +47,46 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def asked() -> Asked:
-    """A stream table that may be opened twice without ST-14, and leases that nobody ends without LS-08."""
+    """A stream table that, without ST-14, allows two opens; and leases that, without LS-08, nobody ends."""
     table = compile_model(load_model(str(TESTS / "check" / "models" / "table.py")))
     lease = compile_model(load_model(str(TESTS / "live" / "models" / "lease.py")))
     return Asked(table, remove_rules(table, ["ST-14"]), lease, remove_rules(lease, ["LS-08"]))
 
 
 def by_kernel(asked: Asked) -> Opinion:
-    """Interpreter and kernel on the model, and on its mutant."""
+    """Compare interpreter and kernel on the model and on its mutant."""
     whole = compared(asked.table, asked.table.scopes["tiny"])
     return whole if whole.problems else compared(asked.open_twice, asked.open_twice.scopes["tiny"])
 
 
 def by_walk(asked: Asked) -> Opinion:
-    """Random runs of the model, and of its mutant."""
+    """Compare random runs of the model and of its mutant."""
     whole = walked(asked.table, asked.table.scopes["tiny"], None)
     return whole if whole.problems else walked(asked.open_twice, asked.open_twice.scopes["tiny"], 2)
 
 
 def by_graph(asked: Asked) -> Opinion:
-    """Liveness on both graphs."""
+    """Compare the liveness answers on the model's graph and on the mutant's graph."""
     return drawn(asked.kept, asked.kept.scopes["tiny"])
 
 
 def by_proof(asked: Asked) -> Opinion:
-    """Nobody proves the mutant."""
+    """The prover must not prove the mutant."""
     return proved(asked.open_twice, "table", None, violated=True, cores=0)
 
 
 def by_unrolling(asked: Asked) -> Opinion:
-    """Z3 finds what the search finds."""
+    """Compare Z3's bounded search with the exhaustive search."""
     return unrolled(asked.open_twice, asked.open_twice.scopes["tiny"], 2, cores=0)
 
 
 def by_tlc(asked: Asked) -> Opinion:
-    """TLC on safety."""
+    """Compare with TLC on safety."""
     return second_opinion(asked.table, asked.table.scopes["tiny"], "table", 300, owed=True)
 
 
 def by_tlc_live(asked: Asked) -> Opinion:
-    """TLC on liveness: violated, and not."""
+    """Compare with TLC on liveness: one violated property and one that holds."""
     starved = second_opinion(asked.kept, asked.kept.scopes["tiny"], "lease", 300, owed=True)
     return (
         starved
@@ -98,11 +98,11 @@ def by_tlc_live(asked: Asked) -> Opinion:
 QUESTIONS = (by_kernel, by_walk, by_graph, by_proof, by_unrolling, by_tlc, by_tlc_live)
 
 FAULTS: list[tuple[Plant, Question]] = []
-"""Each fault, and the comparison that notices it."""
+"""Each fault with the comparison that must notice it."""
 
 
 def noticed(question: Question) -> Callable[[Plant], Plant]:
-    """Note a fault, and who notices it."""
+    """Register a fault with the comparison that must notice it."""
 
     def note(plant: Plant) -> Plant:
         FAULTS.append((plant, question))
@@ -115,7 +115,7 @@ def noticed(question: Question) -> Callable[[Plant], Plant]:
 
 
 class Turned(Emitter):
-    """``>=`` for ``>``."""
+    """An emitter that computes ``>=`` where the model says ``>``."""
 
     def compare(self, op: str, left: Term, right: Term) -> Term:
         return super().compare(">=" if op == ">" else op, left, right)
@@ -123,7 +123,7 @@ class Turned(Emitter):
 
 @noticed(by_kernel)
 def interpreter_turns_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The interpreter takes ``>`` for ``>=``."""
+    """The interpreter computes ``>=`` where the model says ``>``."""
     defaults = Interpreter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "emitter", Turned)
@@ -131,7 +131,7 @@ def interpreter_turns_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @noticed(by_tlc)
 def both_turn_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interpreter and kernel take ``>`` for ``>=``: they agree, and TLC does not."""
+    """Interpreter and kernel both compute ``>=`` where the model says ``>``: they agree, and TLC disagrees."""
     right = Emitter.compare
     monkeypatch.setattr(
         Emitter, "compare", lambda self, op, left, one: right(self, ">=" if op == ">" else op, left, one)
@@ -156,7 +156,7 @@ def kernel_judges_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @noticed(by_kernel)
 def kernel_does_not_clear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the kernel a write does not clear what the cell held."""
+    """In the kernel a write does not clear the cell's old bits."""
     KERNEL_FAULTS["A write does not clear what the cell held."](monkeypatch)
 
 
@@ -175,7 +175,7 @@ def walks_are_blind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @noticed(by_tlc_live)
 def no_run_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To ``live`` every state is served: it finds nothing that starves."""
+    """``live`` drops every fair component, so it finds no starvation."""
     right = FairComponents.of
 
     def of(self: FairComponents, whole: object) -> object:
@@ -187,7 +187,7 @@ def no_run_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @noticed(by_graph)
 def interpreter_draws_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The graph that the interpreter draws lacks a step of each state."""
+    """The graph that the interpreter builds lacks one step of each state."""
     right = LabelledSteps.of
 
     def of(self: LabelledSteps, state: bytes) -> object:
@@ -209,7 +209,7 @@ def _lost_writes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @noticed(by_unrolling)
 def formulas_without_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In Z3's formulas nothing ever changes."""
+    """In Z3's formulas no action changes a variable."""
     _lost_writes(monkeypatch)
 
 
@@ -218,19 +218,19 @@ def formulas_without_writes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @noticed(by_tlc)
 def module_turns_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The generator writes ``>=`` for ``>``."""
+    """The TLA+ generator writes ``>=`` where the model says ``>``."""
     monkeypatch.setitem(tla_expressions._COMPARED, ">", ">=")
 
 
 @noticed(by_tlc)
 def module_without_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module does not say what stays as it is."""
+    """The TLA+ module omits the UNCHANGED clauses."""
     monkeypatch.setattr(Conjuncts, "unchanged", lambda *_: word("TRUE"))
 
 
 @noticed(by_tlc)
 def depth_is_misread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of TLC's answer the states of a run are taken for its steps."""
+    """The reader of TLC's output takes the number of states in a run for the number of steps."""
     right = answer._exhausted
     monkeypatch.setattr(
         answer, "_exhausted", lambda messages: attrs.evolve(found := right(messages), depth=(found.depth or 0) + 1)
@@ -241,7 +241,7 @@ def depth_is_misread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def problems(question: Question, asked: Asked) -> Iterator[str]:
-    """What a comparison notices; an engine that breaks down has contradicted itself."""
+    """The differences that a comparison finds; a crash of an engine counts as a difference."""
     try:
         yield from question(asked).problems
     except Exception as error:  # noqa: BLE001 - as holdfast verify has it
@@ -252,7 +252,7 @@ def problems(question: Question, asked: Asked) -> Iterator[str]:
 def test_a_fault_in_one_engine_is_noticed_by_another(
     plant: Plant, question: Question, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The comparison says so."""
+    """For each planted fault the comparison reports a difference."""
     use_python(monkeypatch)
     plant(monkeypatch)
     assert list(problems(question, asked))
@@ -260,11 +260,11 @@ def test_a_fault_in_one_engine_is_noticed_by_another(
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.__name__ for question in QUESTIONS])
 def test_without_a_fault_all_agree(question: Question, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same comparisons notice nothing in the engines as they are."""
+    """Without a planted fault the comparisons report no difference."""
     use_python(monkeypatch)
     assert list(problems(question, asked)) == []
 
 
 def test_there_are_ten() -> None:
-    """At least ten faults, in six engines."""
+    """There are at least ten faults, in six engines."""
     assert len(FAULTS) >= 10

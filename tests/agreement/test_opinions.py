@@ -1,4 +1,4 @@
-"""What `holdfast verify` makes of a proof, whatever the search says of the same model."""
+"""How `holdfast verify` weighs a proof against the search's answer on the same model."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ TWO = Path(__file__).parents[2] / "docs" / "examples" / "two_phase_commit.py"
 
 @pytest.fixture(scope="module")
 def two() -> System:
-    """A model that is proved."""
+    """A model that the prover proves."""
     return compile_model(load_model(str(TWO)))
 
 
 @pytest.fixture(scope="module")
 def result(two: System) -> ProofResult:
-    """Its proof."""
+    """The result of its proof."""
     return prover.prove(two, cores=0, searched=False, tried=False, suggest=False)
 
 
 def opinion(
     two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch, *, violated: bool = False, **changes: object
 ) -> Opinion:
-    """What is said where the prover answers so."""
+    """The opinion that results from this answer of the prover."""
     monkeypatch.setattr(prover, "prove", lambda *_, **__: attrs.evolve(result, **changes))
     return proved(two, target="two", lemmas_from=None, violated=violated, cores=0)
 
@@ -49,7 +49,7 @@ def opinion(
 def test_a_proof_of_what_a_search_violates_is_a_disagreement(
     two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of the two engines is wrong."""
+    """If the search finds a violation of a proved property, one of the two engines is wrong."""
     found = opinion(two, result, monkeypatch, violated=True)
     assert found.problems == ("two: a search finds a violation, and the proof goes through",)
 
@@ -57,7 +57,7 @@ def test_a_proof_of_what_a_search_violates_is_a_disagreement(
 def test_a_violation_that_no_search_finds_is_a_disagreement(
     two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same the other way round; where both find one, or the proof has no answer to it, they agree."""
+    """If only the prover finds a violation, that is a disagreement; with both, or with an open proof, they agree."""
     found = opinion(two, result, monkeypatch, verdict="violated")
     assert found.problems == ("two: a search finds nothing, and a proof shows a violation",)
     assert opinion(two, result, monkeypatch, violated=True, verdict="violated") == attrs.evolve(found, problems=())
@@ -69,7 +69,7 @@ def test_a_violation_that_no_search_finds_is_a_disagreement(
 def test_a_proof_that_another_engine_contradicts_is_a_disagreement(
     two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch, violated: bool
 ) -> None:
-    """Whatever the search says."""
+    """If another engine contradicts a proof, that is a disagreement, whatever the search answers."""
     found = opinion(two, result, monkeypatch, violated=violated, verdict="contradicted")
     assert found.problems == ("two: another engine contradicts the proof; `holdfast prove two`",)
 
@@ -77,7 +77,7 @@ def test_a_proof_that_another_engine_contradicts_is_a_disagreement(
 def test_an_unstable_proof_leaves_something_open(
     two: System, result: ProofResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What Z3 proves with some seeds only is not settled; what a second prover cannot answer is."""
+    """A proof that holds under some Z3 seeds only is open; a question that the second prover cannot answer is not."""
     second = SecondProverResult("cvc5", 3, ("final after hear",), ())
     assert opinion(two, result, monkeypatch, second=second) == Opinion("5 proved; cvc5 agrees on 3 of 4 questions")
     found = opinion(two, result, monkeypatch, unstable=("final",), second=None)
@@ -85,7 +85,7 @@ def test_an_unstable_proof_leaves_something_open(
 
 
 def test_what_a_second_prover_says() -> None:
-    """To how much it agrees, what it contradicts, and what it has no answer to; nothing of what there is not."""
+    """Counted are a second prover's agreements, contradictions and missing answers; zero counts are left out."""
     said = SecondProverResult("cvc5", 1_200, (), ())
     assert (said.asked, said.text) == (1_200, "agrees on 1,200 of 1,200 questions")
     told = attrs.evolve(said, unanswered=("a", "b"), contradicted=("c", "d"))
@@ -95,14 +95,14 @@ def test_what_a_second_prover_says() -> None:
 
 
 def test_how_long_a_job_took_says_nothing_of_what_came_out() -> None:
-    """Two runs of a verification are equal if their answers are."""
+    """Two runs of a verification are equal if their answers are equal; their durations do not count."""
     job = VerifyJob("two", "prove", (), 0)
     assert JobResult(job, Opinion("5 proved"), 1.0) == JobResult(job, Opinion("5 proved"), 2.0)
     assert JobResult(job, Opinion("5 proved"), 1.0) != JobResult(job, Opinion("4 proved"), 1.0)
 
 
 def test_what_live_says_in_a_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The properties that are violated, or the verdict."""
+    """The summary of a liveness check names the violated properties, or the verdict if none is violated."""
     monkeypatch.setattr(graphs, "build", plain_build)
     lease = compile_model(load_model(str(TWO.parents[2] / "tests" / "live" / "models" / "lease.py")))
     assert drawn(lease, lease.scopes["tiny"]) == Opinion("tiny: exhausted")
@@ -112,7 +112,7 @@ def test_what_live_says_in_a_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("engine", ["unroll", "walk"])
 def test_pinned_mutants_are_asked_about(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of any size and random runs must find what is pinned of a mutant, and the answer says of how many."""
+    """Bounded search and random runs must find each mutant's pinned violation; the answer counts the mutants."""
     entries = tuple(
         entry
         for entry in read_manifest(MODELS)
@@ -138,7 +138,7 @@ def test_pinned_mutants_are_asked_about(engine: str, monkeypatch: pytest.MonkeyP
 
 
 def test_a_failed_job_is_reported_with_what_it_left_open() -> None:
-    """What contradicts, and then what has no answer; what ran out of time is no success."""
+    """The report shows contradictions first, then open questions; a question that ran out of time is no success."""
     job = VerifyJob("two", "prove", (), 0)
     done = JobResult(job, Opinion("5 proved", ("two: they differ", "two: and again"), ("two: open",)), 1.0)
     failed, silent, passed, unasked = (
@@ -158,7 +158,7 @@ def test_a_failed_job_is_reported_with_what_it_left_open() -> None:
 
 
 def test_differences_tell_both_values_cut_short() -> None:
-    """Of each key on which the answers differ, with at most two hundred characters of a value."""
+    """Each key with different answers is shown with both values, cut to two hundred characters."""
     mine, theirs = {"states": 5, "depth": 2, "run": "x" * 201}, {"states": 5, "depth": 3, "run": "x" * 200}
     assert _differences("tiny", ("the search", mine), ("the kernel", theirs)) == (
         "tiny: depth: the search 2, the kernel 3",

@@ -58,5 +58,5 @@ def test_the_model_takes_every_action(model: System) -> None:
     ("reached", "at_most", "met"), [(60.0, False, True), (59.9, False, False), (61.0, True, False)]
 )
 def test_a_goal_is_met_at_its_bound(reached: float, at_most: bool, met: bool) -> None:
-    """A goal is met by what it asks for and by all that is better, and missed by what is worse."""
+    """A result meets a goal if it equals the bound or is better, and misses it if it is worse."""
     assert Goal("speed", reached, 60, "x", at_most).met is met

@@ -1,4 +1,4 @@
-"""The models that the tests of the search run on: one in a file of its own, others written in the tests."""
+"""The models that the search tests run on: one in a file of its own, others written in the tests."""
 
 from __future__ import annotations
 

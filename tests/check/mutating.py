@@ -1,4 +1,4 @@
-"""The model whose mutants the tests try: a lock that is asked for, entered and left; and the trials themselves."""
+"""The model whose mutants the tests try, a lock that is requested, entered and left; and helpers that try them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUTCOMES = {
     "LS-07": 'missing("nodes that crash")',
     "kept": 'sound("the next turn needs no question")',
 }
-"""What is true of the lock's mutants, and the model declares; the others are killed."""
+"""The lock's mutants that are not killed, with their true outcomes, which the model declares."""
 
 LOCK = """
 asked: Rel[Node]
@@ -99,7 +99,7 @@ def over(self, n: Node) -> tuple[bool, bool]:
 
 
 def lock(**changed: str | None) -> str:
-    """The body of the model's class. A name such as LS_02 changes what is declared of LS-02; None declares nothing."""
+    """The body of the model's class. An argument LS_02 replaces the declaration of LS-02; None removes it."""
     declared: dict[str, str | None] = {**OUTCOMES, **{name.replace("_", "-"): text for name, text in changed.items()}}
     return LOCK.format(outcomes=", ".join(f'"{name}": {text}' for name, text in declared.items() if text is not None))
 
@@ -125,10 +125,10 @@ def mutation(
 
 
 def ways(report: MutationReport) -> dict[str, str]:
-    """How each mutant ends."""
+    """The outcome of each mutant."""
     return {row.facts.mutant.name: row.way for row in report.rows}
 
 
 def faults(report: MutationReport) -> dict[str, str]:
-    """What is wrong with a declaration, by mutant."""
+    """The faults of the declarations, by mutant."""
     return {row.facts.mutant.name: row.fault for row in report.faults if row.fault is not None}

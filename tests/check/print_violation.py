@@ -1,4 +1,4 @@
-"""Print all that a search of the small table answers, for a test that runs this in processes of their own."""
+"""Print a search's whole answer for the small table. A test runs this file in processes of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models whose runs are taken again, and the counterexamples that are pinned for the repository's own."""
+"""Helpers that replay runs on models of the tests, and the pinned counterexamples of the repository's own models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PINNED: list[dict[str, Any]] = [
     for entry in json.loads((Path(__file__).parents[2] / "models" / "manifest.json").read_text())
     if entry["scope"] == "tiny" and entry["verdict"] == "violated" and entry.get("engine", "check") == "check"
 ]
-"""Every configuration of which it is pinned that a search at tiny finds a violation."""
+"""Every configuration with a pinned violation at scope tiny."""
 
 
 def title(entry: dict[str, Any]) -> str:
@@ -31,7 +31,7 @@ def title(entry: dict[str, Any]) -> str:
 
 
 def target(name: str) -> str:
-    """A model of the tests, or one of the repository, as the command line names it."""
+    """The command-line name of a model, which is one of the tests' or one of the repository's."""
     path = MODELS / f"{name}.py"
     return str(path) if path.exists() else name
 
@@ -48,7 +48,7 @@ def pinned(entry: dict[str, Any]) -> System:
 
 
 def counterexample(entry: dict[str, Any]) -> Trace:
-    """Its run."""
+    """The counterexample of a pinned configuration."""
     return _counterexample(PINNED.index(entry))
 
 
@@ -58,6 +58,6 @@ def _counterexample(index: int) -> Trace:
 
 
 def found(system: System, *properties: str, name: str = "table") -> Trace:
-    """The run to the first violation in the tiny scope; ``name`` is that of the model."""
+    """The run to the first violation in scope tiny; ``name`` is the model's name."""
     (trace,) = search(system, system.scopes["tiny"], properties=properties or None, target=target(name)).findings
     return trace

@@ -1,4 +1,4 @@
-"""Budgets: how they are written, when they end a search, and what is left of it then."""
+"""Budgets: their syntax, when they end a search, and how the remaining budget is reported."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_parse(text: str, budget: Budget) -> None:
     ],
 )
 def test_parse_refuses(text: str, part: str) -> None:
-    """Anything else is refused, with the part that is wrong."""
+    """Any other text is refused, and the error names the wrong part."""
     with pytest.raises(UsageError) as refused:
         Budget.parse(text)
 
@@ -71,7 +71,7 @@ def clock_of(*readings: float) -> Callable[[], float]:
 
 
 def ticks(meter: Meter, number: int) -> list[bool]:
-    """What the meter answers to so many ticks."""
+    """The meter's answers to N ticks."""
     return [meter.tick(3, 40, 100, 7) for _ in range(number)]
 
 
@@ -96,7 +96,7 @@ def test_memory_is_watched() -> None:
 
 @pytest.mark.parametrize(("occupied", "spent"), [(5_000_000, None), (5_000_001, "memory: more than 5 MB")])
 def test_as_much_as_the_limit_is_no_more(occupied: int, spent: str | None) -> None:
-    """A limit may be reached; the same of time."""
+    """A search may reach its limit of memory or time; only going beyond it ends the search."""
     meter = Meter(Budget(memory_bytes=5_000_000), clock=lambda: 0.0, memory=lambda: occupied)
     ticks(meter, 64)
     assert meter.spent == spent
@@ -104,7 +104,7 @@ def test_as_much_as_the_limit_is_no_more(occupied: int, spent: str | None) -> No
 
 
 def test_a_slow_model_has_its_clock_looked_at_more_often() -> None:
-    """Where each state takes a second, the meter soon looks at every one; where none takes long, ever less often."""
+    """If each state takes a second, the meter soon reads the clock at every state; otherwise it reads it rarely."""
 
     def looks(pause: float, states: int) -> int:
         """How often the meter reads a clock that goes on by ``pause`` seconds at each reading."""
@@ -124,7 +124,7 @@ def test_a_slow_model_has_its_clock_looked_at_more_often() -> None:
 
 
 def test_progress_is_reported() -> None:
-    """Progress comes at most four times a second, with the rate and what is left of the budget."""
+    """Progress is reported at most four times a second, with the rate and the remaining budget."""
     seen: list[Progress] = []
     meter = Meter(
         Budget(seconds=10, states=100, memory_bytes=50), seen.append, clock=clock_of(0, 0.2, 2, 2.1), memory=lambda: 20
@@ -136,7 +136,7 @@ def test_progress_is_reported() -> None:
 
 
 def test_states_end_a_search(table: System) -> None:
-    """A search that meets more states than its limit has no answer, exit code 20, and says how far it came."""
+    """A search that meets more states than its limit ends with exit code 20, no answer, and the figures so far."""
     result = search(table, table.scopes["default"], budget=Budget(states=20))
 
     assert (result.verdict, result.exit_code, result.ended_by) == ("out_of_budget", 20, "states: more than 20")
@@ -173,7 +173,7 @@ def test_a_violation_survives_the_limit(table: System) -> None:
 
 
 class Interrupting(Interpreter):
-    """An interpreter that receives Ctrl-C when the first action has been tried in so many states."""
+    """An interpreter that receives Ctrl-C once the first action has been tried in N states."""
 
     after = 10
 
@@ -193,7 +193,7 @@ class Interrupting(Interpreter):
 
 
 def test_ctrl_c_ends_a_search(table: System) -> None:
-    """After Ctrl-C the state at hand is finished, and the answer is partial, exit code 20."""
+    """After Ctrl-C the search finishes the current state; the answer is partial, with exit code 20."""
     result = search(table, table.scopes["default"], interpreter=Interrupting)
     whole = search(table, table.scopes["default"])
 
@@ -214,7 +214,7 @@ def test_ctrl_c_loses_no_violation(table: System) -> None:
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_interrupts(sent: signal.Signals) -> None:
-    """Whoever presses Ctrl-C again is not kept waiting, and afterwards the usual handler is back."""
+    """A second Ctrl-C interrupts at once, and afterwards the usual handler is back."""
     before = signal.getsignal(sent)
     meter = Meter(Budget())
 
@@ -228,7 +228,7 @@ def test_a_second_signal_interrupts(sent: signal.Signals) -> None:
 
 
 def test_an_answer_that_is_wanted_whole_is_interrupted_at_once(table: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also by a Ctrl-C after the search, while the answer is put together: who goes on with it would not hear of it."""
+    """With ``whole``, even a Ctrl-C after the search raises: the caller could not notice it in the result."""
 
     def late(*args: Any) -> Figures:
         signal.raise_signal(signal.SIGINT)
@@ -245,7 +245,7 @@ def test_an_answer_that_is_wanted_whole_is_interrupted_at_once(table: System, mo
 
 
 def test_a_background_job_can_be_interrupted() -> None:
-    """Where a shell had SIGINT ignored, it ends the check all the same, and is ignored again afterwards."""
+    """If the shell ignores SIGINT, SIGINT still ends the check; afterwards it is ignored again."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     meter = Meter(Budget())
 

@@ -1,4 +1,4 @@
-"""What a campaign of random runs may be, to the last number."""
+"""The limits of the numbers that ``holdfast walk`` takes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:
 
 
 def test_what_makes_the_same_runs() -> None:
-    """The options that a command needs, beside the seed and the number of the run."""
+    """The options that a command needs to repeat a run, besides the seed and the run's number."""
     assert WalkOptions(depth=9).options == ("--depth", "9")
     whole = WalkOptions(depth=9, pct=2, pct_sort="Node", swarm=False)
     assert whole.options == ("--depth", "9", "--pct", "2", "--pct-sort", "Node", "--no-swarm")

@@ -1,4 +1,4 @@
-"""Checkpoints: a search that was ended, however it was, goes on to the answer it would have had."""
+"""Checkpoints: however a search was ended, it resumes to the answer that it would have had."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def ownership() -> System:
 
 @pytest.fixture(scope="module")
 def undisturbed(ownership: System) -> dict[str, Any]:
-    """The answer of a search that nothing ends before its time, by the other engine."""
+    """The answer of an uninterrupted search by the other engine."""
     return answer(ownership, engine="interpreter")
 
 
 def answer(system: System, **options: Any) -> dict[str, Any]:
-    """All that a search of the smallest scope says but for its timing."""
+    """The result of a search of the smallest scope, without its timing."""
     found = to_json(search(system, system.scope("tiny"), **options))
     del found["timing"]
     return found
@@ -67,7 +67,7 @@ def answer(system: System, **options: Any) -> dict[str, Any]:
 def test_a_search_that_ran_out_of_budget_goes_on(
     ownership: System, undisturbed: dict[str, Any], tmp_path: Path, cores: int
 ) -> None:
-    """What a limit ended resumes to the answer of a search without the limit, on any number of cores."""
+    """A search that a limit ended resumes to the answer of a search without the limit, on any number of cores."""
     file = tmp_path / "search.checkpoint"
 
     partial = answer(ownership, checkpoint=file, budget=Budget(states=9_000), cores=2)
@@ -77,7 +77,7 @@ def test_a_search_that_ran_out_of_budget_goes_on(
 
 
 def test_a_search_that_was_killed_goes_on(ownership: System, undisturbed: dict[str, Any], tmp_path: Path) -> None:
-    """After SIGKILL the last whole checkpoint is there, and leads to the answer of an undisturbed search."""
+    """After SIGKILL the last whole checkpoint is there, and leads to the answer of an uninterrupted search."""
     file = tmp_path / "search.checkpoint"
     command = [sys.executable, "-c", KILLED_AFTER_THE_FOURTH_LEVEL, "check", str(MODEL), "--scope", "tiny"]
 
@@ -90,7 +90,7 @@ def test_a_search_that_was_killed_goes_on(ownership: System, undisturbed: dict[s
 def test_a_complete_search_resumes_to_its_answer(
     ownership: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A checkpoint written after the last level, which has no states, leads to the same depth."""
+    """A checkpoint written after the last level, when the frontier is empty, leads to the same depth."""
     monkeypatch.setattr(Checkpoint, "save_if_due", Checkpoint.save)
     file = tmp_path / "search.checkpoint"
 
@@ -101,7 +101,7 @@ def test_a_complete_search_resumes_to_its_answer(
 
 @pytest.mark.slow
 def test_what_was_found_before_is_not_forgotten(ownership: System, tmp_path: Path) -> None:
-    """Violations and witnesses of the levels before the checkpoint are in the answer, runs and all."""
+    """Violations and witnesses of the levels before the checkpoint are in the answer, with their runs."""
     system = remove_rules(ownership, ["ST-13"])
     file = tmp_path / "search.checkpoint"
 
@@ -113,7 +113,7 @@ def test_what_was_found_before_is_not_forgotten(ownership: System, tmp_path: Pat
 
 
 def test_a_checkpoint_of_another_search_is_refused(ownership: System, tmp_path: Path) -> None:
-    """A file that does not fit the model as it is now names the difference."""
+    """A checkpoint that does not fit the current model is refused, and the error names the difference."""
     file = tmp_path / "search.checkpoint"
     answer(ownership, checkpoint=file, budget=Budget(states=1_000))
 
@@ -123,7 +123,7 @@ def test_a_checkpoint_of_another_search_is_refused(ownership: System, tmp_path: 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "text", "foreign"])
 def test_a_broken_checkpoint_is_refused(ownership: System, tmp_path: Path, damage: str) -> None:
-    """Whatever is not a whole checkpoint gives one line, not a traceback."""
+    """A file that is not a whole checkpoint gives one line, not a traceback."""
     file = tmp_path / "search.checkpoint"
     answer(ownership, checkpoint=file, budget=Budget(states=1_000))
     match damage:
@@ -144,6 +144,6 @@ def test_a_broken_checkpoint_is_refused(ownership: System, tmp_path: Path, damag
 
 
 def test_the_interpreter_keeps_none(ownership: System, tmp_path: Path) -> None:
-    """Asking the interpreter for a checkpoint is refused instead of ignored."""
+    """The interpreter refuses a request for a checkpoint instead of ignoring it."""
     with pytest.raises(UsageError, match="the interpreter keeps no checkpoints"):
         answer(ownership, engine="interpreter", checkpoint=tmp_path / "search.checkpoint")

@@ -1,4 +1,4 @@
-"""Two models side by side: what is found is what is different, and what is not is said to be the same."""
+"""Comparing two models: every difference is found, and no difference is reported where there is none."""
 
 from __future__ import annotations
 
@@ -54,29 +54,29 @@ LEASE = """
     def second(self) -> bool:
         return self.epoch == N(2)
 """
-"""A lease under epochs."""
+"""A lease with epochs."""
 
 GUARD = 'require(self.holder[N(0)] is None, "LE-02")'
 
 
 def versions(a: System, b: System) -> tuple[Version, Version]:
-    """Both, in scope tiny."""
+    """Both systems, with their scopes tiny."""
     return Version(a, a.scopes["tiny"], "old.py"), Version(b, b.scopes["tiny"], "new.py")
 
 
 def compared(a: System, b: System) -> LockstepResult:
-    """The steps of both, compared to the end."""
+    """The complete comparison of the steps of both systems."""
     halves = [ComparedSystem(each.system, each.scope, each.target) for each in versions(a, b)]
     return Lockstep(*halves, Meter(Budget())).compare()
 
 
 def calls(found: Difference) -> list[str]:
-    """The steps of the run to a difference."""
+    """The steps of the run that leads to a difference."""
     return [written(step) for step in found.run.steps[1:]]
 
 
 def only(found: tuple[Difference, ...]) -> Difference:
-    """The one difference there is."""
+    """The only difference; fails if there is none or more than one."""
     (difference,) = found
     return difference
 
@@ -85,7 +85,7 @@ def only(found: tuple[Difference, ...]) -> Difference:
 
 
 def test_a_model_does_what_it_does(table: System) -> None:
-    """Compared with itself a model shows no difference, and as many states as a search of it without ghosts finds."""
+    """Compared with itself a model shows no difference, and has as many states as a search of it without ghosts."""
     found = compared(table, table)
     assert (found.differences, found.answers, found.waiting) == ((), (), 0)
 
@@ -94,7 +94,7 @@ def test_a_model_does_what_it_does(table: System) -> None:
 
 
 def test_prose_places_and_order_do_not_count(compiled: Compiled) -> None:
-    """A model with other comments, another order of fields and of actions, and other ghosts does the same."""
+    """Comments, the order of fields and actions, and ghosts do not count as differences."""
     moved = LEASE.replace("    epoch: N\n", "").replace(
         "    holder: Map", "    # Moved.\n    epoch: N\n    holder: Map"
     )
@@ -110,7 +110,7 @@ def test_prose_places_and_order_do_not_count(compiled: Compiled) -> None:
 
 
 def test_a_field_that_only_one_has_is_not_seen(compiled: Compiled) -> None:
-    """A field and a parameter more change nothing that both could see, even where a step has several results."""
+    """A field and a parameter that only one model has make no difference, even if a step has several results."""
     more = LEASE.replace("    epoch: N\n", "    epoch: N\n    mood: bool\n")
     more = more.replace("self.epoch = N(0)", "self.epoch = N(0)\n        self.mood = False")
     more = more.replace("e: N) ->", "e: N, glad: bool) ->").replace(
@@ -123,7 +123,7 @@ def test_a_field_that_only_one_has_is_not_seen(compiled: Compiled) -> None:
 
 
 def test_a_hidden_field_may_decide_later(compiled: Compiled) -> None:
-    """Where a field that is not seen decides what is possible afterwards, what no value of it allows is found."""
+    """If a field that only one model has decides later steps, a step that no value of the field allows is found."""
     body = """
     n: N
     tiny = Scope({N: 3})
@@ -161,7 +161,7 @@ def test_a_hidden_field_may_decide_later(compiled: Compiled) -> None:
 
 
 def test_a_rule_removed_is_gained(compiled: Compiled) -> None:
-    """Without a rule there are steps more: the nearest is shown, with the rule that refuses it in the other."""
+    """Without a rule the model gains steps: the nearest is shown, with the rule that refuses it in the other model."""
     system = compiled(LEASE)
     found = diff(*versions(system, remove_rules(system, ["LE-02"])))
     gained = only(found.compared.of("B"))
@@ -175,7 +175,7 @@ def test_a_rule_removed_is_gained(compiled: Compiled) -> None:
 
 
 def test_the_other_way_round_it_is_lost(compiled: Compiled) -> None:
-    """What one side gains from the other, the other loses from it: the same steps, runs and reasons."""
+    """With the sides exchanged, each gained step is a lost one: the same steps, runs and reasons."""
     system = compiled(LEASE)
     less = remove_rules(system, ["LE-01"])
     one, two = compared(system, less), compared(less, system)
@@ -189,7 +189,7 @@ def test_the_other_way_round_it_is_lost(compiled: Compiled) -> None:
 
 @pytest.mark.parametrize("rule", ["CK-02.epoch", "ST-12", "ST-14"])
 def test_every_step_that_is_gained_is_counted(table: System, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plain loop over the states that the stricter model reaches counts as many steps that only the other takes."""
+    """The number of gained steps equals the number that a plain loop over the stricter model's states counts."""
     monkeypatch.setattr(symmetry, "MOST_RENAMINGS", 1)
     less = remove_rules(table, [rule])
     found = compared(table, less)
@@ -213,7 +213,7 @@ def test_every_step_that_is_gained_is_counted(table: System, rule: str, monkeypa
 
 @pytest.mark.parametrize("rule", ["CK-02.epoch", "ST-12", "ST-14"])
 def test_a_run_to_a_difference_can_be_replayed(table: System, rule: str) -> None:
-    """Each run is one of its side, and the other follows it up to the last step, which the named rule refuses."""
+    """Each run belongs to one side; the other side follows it up to the last step, which the named rule refuses."""
     less = remove_rules(table, [rule])
     here, there = (Replayer(each, each.scopes["tiny"]) for each in (less, table))
 
@@ -228,7 +228,7 @@ def test_a_run_to_a_difference_can_be_replayed(table: System, rule: str) -> None
 
 
 def test_symmetry_hides_nothing(table: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether one state stands for its renamings or not, the same actions differ, for the same reasons, as early."""
+    """With and without symmetry reduction, the same actions differ, for the same reasons, at the same depth."""
     less = remove_rules(table, ["ST-14"])
 
     def said(found: LockstepResult) -> set[tuple[object, ...]]:
@@ -244,7 +244,7 @@ def test_symmetry_hides_nothing(table: System, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_changes_something_is_shown_first(compiled: Compiled) -> None:
-    """A step that changes something is shown rather than one that does not, even a nearer one."""
+    """A step that changes something is shown in preference to one that changes nothing, even if that one is nearer."""
     body = """
     n: N
     tiny = Scope({N: 2})
@@ -262,7 +262,7 @@ def test_what_changes_something_is_shown_first(compiled: Compiled) -> None:
 
 
 def test_a_step_that_leads_elsewhere(compiled: Compiled) -> None:
-    """A step that both take, to different states, is lost and gained, and both runs are shown."""
+    """A step that both models take, to different states, counts as lost and as gained, and both runs are shown."""
     changed = LEASE.replace("self.holder[N(0)] = None", "self.holder[N(0)] = None\n        self.epoch = N(0)")
     found = compared(compiled(LEASE), compiled(changed))
     lost, gained = only(found.of("A")), only(found.of("B"))
@@ -272,7 +272,7 @@ def test_a_step_that_leads_elsewhere(compiled: Compiled) -> None:
 
 
 def test_actions_and_arguments_that_one_lacks(compiled: Compiled) -> None:
-    """An action that only one has, an argument beyond the other's scope, and a bound that cuts are told apart."""
+    """An action of one model only, an argument outside the other's scope, and a cut are three kinds of difference."""
     more = LEASE.replace("Scope({Node: 2, N: 2})", "Scope({Node: 3, N: 2})")
     more += """
     @action
@@ -291,7 +291,7 @@ def test_actions_and_arguments_that_one_lacks(compiled: Compiled) -> None:
 
 
 def test_a_bound_that_cuts(compiled: Compiled) -> None:
-    """A step that the other scope cuts is a difference, by the name of the bound."""
+    """A step that the other scope cuts is a difference under the bound's name."""
     body = """
     n: N
     tiny = Scope({N: 2})
@@ -307,7 +307,7 @@ def test_a_bound_that_cuts(compiled: Compiled) -> None:
 
 
 def test_another_start(compiled: Compiled) -> None:
-    """A start that the other has not is a difference without steps; what follows from it is not compared."""
+    """An initial state that the other model lacks is a difference without steps; its successors are not compared."""
     found = compared(compiled(LEASE), compiled(LEASE.replace("self.epoch = N(0)", "self.epoch = N(1)", 1)))
     lost, gained = only(found.of("A")), only(found.of("B"))
 
@@ -316,7 +316,7 @@ def test_another_start(compiled: Compiled) -> None:
 
 
 def test_guards_in_another_order_answer_otherwise(compiled: Compiled) -> None:
-    """Where two rules change places nothing else is possible, but a request is refused by another rule."""
+    """If two rules swap places, the same steps are possible, but another rule refuses a request."""
     lines = ['require(e > self.epoch, "LE-01")', GUARD]
     swapped = LEASE.replace(lines[0], "FIRST").replace(lines[1], lines[0]).replace("FIRST", lines[1])
     found = diff(*versions(compiled(LEASE), compiled(swapped)))
@@ -333,7 +333,7 @@ def test_guards_in_another_order_answer_otherwise(compiled: Compiled) -> None:
 
 
 def test_equal_actions_are_told_from_changed_ones(compiled: Compiled) -> None:
-    """An action is the same wherever it stands, and another as soon as a rule, value or label is."""
+    """An action counts as changed if a rule, value or label differs, and as equal wherever it stands."""
     system = compiled(LEASE)
     acquire = system.action("acquire")
 
@@ -347,7 +347,7 @@ def test_equal_actions_are_told_from_changed_ones(compiled: Compiled) -> None:
 
 
 def test_verdicts_stand_side_by_side(table: System) -> None:
-    """Both are searched to the end: verdicts, counts, and the properties and witnesses that differ are shown."""
+    """Both models are searched completely: verdicts, counts, and the differing properties and witnesses are shown."""
     found = diff(*versions(table, remove_rules(table, ["ST-14"])))
     assert found.searched_a is not None
     assert found.searched_b is not None
@@ -364,7 +364,7 @@ def test_verdicts_stand_side_by_side(table: System) -> None:
 
 
 def test_a_budget_ends_it_honestly(table: System) -> None:
-    """A comparison that a limit ends says so, with code 20, and how far it came; it does not say that all is equal."""
+    """A comparison that a limit ends says so, with its progress and code 20, and does not call the models equal."""
     found = diff(*versions(table, table), budget=Budget(states=5))
     assert (found.exit_code, found.ended_by) == (20, "states: more than 5")
     assert found.compared.waiting > 0
@@ -373,7 +373,7 @@ def test_a_budget_ends_it_honestly(table: System) -> None:
 
 
 def test_equal_comparisons_are_equal_bytes(table: System) -> None:
-    """Twice the same comparison gives the same text and record, but for the times."""
+    """The same comparison, run twice, gives the same text and record except for the times."""
     less = remove_rules(table, ["ST-12"])
 
     def record(found: Diff) -> object:
@@ -389,7 +389,7 @@ def test_equal_comparisons_are_equal_bytes(table: System) -> None:
 
 
 def test_one_model_under_two_paths(tmp_path: Path) -> None:
-    """Two files with one class are two models."""
+    """The same class in two files counts as two models."""
     source = (Path(__file__).parent / "models" / "table.py").read_text()
     for name, text in (
         ("one", source),
@@ -402,7 +402,7 @@ def test_one_model_under_two_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left_out", ["searched_a", "searched_b"])
 def test_what_was_not_searched_has_no_figures(left_out: str, compiled: Compiled) -> None:
-    """Each figure of the other version stands beside a dash."""
+    """If one version was not searched, the other's figures stand beside dashes."""
     found = diff(*versions(compiled(LEASE), compiled(LEASE)))
     whole, lacking = (render_diff(each) for each in (found, attrs.evolve(found, **{left_out: None})))
     for name in ("states", "steps", "depth"):
@@ -412,7 +412,7 @@ def test_what_was_not_searched_has_no_figures(left_out: str, compiled: Compiled)
 
 
 def test_which_answers_are_alike() -> None:
-    """Refusals by one rule with one error, cuts at one bound, and all that is granted; the place does not count."""
+    """Alike are two refusals by one rule with one error, two cuts at one bound, and two granted steps, at any place."""
     places = Place("one.py", 1), Place("two.py", 2)
     one, two = (Refused("R-1", "NO", place) for place in places)
     assert alike(one, two)

@@ -1,4 +1,4 @@
-"""Where runs end: a state without a step is a deadlock, unless it was declared final; and which states are new."""
+"""Where runs end: a state without a step is a deadlock unless it is declared final; and which states are new."""
 
 from __future__ import annotations
 
@@ -58,31 +58,31 @@ def went_right(self) -> bool:
 
 
 def ends(compiled: Compiled, source: str) -> list[tuple[str, int]]:
-    """What an interpreted search finds, and after how many steps."""
+    """The names of an interpreted search's findings, with their numbers of steps."""
     system = compiled(source)
     found = search(system, system.scopes["tiny"], engine="interpreter", keep_going=True)
     return [(trace.shown.name, trace.length) for trace in found.findings]
 
 
 def test_an_end_that_is_no_final_state_is_a_deadlock(compiled: Compiled) -> None:
-    """The right end, where no step is possible."""
+    """The right-hand state, in which no step is possible and which is not final, is a deadlock."""
     assert ends(compiled, FORK) == [("deadlock", 1)]
 
 
 def test_a_run_that_comes_back_finds_nothing_new(compiled: Compiled) -> None:
-    """The initial state is known to the kernel, too: a step back to it is no new state."""
+    """The kernel knows the initial state too: a step back to it finds no new state."""
     system = compiled(BACK)
     found = search(system, system.scopes["tiny"], engine="kernel")
     assert (found.verdict, found.figures.distinct, found.figures.depth) == ("exhausted", 2, 1)
 
 
 def test_one_final_state_of_several_is_enough(compiled: Compiled) -> None:
-    """Each end satisfies one of the two."""
+    """With two declared final states, each end of a run satisfies one of them."""
     assert ends(compiled, FORK + BOTH) == []
 
 
 def test_exit_codes_are_those_of_the_help() -> None:
-    """Who writes a CI script goes by the numbers in the help."""
+    """The exit codes equal those in the help, which authors of CI scripts rely on."""
     said = {int(line.split()[0]) for line in CODES.splitlines()[1:]}
     assert (HOLDS, UNSHOWN, DEADLOCK, VIOLATED, STARVED, OUT_OF_BUDGET) == (0, 10, 11, 12, 13, 20)
     assert {HOLDS, UNSHOWN, DEADLOCK, VIOLATED, STARVED, OUT_OF_BUDGET, ModelError.exit_code} <= said

@@ -1,4 +1,4 @@
-"""Expressions that are asked by hand: what they mean, and what is said of those that mean nothing."""
+"""Expressions that a user types: their values, and the errors for expressions without a meaning."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compiler(table: System, machine: Interpreter) -> ExpressionCompiler:
 
 
 def reachable(machine: Interpreter) -> list[bytes]:
-    """Every state, in the order in which a plain search finds it."""
+    """Every reachable state, in the order of a plain search."""
     found = dict.fromkeys(machine.initial())
     waiting = list(found)
     for state in waiting:
@@ -83,7 +83,7 @@ def test_values(machine: Interpreter, compiler: ExpressionCompiler, text: str, v
 def test_the_text_of_a_property_means_the_property(
     table: System, machine: Interpreter, compiler: ExpressionCompiler
 ) -> None:
-    """In every state what an invariant returns has the invariant's value, with `self.` and without, and by its name."""
+    """In every state an invariant's expression has the invariant's value, with `self.`, without it, and by name."""
     for prop in table.of_kind("invariant", "lemma", "witness"):
         method = ast.parse(textwrap.dedent(inspect.getsource(getattr(table.python, prop.name)))).body[0]
         assert isinstance(method, ast.FunctionDef)
@@ -126,7 +126,7 @@ def test_the_text_of_a_property_means_the_property(
     ],
 )
 def test_what_means_nothing(compiler: ExpressionCompiler, text: str, said: str) -> None:
-    """A wrong expression is refused on one short line that says where and what, as the compiler says it."""
+    """A wrong expression is refused on one short line with the place and the problem, in the compiler's words."""
     with pytest.raises(UsageError) as refused:
         compiler.compile(text)
     assert said in str(refused.value)
@@ -139,14 +139,14 @@ def test_what_means_nothing(compiler: ExpressionCompiler, text: str, said: str) 
 
 @pytest.fixture(scope="module")
 def trace(table: System) -> Trace:
-    """A run whose cells are looked at as if no model stood behind it: p1 opens s1."""
+    """The run on which p1 opens s1, read as if there were no model."""
     made = Replayer(table, table.scopes["tiny"]).trace(Script((), (("open", (0, 0, 1)),)), None)
     assert isinstance(made, Trace)
     return made
 
 
 def value(trace: Trace, expression: Expression) -> Value:
-    """What it is at the end of the run."""
+    """The value of the expression in the run's last state."""
     return expression.value(trace.steps[-1].values)
 
 
@@ -168,7 +168,7 @@ def value(trace: Trace, expression: Expression) -> Value:
     ],
 )
 def test_cells(trace: Trace, text: str, expected: Value) -> None:
-    """Cells compare by their names, numbers by size, and nothing is taken for what it is not."""
+    """Cells compare by name and numbers by size; values of different kinds are never equal."""
     expression = CellExpressions(trace).compile(text)
     found = value(trace, expression)
     assert (found, type(found), expression.is_condition) == (expected, type(expected), isinstance(expected, bool))
@@ -187,7 +187,7 @@ def test_cells(trace: Trace, text: str, expected: Value) -> None:
     ],
 )
 def test_wrong_cells(trace: Trace, text: str, said: str) -> None:
-    """What needs a model, and what the run does not have, is refused on one line."""
+    """An expression that needs a model, or a cell that the run lacks, is refused on one line."""
     with pytest.raises(UsageError) as refused:
         CellExpressions(trace).compile(text)
     assert said in str(refused.value)
@@ -195,7 +195,7 @@ def test_wrong_cells(trace: Trace, text: str, said: str) -> None:
 
 
 def test_a_long_expression_is_shown_in_part() -> None:
-    """Up to sixty letters on one line; of a longer text the beginning, and marks that something is missing."""
+    """A text of up to sixty characters is shown whole; of a longer one the beginning is shown, with an ellipsis."""
     assert short("x" * 60) == "x" * 60
     assert short("x" * 61) == "x" * 57 + "..."
     assert short("a\n  b\t\x1b[0m") == "a b ?[0m"

@@ -1,4 +1,4 @@
-"""Which ghosts are kept: those that properties depend on, directly or through others."""
+"""A search keeps exactly the ghosts on which properties depend, directly or through other ghosts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ BODY = """
     ],
 )
 def test_ghosts_behind_properties(compiled: Callable[[str], System], names: list[str], needed: set[str]) -> None:
-    """A ghost is needed if a property reads it, or if it decides whether or what a needed one is given."""
+    """A ghost is needed if a property reads it, or if it decides whether or which value a needed ghost is given."""
     system = compiled(BODY)
 
     found = ghosts_read(system, [prop for prop in system.properties if prop.name in names])

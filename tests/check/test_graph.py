@@ -25,7 +25,7 @@ def test_every_state_and_step(table: System) -> None:
 
 
 def test_what_is_violated_is_marked(table: System) -> None:
-    """States that break an invariant and steps that break a step property name what they break."""
+    """States that break an invariant and steps that break a step property name the property."""
     broken = remove_rules(table, ["ST-14"])
 
     graph = state_graph(broken, broken.scopes["tiny"])
@@ -67,7 +67,7 @@ def test_too_many_states(table: System) -> None:
 
 @pytest.mark.parametrize("name", ["g.png", "g"])
 def test_an_unknown_suffix(table: System, tmp_path: Path, name: str) -> None:
-    """A suffix that names no format is refused, with those that do."""
+    """A suffix that names no format is refused, and the error lists the known suffixes."""
     with pytest.raises(UsageError, match=r"use \.dot or \.graphml"):
         export_graph(table, table.scopes["tiny"], tmp_path / name)
 

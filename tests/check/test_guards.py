@@ -1,4 +1,4 @@
-"""The page of guards and the results behind it: what is written, and which files are refused."""
+"""The page of guards and the stored results behind it: its text, and the files that are refused."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ mutants = ["later:LS-01"]
 
 @pytest.fixture
 def stored(compiled: Compiled, tmp_path: Path) -> dict[str, Any]:
-    """The results of the lock, as they come back from their file."""
+    """The lock's results, read back from their file."""
     path = tmp_path / "mutants.json"
     path.write_text(format_results({}, [mutation(compiled(lock())).report()]))
     return read_results(path)
 
 
 def test_a_row_says_what_was_found(tmp_path: Path, stored: dict[str, Any]) -> None:
-    """Killed, redundant, not tried and not modelled rows, each with the command that shows it; and the counts."""
+    """Killed, redundant, untried and unmodelled rows each have a command that shows them, and the counts are right."""
     (tmp_path / "guards.toml").write_text(TABLE)
     page = guards_page(read_guards(tmp_path / "guards.toml"), stored, str).splitlines()
     rows = [line for line in page if line.startswith("| G-")]
@@ -68,7 +68,7 @@ def test_a_row_says_what_was_found(tmp_path: Path, stored: dict[str, Any]) -> No
 
 
 def test_each_way_has_its_words(tmp_path: Path, stored: dict[str, Any]) -> None:
-    """A lost witness, an equal graph, liveness, missing state and a sound variant."""
+    """A lost witness, an equal graph, liveness, missing state and a sound variant each have their own wording."""
     names = ["LS-08", "LS-05", "LS-06", "LS-07", "kept", "greedy"]
     text = TABLE.replace('["lock:LS-01", "lock:LS-02"]', str([f"lock:{name}" for name in names]))
     (tmp_path / "guards.toml").write_text(text)
@@ -88,7 +88,7 @@ def test_each_way_has_its_words(tmp_path: Path, stored: dict[str, Any]) -> None:
 
 
 def test_results_of_other_models_stay(compiled: Compiled, stored: dict[str, Any], tmp_path: Path) -> None:
-    """A report takes the place of its model's earlier results, and of no others'."""
+    """A report replaces its model's earlier results, and keeps the results of other models."""
     report = mutation(compiled(lock())).report()
     text = format_results({"other": stored["lock"], **stored}, [report])
     (tmp_path / "again.json").write_text(text)
@@ -111,7 +111,7 @@ def test_results_of_other_models_stay(compiled: Compiled, stored: dict[str, Any]
     ],
 )
 def test_a_list_of_guards_that_is_wrong(tmp_path: Path, old: str, new: str, said: str) -> None:
-    """One line names the file, the row and what is wrong."""
+    """The error is one line that names the file, the row and the problem."""
     path = tmp_path / "guards.toml"
     path.write_text(TABLE.replace(old, new))
     with pytest.raises(UsageError) as refused:
@@ -122,7 +122,7 @@ def test_a_list_of_guards_that_is_wrong(tmp_path: Path, old: str, new: str, said
 
 
 def test_a_mutant_that_the_model_lacks(tmp_path: Path, stored: dict[str, Any]) -> None:
-    """A row that names a rule which is no more is an error, and not an empty cell."""
+    """A row that names a removed rule is an error, not an empty cell."""
     (tmp_path / "guards.toml").write_text(TABLE.replace("lock:LS-01", "lock:LS-77"))
     with pytest.raises(UsageError, match="G-01: lock has no mutant 'LS-77' among its results"):
         guards_page(read_guards(tmp_path / "guards.toml"), stored, str)
@@ -130,7 +130,7 @@ def test_a_mutant_that_the_model_lacks(tmp_path: Path, stored: dict[str, Any]) -
 
 @pytest.mark.parametrize("text", ["", "[]", "3", '{"lock": 3}', '{"lock": {"fingerprint": "f", "mutants": [{}]}}'])
 def test_results_that_are_none(tmp_path: Path, text: str) -> None:
-    """One line says what to do; a file that is not there holds nothing."""
+    """A file without results gives one line with the remedy; a missing file counts as empty."""
     (tmp_path / "mutants.json").write_text(text)
     with pytest.raises(UsageError, match="holds no results of mutants"):
         read_results(tmp_path / "mutants.json")

@@ -1,4 +1,4 @@
-"""Which removed rules a run got past: what the complete model says of each of its steps."""
+"""Which removed rules a run got past: the complete model's verdict on each of the run's steps."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def stays_cold(self) -> bool:
 
 
 def notes(system: System, name: str, *without: str) -> dict[int, str]:
-    """What is said of the steps of the shortest violation of a property without these rules."""
+    """The notes on the steps of the shortest violation of a property without these rules."""
     lacking = remove_rules(system, without)
     (trace,) = search(lacking, lacking.scopes["tiny"], properties=[name]).findings
     return missing_rules(Replayer(lacking, lacking.scopes["tiny"]), trace)
 
 
 def test_a_step_that_a_removed_rule_refuses(compiled: Compiled) -> None:
-    """The second time the complete model refuses to switch; a ghost that no property reads is in nobody's states."""
+    """The complete model refuses the second switch; a ghost that no property reads is left out of all states."""
     lamp = compiled(LAMP)
     assert notes(lamp, "never_twice", "LA-01") == {2: "LA-01, which is removed, refuses this step"}
 
 
 def test_a_step_that_leads_elsewhere(compiled: Compiled) -> None:
-    """Without the removed effect a step leads to another state; all that is removed is named."""
+    """Without the removed effect a step leads to another state; the note names every removed rule."""
     lamp = compiled(LAMP)
     assert notes(lamp, "warms", "LA-02") == {1: "with LA-02 in place the step leads to another state"}
     both = notes(lamp, "never_twice", "LA-01", "LA-02")
@@ -71,7 +71,7 @@ def test_a_step_that_leads_elsewhere(compiled: Compiled) -> None:
 
 
 def test_a_complete_model_misses_nothing(compiled: Compiled) -> None:
-    """Where no rule is removed, and of a repetition, which is no step of its own, nothing is said."""
+    """Without a removed rule there are no notes; nor is there one on a repetition, which is no step of its own."""
     lamp = compiled(LAMP)
     assert notes(lamp, "stays_cold") == {}
     assert notes(lamp, "LA-12", "LA-03") == {}

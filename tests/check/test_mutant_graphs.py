@@ -1,4 +1,4 @@
-"""When a mutant has the graph of the whole model, on the interpreter and the kernel; and what a lost witness kills."""
+"""When a mutant has the whole model's graph, on interpreter and kernel; and when a lost witness kills a mutant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.kernel.plain import use_python
 
 @pytest.fixture(params=["interpreter", "kernel"], autouse=True)
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What searches and compares: the interpreter, or after a single state the kernel, which Python runs here."""
+    """The search and comparison engine: the interpreter, or the kernel after one state, which Python runs here."""
     if request.param == "kernel":
         use_python(monkeypatch)
         monkeypatch.setattr(bench, "PATIENCE", 1)
@@ -47,12 +47,12 @@ def kept(self) -> bool:
 
 
 def test_the_order_of_steps_says_nothing(compiled: Compiled) -> None:
-    """Without a rule that is always met the loops of an action stand otherwise, and its steps are the same."""
+    """Removing a rule that always holds changes the order of an action's loops, but not its steps."""
     assert ways(mutation(compiled(TWO_CHOICES)).report()) == {"RR-01": "equivalent", "RR-02": "survived"}
 
 
 def test_steps_of_other_arguments_are_other_steps(compiled: Compiled) -> None:
-    """Also where they lead to the same state, or change nothing at all."""
+    """Steps with different arguments differ, even if they lead to the same state or change nothing."""
     body = TWO_CHOICES.replace(
         "self.ok[b] = True", 'require(any(self.on[n] for n in Node), "RR-03")\n    self.ok[b] = True'
     )
@@ -60,7 +60,7 @@ def test_steps_of_other_arguments_are_other_steps(compiled: Compiled) -> None:
 
 
 def test_what_a_bound_cuts_is_not_refused(compiled: Compiled) -> None:
-    """A rule that refuses only what the bound would cut decides in a larger scope: without it the model is another."""
+    """If a rule refuses only steps beyond a bound, its mutant still differs in a larger scope and is not equivalent."""
     body = """
     n: N
     tiny = Scope({N: 2})
@@ -95,7 +95,7 @@ def was_seen(self) -> bool:
 
 
 def test_a_variant_with_another_property_is_searched_whole(compiled: Compiled) -> None:
-    """Its steps may be those of the model: what it violates late shows in a whole search alone."""
+    """A variant with the model's own steps may still violate its other property late, so it is searched completely."""
     body = """
     n: N
     strict: Flag
@@ -144,7 +144,7 @@ def goes_far(self) -> bool:
 
 
 def test_a_witness_that_is_lost_kills(compiled: Compiled) -> None:
-    """Each rule is killed by the first witness that is reached no more, and that is said."""
+    """Each mutant is killed by the first witness that it no longer reaches, and the report names that witness."""
     rows = mutation(compiled(WITNESSED.replace("WANTED", "not self.far"))).report().rows
     assert [(row.way, str(row.kill)) for row in rows] == [
         ("killed", "goes (RR-09) is not reached"),
@@ -153,13 +153,13 @@ def test_a_witness_that_is_lost_kills(compiled: Compiled) -> None:
 
 
 def test_a_witness_that_the_model_lacks_kills_nothing(compiled: Compiled) -> None:
-    """What the whole model does not reach, a mutant need not reach either."""
+    """A witness that the whole model does not reach kills no mutant."""
     report = mutation(compiled(WITNESSED.replace("WANTED", "self.far")), "RR-02").report()
     assert ways(report) == {"RR-02": "equivalent"}
 
 
 def test_a_witness_lost_without_one_rule_is_no_find_of_the_pair(compiled: Compiled) -> None:
-    """A pair must lose more than its killed half alone."""
+    """A pair counts only witnesses that are not already lost by removing its killed rule alone."""
     body = WITNESSED.replace("WANTED", "not self.far").replace(
         "def go_far(self) -> None:\n", 'def go_far(self) -> None:\n    require(not self.far, "RR-03")\n'
     )

@@ -1,4 +1,4 @@
-"""Mutation: every mutant ends in one of five ways, which the trials establish and the model declares."""
+"""Mutation: every mutant has one of five outcomes; the trials establish it and the model declares it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WAYS = {
 
 
 def test_each_mutant_ends_in_its_way(compiled: Compiled) -> None:
-    """A lock whose outcomes are declared as they are: nothing is wrong, and every way occurs."""
+    """For a lock with true declarations there is no fault, and every outcome occurs."""
     report = mutation(compiled(lock())).report()
 
     assert ways(report) == WAYS
@@ -49,7 +49,7 @@ def test_each_mutant_ends_in_its_way(compiled: Compiled) -> None:
 
 
 def test_a_kill_names_the_property_the_steps_and_a_run(compiled: Compiled) -> None:
-    """A violated property comes with the length of its shortest run; a witness that is lost has none."""
+    """A violated property is reported with the length of its shortest run; a lost witness has no run."""
     kills = {row.facts.mutant.name: row.facts.kill for row in mutation(compiled(lock())).report().rows}
 
     assert str(kills["LS-01"]) == "asked_first (LS-11) in 1 step"
@@ -63,7 +63,7 @@ def test_a_kill_names_the_property_the_steps_and_a_run(compiled: Compiled) -> No
 
 
 def test_a_pair_is_killed_where_neither_rule_is_enough(compiled: Compiled) -> None:
-    """Two rules cover one another: each survives alone, and both together let two nodes in."""
+    """Two rules cover each other: each mutant survives alone, and without both rules two nodes get in."""
     rows = {row.facts.mutant.name: row for row in mutation(compiled(lock())).report().rows}
 
     for name, partner in (("LS-02", "LS-03"), ("LS-03", "LS-02")):
@@ -96,20 +96,20 @@ def ends(self) -> bool:
 
 
 def test_a_rule_may_be_covered_in_one_action(compiled: Compiled) -> None:
-    """What is declared may name the partner's place in an action, though it serves no other."""
+    """A declaration may name the partner at one action, even if the partner covers the rule in no other action."""
     report = mutation(compiled(lock(LS_02='redundant(with_="LS-03@enter")'))).report()
     assert (ways(report)["LS-02"], faults(report)) == ("redundant", {})
 
 
 def test_a_declared_pair_is_tried_in_every_scope(compiled: Compiled) -> None:
-    """In the smallest scope a bound cuts what the two rules refuse; a larger one shows that they cover one another."""
+    """A bound hides the redundancy in the smallest scope; a larger scope shows that the two rules cover each other."""
     report = mutation(compiled(STAIRS)).report()
     assert (ways(report), faults(report)) == ({"ST-01": "redundant", "ST-02": "redundant"}, {})
     assert [str(row.kill) for row in report.rows] == ["ends in 2 steps", "ends in 2 steps"]
 
 
 def test_why_a_mutant_ends_so() -> None:
-    """What kills it, alone, with the rule that covers it or by starving; else what was tried, or what is declared."""
+    """The reason names the kill (alone, in a pair, or by starvation); without a kill, the tries or the declaration."""
     kill, starved = Kill("p", "p (P-1)", "tiny", 2, None), Kill("l", "l (L-1)", "tiny", 3, None)
     facts = MutantFacts(Mutant("A-1", "rule", ()))
     paired = attrs.evolve(facts, pairs=(Pair("B-1", None), Pair("C-1", kill)))
@@ -132,7 +132,7 @@ def test_why_a_mutant_ends_so() -> None:
 
 
 def test_a_pair_must_break_more_than_either_rule_alone(compiled: Compiled) -> None:
-    """Where the partner is killed alone, only what it does not break by itself counts as found together."""
+    """If the partner is killed alone, only properties that the partner's mutant does not violate count for the pair."""
     body = """
     up: Rel[Node]
     down: Rel[Node]
@@ -222,7 +222,7 @@ FALSE = [
 def test_a_declaration_that_is_not_true(
     compiled: Compiled, changed: dict[str, str | None], mutant: str, said: str
 ) -> None:
-    """One that is missing, false or superfluous is the only fault, ends with 10, and is told what to write."""
+    """A missing, false or superfluous declaration is the only fault, ends with 10, and names the right declaration."""
     report = mutation(compiled(lock(**changed))).report()
 
     assert list(faults(report)) == [mutant]
@@ -231,7 +231,7 @@ def test_a_declaration_that_is_not_true(
 
 
 def test_a_declaration_goes_for_the_sites(compiled: Compiled) -> None:
-    """What is said of a label goes for each of its sites; where the label asks for it, its sites do not ask again."""
+    """A label's declaration covers each of its sites; if the label lacks one, only the label is reported."""
     report = mutation(compiled(lock(LS_07=None)), "LS-07").report()
 
     assert ways(report) == {"LS-07": "survived", "LS-07@ask": "survived", "LS-07@enter": "equivalent"}
@@ -239,7 +239,7 @@ def test_a_declaration_goes_for_the_sites(compiled: Compiled) -> None:
 
 
 def test_a_rule_without_which_nothing_starts_is_killed(compiled: Compiled) -> None:
-    """A start that the scope cannot hold is a fact about one mutant; the trials go on with the next."""
+    """If a mutant has no initial state within the scope, that mutant is killed, and the next one is tried."""
     body = """
     low: N
     tiny = Scope({N: 1})
@@ -268,7 +268,7 @@ def test_a_rule_without_which_nothing_starts_is_killed(compiled: Compiled) -> No
 
 
 def test_liveness_that_a_bound_leaves_open_is_no_answer(compiled: Compiled) -> None:
-    """A mutant that starves something only if a bound cuts it ends with 20, whatever is declared."""
+    """A mutant that starves only where a bound cuts is undecided and ends with 20, whatever is declared."""
     body = (
         lock(LS_07='liveness("LV-02", "no")')
         .replace("tired: Rel[Node]", "tired: Rel[Node]\nturns: N")
@@ -282,7 +282,7 @@ def test_liveness_that_a_bound_leaves_open_is_no_answer(compiled: Compiled) -> N
 
 
 def test_sites_of_an_equivalent_rule_are_not_tried(compiled: Compiled) -> None:
-    """Where the whole rule may go, so may each part of it: the rows would say the same again."""
+    """If the whole rule is equivalent, its sites are not tried: their rows would say the same."""
     body = lock().replace('require(not self.tired[n], "LS-07")', 'require(self.tired[n] or True, "LS-07")')
     report = mutation(compiled(body)).report()
 
@@ -291,7 +291,7 @@ def test_sites_of_an_equivalent_rule_are_not_tried(compiled: Compiled) -> None:
 
 
 def test_pairs_are_tried_with_what_has_to_do_with_them(compiled: Compiled) -> None:
-    """Other survivors first, and of them the related; then related rules that are killed alone. Or nothing is tried."""
+    """Pairs are tried with other survivors first, related ones leading, then with related killed rules. Or none is."""
     system = compiled(without_liveness(lock(LS_06=None)))
     tried = mutation(system, "LS-06").report().rows[0]
     alone = mutation(system, "LS-06", pairs=False).report().rows[0]
@@ -305,7 +305,7 @@ def test_pairs_are_tried_with_what_has_to_do_with_them(compiled: Compiled) -> No
 
 
 def test_only_some_mutants(compiled: Compiled) -> None:
-    """A label brings its sites; an unknown name is an error that knows what is near."""
+    """A label selects its sites too; an unknown name is an error that suggests the nearest name."""
     system = compiled(lock())
 
     assert list(ways(mutation(system, "LS-07", "kept").report())) == ["LS-07", "LS-07@ask", "LS-07@enter", "kept"]
@@ -316,7 +316,7 @@ def test_only_some_mutants(compiled: Compiled) -> None:
 
 
 def test_the_kernel_finds_the_same(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the interpreter hands everything to the kernel, all rows are the same."""
+    """If the interpreter hands every search to the kernel, all rows are the same."""
     system = compiled(lock())
     slow = mutation(system, "LS-01", "LS-02", "LS-05", "LS-06", "LS-07").report()
     monkeypatch.setattr(bench, "PATIENCE", 1)
@@ -330,7 +330,7 @@ def test_the_kernel_finds_the_same(compiled: Compiled, monkeypatch: pytest.Monke
 
 
 def test_a_limit_of_states_leaves_a_mutant_open(compiled: Compiled) -> None:
-    """The whole model has room, a mutant with more states does not: no answer, 20, and no declaration is judged."""
+    """If a mutant exceeds the limit of states, it has no answer, the code is 20, and no declaration is judged."""
     system = compiled(lock())
     states = Bench(system, system.scopes["tiny"], "lock", MutationLimits(Budget(), cores=1)).whole.figures.distinct
     report = mutation(system, "LS-06", "LS-07", budget=f"{states}states").report()
@@ -340,7 +340,7 @@ def test_a_limit_of_states_leaves_a_mutant_open(compiled: Compiled) -> None:
 
 
 def test_time_that_is_up_ends_all(compiled: Compiled) -> None:
-    """Nothing is tried, everything is listed as untried, and a search says so at once."""
+    """Once the time is up nothing is tried, every mutant is listed as untried, and a search reports the limit."""
     trials = mutation(compiled(lock()), budget="0.000001s")
     report = trials.report()
 
@@ -351,7 +351,7 @@ def test_time_that_is_up_ends_all(compiled: Compiled) -> None:
 
 
 def test_an_interruption_reports_what_was_found(compiled: Compiled) -> None:
-    """After Ctrl-C the rows so far are there, the others are named, and the report ends with 20."""
+    """After Ctrl-C the report has the finished rows, names the untried mutants, and ends with 20."""
     kept: list[MutantFacts] = []
 
     def interrupt(facts: MutantFacts) -> None:
@@ -386,7 +386,7 @@ def test_an_interruption_within_a_search_ends_all(compiled: Compiled, monkeypatc
 
 
 def test_what_is_known_is_not_tried_again(compiled: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Facts go to a file and come back; a second run has nothing to search, and gives an equal report."""
+    """Facts survive a round trip through the file: a second run searches nothing and gives an equal report."""
     system, path = compiled(lock()), tmp_path / "facts"
     log = MutationLog(path)
     first = mutation(system, keep=lambda facts: log.keep("lock", "f", facts)).report()
@@ -399,7 +399,7 @@ def test_what_is_known_is_not_tried_again(compiled: Compiled, tmp_path: Path, mo
 
 @pytest.mark.parametrize("again", [False, True])
 def test_what_was_proved_is_not_asked_again(again: bool, tmp_path: Path) -> None:
-    """In the run that asked, and in a later one with the same file; of other lemmas, or another model, it is asked."""
+    """A stored proof answers later questions of this and other runs, but none about other lemmas or another model."""
     path, row = tmp_path / "facts", ProofRow("LS-07", ("one_inside",))
     log = MutationLog(path)
     log.keep_proof("lock", "f", "lemmas", row)
@@ -419,7 +419,7 @@ def test_what_was_proved_is_not_asked_again(again: bool, tmp_path: Path) -> None
     ],
 )
 def test_what_the_prover_left_open_is_no_success(row: ProofRow, code: int, compiled: Compiled) -> None:
-    """20 where it has no answer, 10 where it says otherwise."""
+    """An open proof makes the exit code 20; a proof that contradicts the mutation result makes it 10."""
     report = mutation(compiled(lock())).report()
     assert attrs.evolve(report, proofs=(row,)).exit_code == code
 
@@ -429,7 +429,7 @@ def _fail(facts: MutantFacts) -> None:
 
 
 def test_a_log_that_was_cut_off_lacks_its_last_line(compiled: Compiled, tmp_path: Path) -> None:
-    """Half a line is left out, and what comes next stands on a line of its own."""
+    """An incomplete last line is ignored, and the next fact starts on a new line."""
     path = tmp_path / "facts"
     log = MutationLog(path)
     one, two, three, *_ = (MutantFacts(mutant, equal=True) for mutant in mutants(compiled(lock())))
@@ -458,7 +458,7 @@ def test_a_log_that_was_cut_off_lacks_its_last_line(compiled: Compiled, tmp_path
     ids=["empty", "list", "number", "version", "holdfast", "text", "binary", "deep"],
 )
 def test_a_file_that_is_no_log(tmp_path: Path, text: bytes, said: str) -> None:
-    """One line names the file and what to do."""
+    """The error is one line with the file and the remedy."""
     path = tmp_path / "facts"
     path.write_bytes(text)
     with pytest.raises(UsageError) as refused:
@@ -469,13 +469,13 @@ def test_a_file_that_is_no_log(tmp_path: Path, text: bytes, said: str) -> None:
 
 
 def test_a_device_is_no_log() -> None:
-    """What has no end is not read."""
+    """A device without an end is not read."""
     with pytest.raises(UsageError, match="/dev/zero: is no file"):
         MutationLog(Path("/dev/zero"))
 
 
 def test_a_log_of_another_version_of_the_model(compiled: Compiled, tmp_path: Path) -> None:
-    """Facts are of one model in one version; a change of the model, a variant or a scope makes another."""
+    """Facts belong to one version of one model; a changed rule, variant or scope makes another version."""
     system, path = compiled(lock()), tmp_path / "facts"
     changed = compiled(lock().replace('require(self.inside[n], "LS-04")\n    self', "self"))
     larger = compiled(lock().replace("Node: 2", "Node: 3"))
@@ -491,7 +491,7 @@ def test_a_log_of_another_version_of_the_model(compiled: Compiled, tmp_path: Pat
 
 
 def test_what_was_declared_sound_is_asked_when_it_is_no_more(compiled: Compiled) -> None:
-    """Of a variant that is declared sound liveness is not asked; without the declaration it is, also on resuming."""
+    """A variant declared sound is not checked for liveness; without the declaration it is, also on resuming."""
     broken = lock().replace("    self.inside[n] = False\n    self.asked[n] = False\n", "    self.inside[n] = False\n")
     first = mutation(compiled(broken), "kept")
     first.report()
@@ -503,7 +503,7 @@ def test_what_was_declared_sound_is_asked_when_it_is_no_more(compiled: Compiled)
 
 
 def test_what_a_limit_left_open_is_asked_again(compiled: Compiled) -> None:
-    """Liveness that had no answer is no fact that a later run may rely on."""
+    """A later run repeats a liveness check that had no answer."""
     system = compiled(lock())
     known = mutation(system, "LS-06").report().rows[0].facts
     unasked = attrs.evolve(known, starves=None, starves_open="states: more than 3")
@@ -561,7 +561,7 @@ def test_operators_change_one_thing_each(compiled: Compiled) -> None:
 
 
 def test_operator_mutants_are_killed_equal_or_survive(compiled: Compiled) -> None:
-    """A guard that is one part short lets two in; a fault that no property sees survives; an equal graph is named."""
+    """A missing part of a guard lets two nodes in; a fault that no property detects survives."""
     system = compiled(lock())
     rows: list[OperatorRow] = []
     limits = MutationLimits(Budget(), cores=1)
@@ -595,7 +595,7 @@ def low(self) -> bool:
 
 
 def test_equal_changes_of_one_line_are_told_apart(compiled: Compiled, tmp_path: Path) -> None:
-    """Of two comparisons in one rule only the second matters; neither is taken for the other, also on resuming."""
+    """Two equal changes in one rule are different mutants, also on resuming; here only the second is killed."""
     system, path = compiled(TWICE), tmp_path / "facts"
     scope = system.scopes["tiny"]
 
@@ -612,7 +612,7 @@ def test_equal_changes_of_one_line_are_told_apart(compiled: Compiled, tmp_path: 
 
     first = tried(MutationLog(path), system)
     assert [way for _, change, way in first if change == "OP-01: < to <="] == ["equivalent", "killed"]
-    # Lines that moved say nothing of what stands on them.
+    # A stored row is not reused for a rule that stands on another line.
     moved = tried(MutationLog(path), compiled(f"# A comment.\n{TWICE}"))
     assert [row[1:] for row in moved] == [row[1:] for row in first]
     assert {place.rsplit("/")[-1] for place, *_ in moved}.isdisjoint({place.rsplit("/")[-1] for place, *_ in first})
@@ -620,7 +620,7 @@ def test_equal_changes_of_one_line_are_told_apart(compiled: Compiled, tmp_path: 
 
 @pytest.mark.parametrize("kind", ["invariant", "lemma", "witness"])
 def test_whose_premises_are_dropped(kind: str, compiled: Compiled) -> None:
-    """Those of invariants and lemmas; a witness claims nothing that could be too weak."""
+    """Operators drop premises of invariants and lemmas, and never of a witness, which cannot be too weak."""
     body = without_liveness(lock()).replace("@invariant\ndef asked_first", f"@{kind}\ndef asked_first")
     changed = {each.where for each in operators(compiled(body)) if each.action is None}
     assert ("asked_first" in changed) is (kind != "witness")

@@ -1,4 +1,4 @@
-"""What a run shows is told apart by its name: also where a property has the name of a deadlock or of a repetition."""
+"""Claims are told apart by name, even if a property is called like a deadlock or a failed repetition."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ ALL = [
     ("@turn_idempotent", "idempotent", 1),
     ("@deadlock", "deadlock", 2),
 ]
-"""Everything that is wrong with the model: the name, the kind and the steps of a shortest run."""
+"""Every violation of the model: its name, its kind, and the number of steps of a shortest run."""
 
 
 @pytest.fixture
 def system(compiled: Compiled) -> System:
-    """A model in which a property has each name that an engine gives."""
+    """A model in which a property has each name that an engine uses for its own findings."""
     return compiled(SAME_NAMES)
 
 
 def test_no_claim_hides_another(system: System) -> None:
-    """A search that goes on finds each of the four, and each report has a case for it."""
+    """A search with keep-going finds all four violations, and each report has a case for each."""
     result = search(system, system.scopes["tiny"], keep_going=True)
     assert [(each.shown.name, each.shown.kind, each.length) for each in result.findings] == ALL
     cases = [case.name for case in search_record(system, result, "check").cases]
@@ -71,7 +71,7 @@ def test_no_claim_hides_another(system: System) -> None:
 
 
 def test_the_kernel_keeps_them_apart(system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It finds the same as the interpreter, and also when it goes on from a checkpoint."""
+    """The kernel finds the same as the interpreter, also after resuming from a checkpoint."""
     use_python(monkeypatch)
     scope, file = system.scopes["tiny"], tmp_path / "search"
     plain = search(system, scope, keep_going=True)
@@ -81,7 +81,7 @@ def test_the_kernel_keeps_them_apart(system: System, tmp_path: Path, monkeypatch
 
 
 def test_each_is_replayed_as_itself(system: System, tmp_path: Path) -> None:
-    """From its line, and from its ITF file."""
+    """Each claim is replayed as itself, from its line and from its ITF file."""
     for trace in search(system, system.scopes["tiny"], keep_going=True).findings:
         assert open_trace(to_line(trace)).trace.shown.name == trace.shown.name
         file = tmp_path / "run.itf.json"
@@ -90,7 +90,7 @@ def test_each_is_replayed_as_itself(system: System, tmp_path: Path) -> None:
 
 
 def test_each_is_asked_for_by_its_name(system: System) -> None:
-    """``deadlock`` is the invariant and ``@deadlock`` the deadlock; an id that two share asks for both."""
+    """``deadlock`` selects the invariant, ``@deadlock`` the deadlock, and an id of two properties selects both."""
     asked = {name: select(system, [name]) for name in ("deadlock", "@deadlock", "NM-09")}
     said = {
         name: ([p.name for p in each.properties if p.kind != "final"], each.deadlock) for name, each in asked.items()
@@ -100,7 +100,7 @@ def test_each_is_asked_for_by_its_name(system: System) -> None:
 
 
 def test_a_name_that_is_free_has_no_mark(compiled: Compiled) -> None:
-    """Without such a property a deadlock is called ``deadlock``, and ``@deadlock`` asks for nothing."""
+    """Without such a property a deadlock is called ``deadlock``, and ``@deadlock`` is an unknown property."""
     plain = compiled(SAME_NAMES.replace("def deadlock(", "def low(").replace("def turn_idempotent(", "def up("))
     names = Replayer(plain, plain.scopes["tiny"]).claim_names
     assert names == ("low", "up", "turn_idempotent", "deadlock")
@@ -109,7 +109,7 @@ def test_a_name_that_is_free_has_no_mark(compiled: Compiled) -> None:
 
 
 def test_a_file_of_tlc_tells_them_apart_by_kind(system: System, tmp_path: Path) -> None:
-    """Where TLC says that it reached a deadlock, the invariant of that name is not meant."""
+    """If TLC reports a deadlock, the run claims the deadlock and not the invariant called ``deadlock``."""
     states = ["n = 0\n/\\ on = FALSE", "n = 1\n/\\ on = TRUE", "n = 2\n/\\ on = FALSE"]
     for error, length, name in (
         ("Deadlock reached.", 3, "@deadlock"),
@@ -125,7 +125,7 @@ def test_a_file_of_tlc_tells_them_apart_by_kind(system: System, tmp_path: Path) 
 
 
 def test_pytest_has_an_item_for_each(system: System) -> None:
-    """And each fails with its own run."""
+    """Each violation fails its own pytest item with its own run."""
     test = properties(system.python, scope="tiny")
     for name, _, steps in ALL:
         with pytest.raises(pytest.fail.Exception) as failed:
@@ -134,7 +134,7 @@ def test_pytest_has_an_item_for_each(system: System) -> None:
 
 
 def test_a_step_property_may_be_called_nothing(compiled: Compiled) -> None:
-    """The generated module has another word for steps that break nothing, so that TLC sees this property broken."""
+    """The generated module uses another word for steps that break nothing, so TLC still reports this property."""
     text = SAME_NAMES.replace("def turn_idempotent(", "def nothing(")
     written = compiled(text)
     files = Specification.of(written, written.scopes["tiny"], "written.py").files

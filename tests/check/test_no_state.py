@@ -1,4 +1,4 @@
-"""A model without state: a constant of the scope is all it has, or ghosts that nothing reads. There is one state."""
+"""A model without state has one state: it has only constants of the scope, or ghosts that nothing reads."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def some(self, old: Self) -> bool:
 
 @pytest.fixture(params=["a constant", "ghosts that nothing reads"])
 def still(request: pytest.FixtureRequest, compiled: Compiled) -> System:
-    """A system without a cell."""
+    """A system without a state cell."""
     return compiled(HISTORY) if "ghosts" in request.param else compile_model(load_model(SIGNPOST))
 
 
 @pytest.mark.parametrize("symmetry", [True, False])
 def test_a_search_finds_one_state(still: System, symmetry: bool) -> None:
-    """Its steps lead back to it, with symmetry and without."""
+    """The search finds one state, whose steps lead back to it, with and without symmetry."""
     found = search(still, still.scope("tiny"), symmetry=symmetry, engine="interpreter")
 
     assert (found.verdict, found.figures.distinct, found.figures.depth) == ("exhausted", 1, 0)
@@ -57,7 +57,7 @@ def test_a_walk_stays_there(still: System) -> None:
 
 
 def test_what_is_owed_never_comes() -> None:
-    """Where the trigger holds in the one state and the goal does not, nothing happens for ever, and a line shows it."""
+    """If the trigger holds in the one state and the goal does not, the lasso has no step, and its line replays it."""
     system = compile_model(load_model(SIGNPOST))
     found = live(system, system.scope("tiny"), target=SIGNPOST)
 
@@ -68,7 +68,7 @@ def test_what_is_owed_never_comes() -> None:
 
 
 def test_its_rule_has_a_mutant() -> None:
-    """A step without the rule changes nothing either, so no property of safety notices."""
+    """Without the rule a step changes nothing, so only liveness kills the mutant."""
     [row] = mutation(compile_model(load_model(SIGNPOST)), pairs=False).report().rows
 
     assert (row.facts.mutant.name, row.way) == ("SG-01", "liveness")

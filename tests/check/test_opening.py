@@ -1,4 +1,4 @@
-"""From a line or a file to a run on its model: round trips, foreign runs on a model, models that have changed."""
+"""Opening a line or a file as a run on its model: round trips, foreign runs, and models that have changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reopened(trace: Trace, folder: Path, optionals: Optionals = "set") -> Loaded
 
 @pytest.mark.parametrize("word", ["loud", "+", "-"])
 def test_a_model_is_named_with_variants_and_labels(word: str) -> None:
-    """Anything else behind the scope is refused; nothing is left out of what was asked."""
+    """Every variant and label of a line is read; any other word after the scope is refused."""
     named = RunSource.parse("ownership tiny +loud -ST-14 +late")
     assert named == RunSource("ownership", "tiny", ("loud", "late"), ("ST-14",))
     with pytest.raises(UsageError, match=rf"'{re.escape(word)}' is neither"):
@@ -50,7 +50,7 @@ def test_a_model_is_named_with_variants_and_labels(word: str) -> None:
 
 @pytest.mark.parametrize("entry", PINNED, ids=title)
 def test_pinned_counterexamples_survive(entry: dict[str, Any], tmp_path: Path) -> None:
-    """Every pinned counterexample, written as ITF, is read by itf-py and by us as it was, and by its line too."""
+    """Every pinned counterexample, written as ITF, is read unchanged by itf-py, by us, and from its line."""
     trace = counterexample(entry)
     opened = reopened(trace, tmp_path)
 
@@ -66,7 +66,7 @@ def test_pinned_counterexamples_survive(entry: dict[str, Any], tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["table", "sampler", "ownership"])
 def test_random_runs_survive(name: str, tmp_path: Path) -> None:
-    """Random runs, with options written in either way, are opened as they were; a lasso keeps its loop."""
+    """Random runs, with options written in either form, open unchanged; a lasso keeps its loop."""
     system = model(name)
     replayer = Replayer(system, system.scopes["tiny"], target=target(name), options=None)
     for seed in range(20 if name == "ownership" else WALKS // 2 - 10):
@@ -81,7 +81,7 @@ def test_random_runs_survive(name: str, tmp_path: Path) -> None:
 
 
 def random_script(replayer: Replayer, chance: Random) -> Script:
-    """A few random steps."""
+    """A script of a few random steps."""
     machine = replayer.machine
     state, start = chance.choice(machine.starts())
     steps = []
@@ -100,7 +100,7 @@ def random_script(replayer: Replayer, chance: Random) -> Script:
 
 @pytest.mark.parametrize(("name", "inv"), [("sampler", "INV-15"), ("sampler", "INV-16"), ("sampler", None)])
 def test_repetitions_survive(name: str, inv: str | None, tmp_path: Path) -> None:
-    """The repeated step of a run that shows an action not idempotent comes back as the file had it."""
+    """The repeated step of a run that violates idempotence survives a round trip through a file."""
     system = model(name)
     for trace in search(system, system.scopes["tiny"], target=target("sampler"), properties=inv and [inv]).findings:
         assert reopened(trace, tmp_path).trace == trace
@@ -121,7 +121,7 @@ LINE = f"{TABLE} tiny -ST-14 #35e6084304bdb5d7 one_handle: open(p1,s1,1) open(p2
 
 
 def test_a_changed_model_says_so(tmp_path: Path) -> None:
-    """A run that is still possible is opened on a changed model, with a sentence; states may differ then."""
+    """A run that is still possible opens on a changed model, with a notice of the change; states may differ."""
     path = tmp_path / "table.py"
     source = Path(TABLE).read_text()
     path.write_text(source.replace("Epoch: 2}", "Epoch: 3}"))
@@ -133,7 +133,7 @@ def test_a_changed_model_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_no_longer_possible() -> None:
-    """Where a changed model refuses a step, the step and the rule are named; that is no usage error."""
+    """If a changed model refuses a step, the error names the step and the rule, and is no usage error."""
     with pytest.raises(ImpossibleError) as caught:
         open_trace(LINE.replace(" -ST-14", ""))
     assert caught.value.exit_code == 20
@@ -147,7 +147,7 @@ def test_a_run_that_is_no_longer_possible() -> None:
     ("old", "new"), [("one_handle", "one_hand"), ("open(p2", "reopen(p2"), ("p2,s1,2", "p2,s1,9"), ("p2,s1,2", "p2,s1")]
 )
 def test_what_a_changed_model_lacks(old: str, new: str) -> None:
-    """Names and values that only a changed model lacks are not the line's fault; of the same model they are."""
+    """A name or value that only a changed model lacks is the change's fault; otherwise it is a usage error."""
     line = LINE.replace(old, new)
     with pytest.raises(UsageError):
         open_trace(line)
@@ -156,7 +156,7 @@ def test_what_a_changed_model_lacks(old: str, new: str) -> None:
 
 
 def test_a_line_that_was_edited() -> None:
-    """A step that the very same model refuses is a wrong line."""
+    """A step that the unchanged model refuses makes the line wrong."""
     with pytest.raises(
         UsageError, match=r"step 2, open\(p2,s1,0\), is refused by ST-12 .*: the model allows no such run"
     ):
@@ -164,7 +164,7 @@ def test_a_line_that_was_edited() -> None:
 
 
 def test_a_file_that_was_edited(tmp_path: Path) -> None:
-    """A state that the very same model does not give is named, with both values."""
+    """A state that the unchanged model does not reach is an error that shows both values."""
     path = tmp_path / "run.itf.json"
     edited = itf_object(found(model("table", "ST-14")))
     edited["states"][2]["epoch"]["#map"][0][1] = {"#bigint": "1"}
@@ -177,7 +177,7 @@ def test_a_file_that_was_edited(tmp_path: Path) -> None:
 
 
 def test_a_file_whose_model_is_gone(tmp_path: Path) -> None:
-    """Without its model a file of ours is shown as any other, and says why."""
+    """If its model is gone, our file opens like a foreign file, with the reason."""
     path = tmp_path / "run.itf.json"
     trace = attrs.evolve(found(model("table", "ST-14")), target="nowhere/table.py")
     write_itf(trace, path)
@@ -203,7 +203,7 @@ def test_a_line_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["table.plain.txt", "table.tool.txt", "table.dump.json"])
 def test_a_run_of_tlc_on_a_model(name: str) -> None:
-    """From states and the names of operators the actions and their arguments are found, and what they violate."""
+    """From states and operator names alone, the actions, their arguments and the violation are found."""
     opened = open_trace(str(FOREIGN / name), model=f"{TABLE} tiny -ST-14")
 
     assert to_line(opened.trace) == LINE
@@ -212,7 +212,7 @@ def test_a_run_of_tlc_on_a_model(name: str) -> None:
 
 
 def test_the_scope_is_found(tmp_path: Path) -> None:
-    """Without a scope the first one that the run fits is taken."""
+    """Without a scope in the command, the first scope that the run fits is used."""
     text = (FOREIGN / "table.plain.txt").read_text()
     # In the default scope, and not in tiny, there is an epoch 3, and both processes are of one node.
     for old, new in (("(s1 :> 2)", "(s1 :> 3)"), ("s1>> :> 2)", "s1>> :> 3)"), ("s1, 2>>", "s1, 3>>"), ("n2", "n1")):
@@ -226,7 +226,7 @@ def test_the_scope_is_found(tmp_path: Path) -> None:
 
 
 def test_states_without_names(tmp_path: Path) -> None:
-    """Where no step is named, any action may be the one."""
+    """If a step has no name, any action may explain it."""
     path = tmp_path / "run.txt"
     path.write_text((FOREIGN / "table.plain.txt").read_text().replace("<open line", "<Next line"))
 
@@ -249,14 +249,14 @@ def test_states_without_names(tmp_path: Path) -> None:
     ],
 )
 def test_a_model_that_does_not_fit(name: str, spec: str, problem: str) -> None:
-    """A run that is none of the model is refused at its first state that is none, with the rule or the cells."""
+    """A run that the model does not allow is refused at its first wrong state, with the rule or the differing cells."""
     with pytest.raises(UsageError) as caught:
         open_trace(str(FOREIGN / name), model=spec)
     assert problem in str(caught.value)
 
 
 def test_a_model_without_state_takes_no_other_action(compiled: Compiled, tmp_path: Path) -> None:
-    """Where no variable tells steps apart, a file has to name actions that there are, or none."""
+    """If a model has no variables, a file's action names must exist in the model, or be absent."""
     body = "tiny = Scope({})\n@init\ndef begin(self) -> None:\n    pass\n@action\ndef stay(self) -> None:\n    pass"
     still = compiled(body)
     path = tmp_path / "run.itf.json"
@@ -272,7 +272,7 @@ def test_a_model_without_state_takes_no_other_action(compiled: Compiled, tmp_pat
 
 
 def test_a_state_that_does_not_fit(tmp_path: Path) -> None:
-    """A state that no action leads to is shown beside the nearest that one does."""
+    """A state that no action reaches is compared with the nearest state that one reaches."""
     path = tmp_path / "run.txt"
     path.write_text((FOREIGN / "table.plain.txt").read_text().replace("owner = (s1 :> n2)", "owner = (s1 :> n1)"))
 
@@ -283,7 +283,7 @@ def test_a_state_that_does_not_fit(tmp_path: Path) -> None:
 
 
 def test_a_lasso_has_to_lead_back(tmp_path: Path) -> None:
-    """On a model a lasso is one only if an action leads back."""
+    """A lasso opens on a model only if an action leads from its last state back."""
     path = tmp_path / "run.itf.json"
     data = itf_object(open_trace(str(FOREIGN / "table.plain.txt")).trace)
     for loop, fits in ((2, True), (0, False)):
@@ -296,7 +296,7 @@ def test_a_lasso_has_to_lead_back(tmp_path: Path) -> None:
 
 
 def test_what_is_neither_line_nor_file() -> None:
-    """One word that is no file, an empty argument and a wrong line are told apart."""
+    """A word that names no file, an empty argument and a wrong line give different errors."""
     for what, problem in (
         ("ownership", "there is no file 'ownership'; a run is an ITF file"),
         ("", "neither line nor file in an empty argument"),
@@ -309,7 +309,7 @@ def test_what_is_neither_line_nor_file() -> None:
 
 
 def test_removing_another_rule_is_another_model() -> None:
-    """The fingerprint of a line is that of the model without the rules, in its scope."""
+    """A line's fingerprint changes with the removed rules and with the scope."""
     system, scope = model("table"), model("table").scopes["tiny"]
     prints = {
         Replayer(each, where).origin.fingerprint
@@ -320,7 +320,7 @@ def test_removing_another_rule_is_another_model() -> None:
 
 
 def test_a_file_that_names_no_variants_is_of_the_model_as_it_is() -> None:
-    """Nor any removed rule."""
+    """A file that names neither variants nor removed rules belongs to the plain model."""
     meta = {"fingerprint": "f", "source": "ownership", "scope": "tiny"}
     said = _said(itf_run({"#meta": meta, "vars": ["n"], "states": [{"n": 0}]}, Path("x.itf.json")))
     assert said is not None

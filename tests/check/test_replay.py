@@ -1,4 +1,4 @@
-"""Runs taken again: the Replayer against what search and walk found, and scripts that cannot be followed."""
+"""Replaying runs: the Replayer against the runs of search and walk, and scripts that cannot be followed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def replayer(system: System) -> Replayer:
 
 
 def opening(*args: tuple[int, ...]) -> Script:
-    """Opens of the table, one for each three arguments."""
+    """A script that opens the table, once for each triple of arguments."""
     return Script((), tuple(("open", each) for each in args))
 
 
@@ -42,7 +42,7 @@ TWICE = opening((0, 0, 1), (1, 0, 2))
 
 @pytest.mark.parametrize("entry", PINNED, ids=title)
 def test_a_search_is_repeated(entry: dict[str, Any]) -> None:
-    """The script of a pinned counterexample gives the same Trace again, and shows that claim and none before it."""
+    """The script of a pinned counterexample gives the same Trace again, and shows its claim and no earlier one."""
     system = pinned(entry)
     trace = counterexample(entry)
     again = Replayer(system, system.scopes["tiny"], target=trace.target)
@@ -55,7 +55,7 @@ def test_a_search_is_repeated(entry: dict[str, Any]) -> None:
 
 
 def test_a_walk_is_repeated() -> None:
-    """The run of a walk gives the same Trace again."""
+    """The script of a random run gives the same Trace again."""
     system = model("table", "ST-14")
     (trace,) = walk(system, system.scopes["tiny"], WalkOptions(seed=3), shrunk=False).findings
     again = Replayer(system, system.scopes["tiny"], options=trace.options, seed=trace.seed)
@@ -65,7 +65,7 @@ def test_a_walk_is_repeated() -> None:
 
 @pytest.mark.parametrize("name", ["INV-15", "INV-16"])
 def test_an_action_that_is_not_idempotent(name: str) -> None:
-    """The repeated step is no part of the script, and comes back in the Trace, taken or refused."""
+    """The repeated step is no part of the script, and is in the Trace again, taken or refused."""
     system = model("sampler") if name == "INV-16" else model("table", "ST-14")
     result = search(system, system.scopes["tiny"], properties=[name])
     for trace in result.findings:
@@ -89,7 +89,7 @@ def test_witnesses_are_reached() -> None:
 
 
 def test_a_run_looks_the_same_whatever_was_asked() -> None:
-    """A search for one property shows the ghosts that a search for all shows, as the line of the run does."""
+    """A search for one property shows the same ghosts as a search for all, and as the replayed line."""
     system = model("table", "ST-14")
     one, every = found(system, "one_handle"), found(system)
 
@@ -100,7 +100,7 @@ def test_a_run_looks_the_same_whatever_was_asked() -> None:
 
 
 def test_a_script_that_is_refused() -> None:
-    """The step that stops a script is counted from one, with the rule that refused it."""
+    """The step that stops a script is numbered from one, and comes with the rule that refused it."""
     stopped = replayer(model("table")).states(TWICE)
 
     assert isinstance(stopped, StoppedScript)
@@ -122,7 +122,7 @@ def test_a_script_that_is_cut() -> None:
 
 
 def test_only_the_end_counts() -> None:
-    """What a run violates on its way and not at its end it does not show."""
+    """A violation on the way, which no longer holds at the run's end, is not shown by the run."""
     again = replayer(model("table", "ST-14"))
     longer = Script((), (*TWICE.steps, ("close", (0, 0, 2))))
 
@@ -133,7 +133,7 @@ def test_only_the_end_counts() -> None:
 
 
 def test_that_very_property() -> None:
-    """To violate something is not to violate, or to reach, what is asked for."""
+    """A run shows only the claims that its last state or step violates or reaches."""
     again = replayer(model("table", "ST-14"))
 
     assert again.violated(TWICE) == "one_handle"
@@ -146,7 +146,7 @@ def test_that_very_property() -> None:
 
 
 def test_a_run_that_shows_nothing() -> None:
-    """A claim that the end of the run does not show is left out, and so is none at all."""
+    """A claim that the run's end does not show is left out of the trace; a trace without a claim is allowed."""
     again = replayer(model("table"))
     for name in (None, "one_handle"):
         trace = again.trace(opening((0, 0, 1)), name)
@@ -155,14 +155,14 @@ def test_a_run_that_shows_nothing() -> None:
 
 
 def test_step_properties_need_a_step() -> None:
-    """A run of no step violates no property of steps, and no action is repeated in it."""
+    """A run without steps violates no step property and no idempotence."""
     again = replayer(model("table", "ST-14"))
 
     assert not any(again.shows(Script((), ()), name) for name in ("epochs_grow", "closed_before", "close_idempotent"))
 
 
 def test_unknown_names() -> None:
-    """Claims, actions and values that the model does not have are named, with those that it has."""
+    """An unknown claim, action or value is an error that lists the known names."""
     again = replayer(model("table"))
     with pytest.raises(UsageError, match="has no property 'one_handel' that a run shows; did you mean one_handle"):
         again.claim("one_handel")
@@ -176,7 +176,7 @@ def test_unknown_names() -> None:
 
 
 def test_the_start_is_found() -> None:
-    """Where a trace does not tell the arguments of the start, they are the least that give its first state."""
+    """If a trace lacks the arguments of its start, the least arguments that give its first state are used."""
     system = model("ownership", "CK-01.flag")
     trace, again = found(system), replayer(system)
     first, *others = trace.steps
@@ -190,7 +190,7 @@ def test_the_start_is_found() -> None:
 
 
 def test_starts_have_the_least_arguments() -> None:
-    """Of all the arguments that give an initial state, the interpreter tells the least."""
+    """If several arguments give one initial state, the interpreter reports the least."""
     machine = replayer(model("ownership")).machine
     states = {args: machine.step(machine.layout.blank(), "init", args) for args in ((0,), (1,))}
 
@@ -199,7 +199,7 @@ def test_starts_have_the_least_arguments() -> None:
 
 
 def test_random_scripts_are_followed_as_the_interpreter_goes() -> None:
-    """Over random scripts, possible or not, a Replayer stops where a step has no successor with these arguments."""
+    """On random scripts, a Replayer stops at the first step that has no successor for these arguments."""
     system = model("table")
     again, chance = replayer(system), Random(5)
     machine = again.machine
@@ -222,7 +222,7 @@ def test_random_scripts_are_followed_as_the_interpreter_goes() -> None:
 
 
 def test_of_actions_that_do_the_same_the_first_is_taken(tmp_path: Path) -> None:
-    """A file that names no actions fits several runs; the least of them is the answer."""
+    """A file without action names fits several runs; the least of them is the answer."""
     system = written(
         tmp_path,
         """

@@ -1,4 +1,4 @@
-"""What is taken up again belongs to the question: an edit of anything that decides the answer is refused by name."""
+"""A checkpoint belongs to its question: after an edit that can change the answer, resuming is refused and names it."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def over(self) -> bool:
 
 @pytest.fixture(autouse=True)
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are run by Python, which takes no time to begin."""
+    """Kernels run in Python here, which needs no compile time."""
     use_python(monkeypatch)
 
 
 @pytest.fixture
 def system(compiled: Compiled) -> System:
-    """A model of which a third ``go`` would violate something, and whose budget allows two."""
+    """A model whose third ``go`` would violate a property, and whose budget allows two."""
     return compiled(BUDGETED)
 
 
@@ -74,12 +74,12 @@ def edited(system: System, **changes: object) -> System:
 
 
 def kept(system: System, file: Path, **options: object) -> None:
-    """A search that is kept in the file after a few states."""
+    """A search that is stopped after a few states, with its checkpoint in the file."""
     search(system, system.scopes["tiny"], checkpoint=file, budget=Budget(states=5), **options)  # type: ignore[arg-type]
 
 
 def refusal(system: System, file: Path, **options: object) -> str:
-    """Why a search does not go on from the file."""
+    """The error with which a search refuses to resume from the file."""
     with pytest.raises(UsageError) as refused:
         search(system, system.scopes["tiny"], resume_from=file, **options)  # type: ignore[arg-type]
     return str(refused.value)
@@ -97,13 +97,13 @@ def refusal(system: System, file: Path, **options: object) -> str:
     ids=["a larger budget", "no budget", "another given", "another size", "another name"],
 )
 def test_an_edited_scope_is_refused(system: System, tmp_path: Path, named: str, changes: dict[str, object]) -> None:
-    """What the budget of the checkpoint left out would be missed: a violation after three steps, for one."""
+    """Resuming would miss what the old scope excluded, such as a violation after three steps."""
     kept(system, tmp_path / "search")
     assert f"belongs to another search: its {named} is " in refusal(edited(system, **changes), tmp_path / "search")
 
 
 def test_a_finished_search_is_none_of_a_larger_budget(system: System, tmp_path: Path) -> None:
-    """A checkpoint of an exhausted search answers nothing for a scope in which something is violated."""
+    """The checkpoint of an exhausted search is refused for a larger budget, under which there is a violation."""
     file = tmp_path / "search"
     assert search(system, system.scopes["tiny"], checkpoint=file).verdict == "exhausted"
     kept(system, file)
@@ -124,7 +124,7 @@ def test_a_finished_search_is_none_of_a_larger_budget(system: System, tmp_path: 
     ids=["one property", "no idempotence", "no deadlock", "no symmetry", "keep going"],
 )
 def test_another_question_is_refused(system: System, tmp_path: Path, named: str, options: dict[str, object]) -> None:
-    """What was not asked before was not looked at in the states that are on file."""
+    """The stored states were not checked for other options, so resuming with them is refused."""
     alike = edited(system, given={"open_to": (True, True)})
     kept(alike, tmp_path / "search")
     assert f"belongs to another search: its {named} is " in refusal(alike, tmp_path / "search", **options)
@@ -141,14 +141,14 @@ def test_another_question_is_refused(system: System, tmp_path: Path, named: str,
     ids=["an invariant", "a guard", "a final", "an idempotence"],
 )
 def test_an_edited_model_is_refused(compiled: Compiled, tmp_path: Path, old: str, new: str) -> None:
-    """A property, a rule, a final state or a claim of idempotence: each is part of the model's fingerprint."""
+    """A property, rule, final state or idempotence claim is part of the model's fingerprint."""
     kept(compiled(BUDGETED), tmp_path / "search")
     assert BUDGETED.count(old) == 1
     assert "its fingerprint is " in refusal(compiled(BUDGETED.replace(old, new)), tmp_path / "search")
 
 
 def test_a_removed_rule_is_refused(system: System, tmp_path: Path) -> None:
-    """What runs without the rule is another model."""
+    """The model without a rule is another model."""
     kept(system, tmp_path / "search")
     assert "its fingerprint is " in refusal(remove_rules(system, ["CK-01"]), tmp_path / "search")
 
@@ -156,14 +156,14 @@ def test_a_removed_rule_is_refused(system: System, tmp_path: Path) -> None:
 def test_another_version_of_holdfast_is_refused(
     system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another version may store, cut and check otherwise."""
+    """Another version of Holdfast may store, cut and check differently."""
     kept(system, tmp_path / "search")
     monkeypatch.setattr(checkpoint, "__version__", "0.0.1")
     assert "its holdfast is " in refusal(system, tmp_path / "search")
 
 
 def test_the_same_search_goes_on(system: System, tmp_path: Path) -> None:
-    """Also where the scope is written in another order: a scope has no order."""
+    """A scope written in another order is the same scope."""
     kept(system, tmp_path / "search")
     scope = system.scopes["tiny"]
     turned = Scope("tiny", dict(reversed(scope.sizes.items())), scope.budgets, scope.given, scope.at)
@@ -172,7 +172,7 @@ def test_the_same_search_goes_on(system: System, tmp_path: Path) -> None:
 
 
 def test_what_was_found_before_is_in_the_answer(system: System, tmp_path: Path) -> None:
-    """A violation and runs to witnesses of levels before the checkpoint are there after it, as in one search."""
+    """Violations and witness runs from before the checkpoint are in the resumed answer, as in a single search."""
     wider = edited(system, budgets={"go": 3})
     scope, file = wider.scopes["tiny"], tmp_path / "search.checkpoint"
     begun = search(wider, scope, engine="kernel", keep_going=True, checkpoint=file, budget=Budget(states=30))

@@ -1,4 +1,4 @@
-"""Samples: what is counted over runs of which none ends the others is what the interpreter's runs add up to."""
+"""Samples: violations do not end them, and their counts equal the sums over the interpreter's runs."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ RUNG = """
         \"\"\"LA-3. Nobody stands on the second rung.\"\"\"
         return all(self.up[n] < N(2) for n in Node)
 """
-"""Every run that is long enough violates a step property."""
+"""A model in which every run that is long enough violates a step property."""
 
 
 UNREAD = {("open", 0)}
-"""Parameters that no rule of their action reads: a refusal is one, whatever they are."""
+"""Parameters that no rule of their action reads: a refusal counts once, whatever their values."""
 
 
 class Counting(Walker):
-    """A walker that asks of each action it lists, and of all arguments that rules read, which rule refuses it."""
+    """A walker that also counts, for each action it lists, the refusing rules over all arguments that rules read."""
 
     refused: Counter[tuple[str, str]]
 
@@ -73,7 +73,7 @@ class Counting(Walker):
 
 
 def sampled(system: System, runs: int, *, swarm: bool = True, depth: int = 30) -> tuple[Both, WalkSample]:
-    """So many runs of seed 5 in scope tiny, and what makes the same ones on the interpreter."""
+    """A sample of N runs of seed 5 in scope tiny, and the walker that makes the same runs on the interpreter."""
     both = Both.of(system, system.scopes["tiny"], 5, depth, sampled=True, swarm=swarm)
     return both, both.walks.sample(0, runs)
 
@@ -89,7 +89,7 @@ def followed(both: Both, runs: int) -> list[RandomRun]:
 
 
 def test_a_sample_goes_on_after_violations(table: System) -> None:
-    """It counts what the interpreter counts over all runs, the violating ones among them."""
+    """Its counts equal the interpreter's counts over all runs, violating ones included."""
     both, sample = sampled(remove_rules(table, BROKEN), 400)
     tally = both.walker.tally()
     for number in range(400):
@@ -102,7 +102,7 @@ def test_a_sample_goes_on_after_violations(table: System) -> None:
 
 
 def test_each_violation_is_described(table: System) -> None:
-    """A violating run is told with its length, last action, what fails, and what held before."""
+    """A violating run is described by its length, last action, failing property, and what held before its last step."""
     both, sample = sampled(remove_rules(table, BROKEN), 400)
     machine = both.walker.machine
 
@@ -133,7 +133,7 @@ def test_each_violation_is_described(table: System) -> None:
 
 
 def test_pairs_and_refusals_are_counted(table: System) -> None:
-    """How often one action followed another, and how often a rule refused one, is what the interpreter finds."""
+    """The counts of consecutive actions and of refusals by each rule equal the interpreter's counts."""
     both, sample = sampled(remove_rules(table, BROKEN), 100)
     counting = Counting(both.walker.machine, both.walker.selection, both.walker.plan)
     counting.refused = Counter()
@@ -148,7 +148,7 @@ def test_pairs_and_refusals_are_counted(table: System) -> None:
 
 
 def test_states_are_told_apart_but_for_their_numbers(table: System) -> None:
-    """The signatures are those of the states that the interpreter meets, without what holds or is kept by numbers."""
+    """The signatures equal those of the interpreter's states, without cells that hold or are indexed by numbers."""
     both, sample = sampled(table, 60)
     layout = both.walker.machine.layout
     packing = Packing(layout)
@@ -171,7 +171,7 @@ def test_states_are_told_apart_but_for_their_numbers(table: System) -> None:
 
 
 def test_a_deadlock_has_no_failing_property(compiled: Compiled) -> None:
-    """Where nothing fails but no step is left, the run is told as a deadlock, after its last action."""
+    """If no property fails but no step is left, the run is described as a deadlock after its last action."""
     both, sample = sampled(compiled(RUNG.replace("N: 2", "N: 1").replace("< N(2)", "< N(3)")), 50)
     deadlocks = [run for run in followed(both, 50) if run.stop == VIOLATED]
 
@@ -182,7 +182,7 @@ def test_a_deadlock_has_no_failing_property(compiled: Compiled) -> None:
 
 
 def test_many_violations_are_looked_at_in_parts(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More violating runs than there is room for at once are all told, and counted once."""
+    """If there are more violating runs than room for them at once, each is still described and counted once."""
     system = compiled(RUNG)
     whole = sampled(system, 300)[1]
     assert ROOM > len(whole.violating) > 50
@@ -208,7 +208,7 @@ def test_without_the_swarm_all_actions_stay(compiled: Compiled) -> None:
 
 
 def test_a_sample_of_another_seed_is_another(table: System) -> None:
-    """The seed may be given with each sample, so that what was compiled once serves all units."""
+    """A seed may be given with each sample, so one compiled kernel serves all units."""
     both, sample = sampled(table, 50)
 
     assert noted(both.walks.sample(0, 50, 5).tally) == noted(sample.tally)

@@ -1,4 +1,4 @@
-"""The search: what it visits, what it finds, and which of several findings it shows."""
+"""The search: the states it visits, the violations it finds, and which of several findings it shows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reachable(system: System, scope: str) -> set[bytes]:
 
 
 def names(traces: tuple[Trace, ...]) -> list[str]:
-    """The names of what the runs show."""
+    """The names of the claims that the runs show."""
     return [trace.claim.name for trace in traces]
 
 
@@ -90,7 +90,7 @@ def test_orbits_add_up(table: System, scope: str) -> None:
 
 
 def test_figures_of_a_chain(compiled: Compiled) -> None:
-    """A counter that a bound stops has one state for each value, and the cut is counted and named."""
+    """A counter that a bound stops has one state for each value; the cut is counted and named."""
     system = compiled(COUNTER)
 
     result = search(system, system.scopes["tiny"])
@@ -154,7 +154,7 @@ def test_a_shortest_run(table: System) -> None:
 
 
 def test_the_runs_are_runs_of_the_class(table: System) -> None:
-    """Every run that is shown can be taken step by step by the model's own class."""
+    """The model's own class can take every step of every run that is shown."""
     broken = without_ghosts(remove_rules(table, ["ST-14"]))
     scope = broken.scopes["default"]
     cpython = CPython(broken, scope)
@@ -174,7 +174,7 @@ def test_the_runs_are_runs_of_the_class(table: System) -> None:
 @pytest.mark.parametrize("removed", ["ST-14", "ST-12", "CK-02.epoch"])
 @pytest.mark.parametrize("keep_going", [False, True])
 def test_symmetry_changes_no_run(table: System, scope: str, removed: str, keep_going: bool) -> None:
-    """With and without symmetry the same runs are found, to the byte, for violations and for witnesses."""
+    """Runs to violations and witnesses are byte-identical with and without symmetry."""
     broken = remove_rules(table, [removed])
 
     reduced = search(broken, broken.scopes[scope], keep_going=keep_going)
@@ -189,7 +189,7 @@ def test_symmetry_changes_no_run(table: System, scope: str, removed: str, keep_g
 
 
 def test_the_same_under_any_hash_seed() -> None:
-    """Two runs with different hash seeds write the same text, the same ITF and the same figures."""
+    """Two processes with different hash seeds write the same text, ITF and figures."""
     script = Path(__file__).parent / "print_violation.py"
 
     outputs = {
@@ -207,7 +207,7 @@ def test_the_same_under_any_hash_seed() -> None:
 
 
 def test_the_first_property_of_the_source_wins(table: System) -> None:
-    """Of several properties that break at the same length, the first of the source is shown."""
+    """Of several properties that break at the same depth, the first in the source is shown."""
     broken = remove_rules(table, ["ST-14"])
 
     shown = search(broken, broken.scopes["tiny"])
@@ -218,7 +218,7 @@ def test_the_first_property_of_the_source_wins(table: System) -> None:
 
 
 def test_keep_going_reports_each_once(table: System) -> None:
-    """Keeping going finds each violated property once, explores everything, and still fails."""
+    """With keep-going, each violated property is found once, all states are explored, and the check still fails."""
     broken = remove_rules(table, ["ST-14"])
 
     result = search(broken, broken.scopes["tiny"], keep_going=True)
@@ -228,7 +228,7 @@ def test_keep_going_reports_each_once(table: System) -> None:
 
 
 def test_keep_going_keeps_the_shortest_run(compiled: Compiled) -> None:
-    """A property that fails at several depths is shown by its shortest run, whatever else failed before."""
+    """A property that fails at several depths is shown by its shortest run, whatever other properties failed before."""
     system = compiled(
         COUNTER
         + """
@@ -249,7 +249,7 @@ def test_keep_going_keeps_the_shortest_run(compiled: Compiled) -> None:
 
 
 def test_keep_going_prefers_a_shorter_run_to_a_lesser_state(compiled: Compiled) -> None:
-    """A lesser state that fails at a greater depth does not take the place of the first that failed."""
+    """A smaller state that fails at a greater depth does not replace the first failing state."""
     system = compiled(
         """
     n: N
@@ -325,7 +325,7 @@ MARKS = """
 
 
 def test_ties_are_broken_the_same_way(compiled: Compiled) -> None:
-    """Where many orbits and renamed states lead on, the runs are the same with symmetry and without."""
+    """If many orbits and renamed states lead on, the runs are the same with and without symmetry."""
     system = compiled(MARKS)
 
     reduced = search(system, system.scopes["tiny"], keep_going=True)
@@ -338,7 +338,7 @@ def test_ties_are_broken_the_same_way(compiled: Compiled) -> None:
 
 
 def test_the_path_has_the_least_orbits(compiled: Compiled) -> None:
-    """Backwards from its end, a run comes from the least orbit of those that lead there in as many steps."""
+    """Going back from a run's end, each orbit's predecessor is the least orbit with a shortest path to it."""
     system = compiled(MARKS)
     machine = Interpreter(system, system.scopes["tiny"])
     canonical = Symmetry(machine.layout).canonical
@@ -361,7 +361,7 @@ def test_the_path_has_the_least_orbits(compiled: Compiled) -> None:
 
 
 def test_the_run_takes_the_least_states(compiled: Compiled) -> None:
-    """A run begins in the least initial state, and of renamed successors it takes the least."""
+    """A run begins in the least initial state, and takes the least of several renamed successors."""
     system = compiled(MARKS)
 
     one = search(system, system.scopes["tiny"], properties=["one"]).witnesses[0].trace
@@ -381,7 +381,7 @@ def test_violated_at_the_start(compiled: Compiled) -> None:
 
 
 def test_a_step_that_changes_nothing_is_checked(compiled: Compiled) -> None:
-    """A step property is asked of steps that lead back to the same state, too."""
+    """A step property is also checked on steps that lead back to the same state."""
     system = compiled(
         """
     n: N
@@ -404,7 +404,7 @@ def test_a_step_that_changes_nothing_is_checked(compiled: Compiled) -> None:
 
 
 def test_the_shown_step_is_the_one_that_violates(compiled: Compiled) -> None:
-    """Where two actions lead to one state, the run takes the one whose property fails."""
+    """If two actions lead to the same state, the run shows the action whose property fails."""
     system = compiled(
         COUNTER
         + """
@@ -463,7 +463,7 @@ def test_a_repetition_that_is_refused(compiled: Compiled) -> None:
 
 
 def test_a_repetition_that_changes_something(compiled: Compiled) -> None:
-    """A second equal step that changes the state violates idempotence, and the run ends with that change."""
+    """A second equal step that changes the state violates idempotence, and is the last step of the run."""
     system = compiled(REPEATED.format(budgets="", body='require(n == N(1), "A-1"); self.n = self.n + n'))
 
     (trace,) = search(system, system.scopes["tiny"]).findings
@@ -473,7 +473,7 @@ def test_a_repetition_that_changes_something(compiled: Compiled) -> None:
 
 
 def test_a_repetition_may_be_recorded(compiled: Compiled) -> None:
-    """A repetition may change ghosts and use up its budget; one that a bound cuts is counted, and shows nothing."""
+    """A repetition may change ghosts and consume its budget; a cut repetition is counted, and violates nothing."""
     system = compiled(
         REPEATED.format(budgets=", budgets={'put': 2}", body="self.repeated[n] = self.n == n; self.n = n")
     )
@@ -511,7 +511,7 @@ ENDING = """
 
 
 def test_a_deadlock(compiled: Compiled) -> None:
-    """A state without a step that no final names is a deadlock, exit code 11."""
+    """A state that has no step and is not final is a deadlock, exit code 11."""
     system = compiled(ENDING.format(limit='require(self.n < N(2), "A-4")'))
 
     result = search(system, system.scopes["tiny"])
@@ -521,7 +521,7 @@ def test_a_deadlock(compiled: Compiled) -> None:
 
 
 def test_an_end_that_a_bound_makes_is_no_deadlock(compiled: Compiled) -> None:
-    """A state whose only steps a bound cut is counted apart; a final state may end a run."""
+    """A state whose only steps are cut is counted separately; a final state may end a run."""
     system = compiled(ENDING.format(limit=""))
 
     result = search(system, system.scopes["tiny"])
@@ -530,7 +530,7 @@ def test_an_end_that_a_bound_makes_is_no_deadlock(compiled: Compiled) -> None:
 
 
 def test_no_run_shows_a_deadlock_where_a_bound_cut_a_step(compiled: Compiled) -> None:
-    """Taken again, a run to such an end violates nothing; and one to a state without any step is a deadlock."""
+    """Replayed, a run to a state with only cut steps violates nothing; a run to a state without steps is a deadlock."""
     twice, often = (Script((), (("up", ()),) * times) for times in (2, 3))
     cut, stuck = (compiled(ENDING.format(limit=limit)) for limit in ("", 'require(self.n < N(2), "A-4")'))
     assert Replayer(cut, cut.scopes["tiny"]).violated(often) is None
@@ -538,7 +538,7 @@ def test_no_run_shows_a_deadlock_where_a_bound_cut_a_step(compiled: Compiled) ->
 
 
 def test_deadlock_and_violation(compiled: Compiled) -> None:
-    """Where an invariant fails as well, the exit code is that of the invariant."""
+    """If an invariant fails as well, the exit code is the invariant's."""
     text = ENDING.format(limit='require(self.n < N(2), "A-4")')
     system = compiled(text + "    @invariant\n    def low(self) -> bool:\n        return self.n < N(2)\n")
 
@@ -548,7 +548,7 @@ def test_deadlock_and_violation(compiled: Compiled) -> None:
 
 
 def test_going_on_finds_all_that_fails_in_one_place(compiled: Compiled) -> None:
-    """Two invariants that fail in the same single state, and two step properties in the same single step."""
+    """Keep-going finds two invariants violated in one state, and two step properties violated in one step."""
     system = compiled(
         """
     n: N
@@ -580,7 +580,7 @@ def test_going_on_finds_all_that_fails_in_one_place(compiled: Compiled) -> None:
 
 
 def test_deadlock_only_where_it_is_asked(compiled: Compiled) -> None:
-    """Deadlocks are left alone if only other properties are asked for, and can be asked for by name."""
+    """Deadlocks are not checked if only other properties are selected; they can be selected by name."""
     text = ENDING.format(limit='require(self.n < N(2), "A-4")')
     system = compiled(text + "    @invariant\n    def low(self) -> bool:\n        return self.n < N(4)\n")
 
@@ -590,7 +590,7 @@ def test_deadlock_only_where_it_is_asked(compiled: Compiled) -> None:
 
 
 def test_a_rule_of_the_start_may_decide(compiled: Compiled) -> None:
-    """A rule that refuses only choices of the initial condition is decisive."""
+    """A rule that refuses only choices of the initial condition counts as decisive."""
     system = compiled(
         """
     n: N
@@ -681,7 +681,7 @@ def test_a_false_assumption(compiled: Compiled) -> None:
 
 
 def test_properties_by_name_and_id(table: System) -> None:
-    """Properties are chosen by name or by rule id; a run's command repeats the choice."""
+    """Properties are chosen by name or rule id; the run's command repeats the choice."""
     broken = remove_rules(table, ["ST-14"])
 
     (trace,) = search(broken, broken.scopes["tiny"], properties=["INV-02"], target="table").findings
@@ -705,7 +705,7 @@ def test_json_depends_on_the_model_alone(table: System) -> None:
 
 
 def test_the_itf_of_both_searches(table: System) -> None:
-    """The file of a violation is the same with symmetry and without."""
+    """The file of a violation is the same with and without symmetry."""
     broken = remove_rules(table, ["ST-14"])
 
     texts = {

@@ -1,4 +1,4 @@
-"""Sessions: a run looked at step by step, what was possible at each, and the runs that branch off."""
+"""Sessions: stepping through a run, the possible steps at each state, and the runs that branch off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.check.conftest import Compiled
 
 @pytest.fixture(scope="module")
 def broken(table: System) -> System:
-    """The table without the rule that an open finds the stream closed."""
+    """The table without the rule that an open needs a closed stream."""
     return remove_rules(table, ["ST-14"])
 
 
@@ -38,12 +38,12 @@ def counterexample(broken: System) -> Trace:
 
 @pytest.fixture
 def session(broken: System, counterexample: Trace) -> Session:
-    """A session that has opened it."""
+    """A session on the counterexample."""
     return Session(counterexample, Replayer(broken, broken.scopes["tiny"], all_ghosts=True))
 
 
 def take(session: Session, action: str, **args: object) -> None:
-    """Take the one choice of that action with these arguments."""
+    """Take the only choice of that action with these arguments."""
     (step,) = (
         choice.step
         for choice in session.choices()
@@ -53,7 +53,7 @@ def take(session: Session, action: str, **args: object) -> None:
 
 
 def names(run: tuple[Step, ...]) -> list[str]:
-    """A run in short."""
+    """A run as a list of short texts."""
     return [f"{step.action}{tuple(value for _, value in step.args)}" for step in run]
 
 
@@ -61,7 +61,7 @@ def names(run: tuple[Step, ...]) -> list[str]:
 
 
 def test_stepping_stays_on_the_run(session: Session) -> None:
-    """Forward and back move one step, the ends stop them, and moving is nothing to undo."""
+    """Forward and back move one step and stop at the ends; moving cannot be undone."""
     places = [session.at]
     for move in (session.back, session.forward, session.forward, session.forward, session.back):
         move()
@@ -71,7 +71,7 @@ def test_stepping_stays_on_the_run(session: Session) -> None:
 
 
 def test_what_a_step_changed(session: Session) -> None:
-    """The state stands by element, the acting sort first; changes name the value before."""
+    """The state is grouped by element, the acting sort first; each change names the old value."""
     session.go(2)
     groups = session.beliefs()
     assert list(groups) == ["p1", "p2", "s1"]
@@ -91,7 +91,7 @@ def test_what_a_step_changed(session: Session) -> None:
 
 
 def test_the_start_has_changed_nothing(session: Session) -> None:
-    """At the start there is no step before."""
+    """In the initial state no change is shown."""
     assert not any(belief.changed for each in session.beliefs(full=True).values() for belief in each)
 
 
@@ -100,7 +100,7 @@ def test_the_start_has_changed_nothing(session: Session) -> None:
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_every_choice_of_arguments_is_possible_or_refused(session: Session, broken: System, at: int) -> None:
-    """Of all arguments each is a choice, with the state that it leads to, or has its rule: what CPython says too."""
+    """Each combination of arguments is a choice with its successor, or refused by its rule, as CPython confirms."""
     session.go(at)
     oracle = CPython(broken, broken.scopes["tiny"])
     expected = {}
@@ -124,12 +124,12 @@ def test_every_choice_of_arguments_is_possible_or_refused(session: Session, brok
 
 
 def reason(outcome: Refused | Cut) -> tuple[str, str | None, bool]:
-    """Why a step is not possible, as a Refusal has it."""
+    """The reason of a Refusal."""
     return (outcome.label, outcome.error, False) if isinstance(outcome, Refused) else (outcome.bound, None, True)
 
 
 def test_bounds_and_budgets_cut(compiled: Compiled) -> None:
-    """A step that leaves the scope is refused by its bound; one without steps left by its budget."""
+    """A step beyond the scope is refused by its bound, and a step beyond its budget by the budget."""
     system = compiled(
         """
         size: N
@@ -156,7 +156,7 @@ def test_bounds_and_budgets_cut(compiled: Compiled) -> None:
 
 
 def test_what_is_too_much_to_try_is_said(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An action with more instances than can be tried is named with their number, and nothing else is lost."""
+    """An action with too many instances to try is listed with their number; all other refusals and choices remain."""
     monkeypatch.setattr("holdfast.runs.explorer.choices.MOST_TRIED", 5)
     assert session.refusals() == (UntriedAction("open", 6), UntriedAction("close", 6))
     monkeypatch.setattr("holdfast.runs.explorer.choices.MOST_TRIED", 6)
@@ -165,10 +165,10 @@ def test_what_is_too_much_to_try_is_said(session: Session, monkeypatch: pytest.M
 
 
 def test_choices_say_what_they_violate(session: Session) -> None:
-    """A step that brings a violation is marked with it, and others are not."""
+    """A step that leads to a violation is marked with its name, and other steps are not marked."""
     session.go(1)
     marked = {names((choice.step,))[0]: choice.violates for choice in session.choices()}
-    # The property of the source's order counts first: two handles before an open that found the stream open.
+    # The first violated property in the source counts: two handles stand before an open of an open stream.
     assert marked == {
         "open('p1', 's1', 2)": "closed_before",
         "open('p2', 's1', 2)": "one_handle",
@@ -180,13 +180,13 @@ def test_choices_say_what_they_violate(session: Session) -> None:
 
 
 def test_taking_the_step_of_the_run_stays_on_it(session: Session) -> None:
-    """A step that the run takes anyway makes no other run."""
+    """Taking the run's own next step creates no new run."""
     take(session, "open", p="p1", e=1)
     assert (len(session.runs), session.number, session.at) == (1, 0, 1)
 
 
 def test_another_step_branches_off(session: Session, counterexample: Trace) -> None:
-    """A step that the run does not take begins another, grows it at its end, and leaves the opened one as it was."""
+    """Taking another step creates a new run that grows at its end; the opened run is unchanged."""
     session.go(1)
     take(session, "close", p="p1")
     take(session, "open", p="p2", e=2)
@@ -195,7 +195,7 @@ def test_another_step_branches_off(session: Session, counterexample: Trace) -> N
         ["init()", "open('p1', 's1', 1)", "close('p1', 's1', 1)", "open('p2', 's1', 2)"],
     ]
     assert (session.number, session.at) == (1, 3)
-    # The same way again leads to the same run.
+    # The same steps lead to the same run.
     session.switch(0)
     assert session.at == 1
     take(session, "close", p="p1")
@@ -203,7 +203,7 @@ def test_another_step_branches_off(session: Session, counterexample: Trace) -> N
 
 
 def test_undo_and_redo(session: Session) -> None:
-    """Undo leads back through every change, redo forth again, and a new change forgets what was undone."""
+    """Undo reverts every change, redo repeats it, and a new change discards the undone ones."""
     session.go(1)
     before = (session.runs, session.number, session.at)
     take(session, "close", p="p1")
@@ -225,7 +225,7 @@ def test_undo_and_redo(session: Session) -> None:
 
 
 def test_another_initial_state(compiled: Compiled) -> None:
-    """Where runs may begin in several states, each can be begun in."""
+    """If there are several initial states, a run can begin in each of them."""
     system = compiled(
         """
         size: N
@@ -250,7 +250,7 @@ def test_another_initial_state(compiled: Compiled) -> None:
 
 
 def test_paths_that_are_not_possible(session: Session) -> None:
-    """A path is followed whole or not at all."""
+    """A path is followed completely or not at all."""
     with pytest.raises(UsageError, match="close is not possible there; take one of the enabled steps"):
         session.follow([("open", (0, 0, 1)), ("close", (1, 0, 2))])
     assert (len(session.runs), session.at, session.can_undo) == (1, 0, False)
@@ -260,7 +260,7 @@ def test_paths_that_are_not_possible(session: Session) -> None:
 
 
 def test_watches(session: Session) -> None:
-    """A watched expression has its value after each step of the run that is looked at."""
+    """A watched expression has its value after each step of the current run."""
     session.watch("epoch[s1]")
     session.watch("owner[s1]")
     session.watch(" epoch[s1]")
@@ -281,12 +281,12 @@ def test_watches(session: Session) -> None:
     ],
 )
 def test_an_expression_may_use_what_the_language_has(session: Session, text: str) -> None:
-    """Its functions are known by their names, as in a model."""
+    """The functions of the model language are available in an expression."""
     assert session.value(session.condition(text), session.step) is True
 
 
 def test_along_the_run(session: Session) -> None:
-    """Seeking goes to the next state of this run where the condition holds, not to the one it stands at."""
+    """Seeking goes to the next state of this run in which the condition holds, not to the current one."""
     condition = session.condition("epoch[s1] > 0")
     assert [session.seek(condition), session.at] == [True, 1]
     assert [session.seek(condition), session.at] == [True, 2]
@@ -296,7 +296,7 @@ def test_along_the_run(session: Session) -> None:
 
 
 def test_the_nearest_state(table: System) -> None:
-    """A search from the start goes as far as the exhaustive search has to, and the run leads where it says."""
+    """A search from the start finds a state at the exhaustive search's depth, and its path leads there."""
     scope = table.scopes["default"]
     (witness,) = search(table, scope, properties=["handed_over"]).witnesses
     assert witness.trace is not None
@@ -314,7 +314,7 @@ def test_the_nearest_state(table: System) -> None:
 
 
 def test_ties_go_to_the_least(broken: System) -> None:
-    """Of states as near the least is found, by the least steps: here of two processes the first."""
+    """Of equally near states the search finds the least, by the least steps: here the first of two processes."""
     session = Session.of_model(broken, broken.scopes["tiny"], "table")
     found = session.search(session.condition("opened[s1]"))
     assert found.path is not None
@@ -325,7 +325,7 @@ def test_ties_go_to_the_least(broken: System) -> None:
 
 
 def test_searches_that_find_nothing(broken: System) -> None:
-    """A search says whether there is no such state, or whether it gave up; what is looked for lies beyond the start."""
+    """A search says whether no such state exists or the search gave up; the start itself is not considered."""
     session = Session.of_model(broken, broken.scopes["tiny"], "table")
     assert session.replayer is not None
     graph_of_all = session.search(session.condition("epoch[s1] > 2"))
@@ -336,13 +336,13 @@ def test_searches_that_find_nothing(broken: System) -> None:
     stopped = session.search(session.condition("epoch[s1] > 2"), stop=lambda: True)
     assert (stopped.path, stopped.ended, stopped.states) == (None, "stopped", 1)
     assert session.search(session.condition("epoch[s1] == 0")).ended == "exhausted"
-    # As many states as the exhaustive search of the same ghosts counts without symmetry.
+    # The exhaustive search with the same ghosts and without symmetry counts as many states.
     every = search(broken, broken.scopes["tiny"], symmetry=False, keep_going=True)
     assert graph_of_all.states == every.figures.distinct
 
 
 def test_the_violation(session: Session) -> None:
-    """The first step that violates something is found from anywhere, and none on a run that is sound."""
+    """The first violating step is found from any state of the run; a sound run has none."""
     assert [session.violated(at) for at in range(3)] == [None, None, "one_handle"]
     assert [session.seek_violation(), session.at] == [True, 2]
     assert [session.seek_violation(), session.at] == [True, 2]
@@ -352,7 +352,7 @@ def test_the_violation(session: Session) -> None:
 
 
 def test_a_repetition_shows_the_violation(compiled: Compiled) -> None:
-    """Where an action is not idempotent, the repeated step is looked at, and taken for good by whoever goes on."""
+    """If an action is not idempotent, the repeated step can be viewed; going on from it takes it as a real step."""
     system = compiled(
         """
         size: N
@@ -385,7 +385,7 @@ def test_a_repetition_shows_the_violation(compiled: Compiled) -> None:
 
 
 def test_a_kept_run_is_the_run(session: Session) -> None:
-    """The opened run is kept as it was opened; a branch claims what its end violates, and no engine's command."""
+    """The opened run is saved unchanged; a branch claims the violation at its end, and has no engine's command."""
     assert session.trace() == session.opened
     session.go(1)
     take(session, "close", p="p1")
@@ -405,13 +405,13 @@ def test_a_kept_run_is_the_run(session: Session) -> None:
 
 @pytest.fixture
 def foreign(counterexample: Trace) -> Session:
-    """The same run as a file of another tool would bring it."""
+    """The same run, read from another tool's file."""
     steps = tuple(attrs.evolve(step, code=b"") for step in counterexample.steps)
     return Session(attrs.evolve(counterexample, steps=steps, foreign=(), claim=None, scope="", fingerprint=""))
 
 
 def test_a_run_without_a_model_can_be_read(foreign: Session) -> None:
-    """It steps, shows its changes and answers for its cells."""
+    """A run without a model can be stepped through, shows its changes, and evaluates expressions over cells."""
     assert foreign.seek(foreign.condition("epoch[s1] == 2"))
     assert foreign.at == 2
     assert [belief.before for belief in foreign.beliefs()["p2"] if belief.changed] == [0, False]
@@ -423,7 +423,7 @@ def test_a_run_without_a_model_can_be_read(foreign: Session) -> None:
 
 
 def test_a_run_without_a_model_goes_nowhere_else(foreign: Session) -> None:
-    """There is nothing to take, and whoever tries is told what is missing."""
+    """No step can be taken, and the error says that the model is missing."""
     assert (foreign.choices(), foreign.starts(), foreign.refusals()) == ((), (), ())
     for attempt in (lambda: foreign.follow([]), lambda: foreign.search(foreign.condition("epoch[s1] > 1"))):
         with pytest.raises(

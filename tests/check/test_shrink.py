@@ -1,4 +1,4 @@
-"""Runs of models made small: as short as a search finds, still showing the same, and the same each time."""
+"""Shrinking runs: as short as a search finds, still showing the same claim, and the same result each time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ RELAY = """
     def at_the_top(self) -> bool:
         return self.passed == N(5)
 """
-"""One holds the ladder and climbs; waiting is of no use, and a leap is one."""
+"""One node holds the ladder and climbs; waiting is useless, and a leap counts as one step."""
 
 NOBODY, FIRST, SECOND, THIRD = ((), (0,), (1,), (2,))
 
@@ -94,27 +94,27 @@ DETOUR = Script(
 
 @cache
 def ownership(without: str | None, variant: str | None = None) -> System:
-    """The model, with a rule removed or a variant chosen."""
+    """The ownership model with a rule removed or a variant chosen."""
     system = compile_model(load_model(str(OWNERSHIP)), variants=[variant] if variant else [])
     return remove_rules(system, [without] if without else [])
 
 
 @cache
 def shortest(without: str | None, variant: str | None, scope: str, name: str) -> int:
-    """How long the search says the shortest run to that property is."""
+    """The length of the search's shortest run to that property."""
     system = ownership(without, variant)
     (trace,) = search(system, system.scopes[scope], properties=[name]).findings
     return trace.length
 
 
 def walked(system: System, scope: str, seed: int, *, shrunk: bool = True) -> WalkResult:
-    """The first violation that a campaign meets."""
+    """The first violation that random runs meet."""
     campaign = WalkOptions(seed=seed, traces=3_000)
     return walk(system, system.scopes[scope], campaign, engine="interpreter", target="ownership", shrunk=shrunk)
 
 
 def asked(trace: Trace) -> str:
-    """What a search calls the claim of a run."""
+    """The name by which a search selects a run's claim."""
     claim = trace.shown
     return claim.ids[0] if claim.kind == "idempotent" else claim.name
 
@@ -143,7 +143,7 @@ def test_a_split_brain_is_as_short_as_the_search_finds_it(seed: int) -> None:
     ],
 )
 def test_other_bugs_too(without: str | None, variant: str | None) -> None:
-    """Steps, states and repetitions that are violated elsewhere shrink to at most two steps above the least."""
+    """Runs that violate invariants, step properties or idempotence shrink to at most two steps above the shortest."""
     result = walked(ownership(without, variant), "tiny", 1)
     (found,) = result.findings
     least = shortest(without, variant, "tiny", asked(found))
@@ -154,7 +154,7 @@ def test_other_bugs_too(without: str | None, variant: str | None) -> None:
 
 
 def test_where_nothing_is_shorter_it_says_so() -> None:
-    """What is called a shortest run has the length of the search's; with fewer tries nothing is claimed."""
+    """A run is called shortest only if it has the search's length; with fewer tries nothing is claimed."""
     system = ownership("PT-04.fresh_epoch")
     (raw,) = walked(system, "tiny", 1, shrunk=False).findings
     replayer = Replayer(system, system.scopes["tiny"])
@@ -177,12 +177,12 @@ def small(system: System, script: Script, claim: str, budget: int = 20_000) -> S
 
 
 def names(script: Script) -> list[str]:
-    """The actions, in order."""
+    """The names of the actions, in order."""
     return [action for action, _ in script.steps]
 
 
 def test_what_is_left_shows_the_same(compiled: Compiled) -> None:
-    """The run that is left can be replayed and violates the same property; nothing else was given up."""
+    """The shrunk run can be replayed and violates the same property; only steps that it does not need were dropped."""
     system = compiled(RELAY)
     found = small(system, DETOUR, "low")
     replayed = Replayer(system, system.scopes["tiny"]).trace(found.script, "low")
@@ -195,14 +195,14 @@ def test_what_is_left_shows_the_same(compiled: Compiled) -> None:
 
 
 def test_a_witness_stays_reached(compiled: Compiled) -> None:
-    """Of a run to a witness the shortest one is left, and no violation takes its place."""
+    """A run to a witness shrinks to a shortest run to that witness, and not to a violation."""
     system = compiled(RELAY)
     found = small(system, Script(NOBODY, DETOUR.steps[:8]), "half_way")
     assert names(found.script) == ["grab", "climb", "climb", "climb"]
 
 
 def test_a_deadlock_stays_one(compiled: Compiled) -> None:
-    """A run to a state without a step shrinks to one, though other runs end elsewhere."""
+    """A run to a deadlock shrinks to a run to a deadlock, though other runs end elsewhere."""
     system = compiled("""
     n: N
     stuck: bool
@@ -228,7 +228,7 @@ def test_a_deadlock_stays_one(compiled: Compiled) -> None:
 
 
 def test_the_start_may_be_another(compiled: Compiled) -> None:
-    """Another initial state serves, if fewer steps do from there."""
+    """Shrinking may use another initial state if fewer steps suffice from there."""
     system = compiled("""
     n: N
     tiny = Scope({N: 4})
@@ -248,7 +248,7 @@ def test_the_start_may_be_another(compiled: Compiled) -> None:
 
 
 def test_a_shortcut_to_another_name_renames_what_follows(compiled: Compiled) -> None:
-    """Where a shortcut leads to a renamed state of the run, the rest of the run goes on under that name."""
+    """If a shortcut leads to a renamed state of the run, the rest of the run is renamed too."""
     system = compiled(RELAY)
     replayer = Replayer(system, system.scopes["tiny"])
     steps = (("grab", SECOND), ("hand", (1, 2)), *[("climb", THIRD)] * 5)
@@ -262,7 +262,7 @@ def test_a_shortcut_to_another_name_renames_what_follows(compiled: Compiled) -> 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_shortcut_can_be_replayed(seed: int) -> None:
-    """Whatever a search for shortcuts offers is a run that shows the claim, without anybody having to check it."""
+    """Every candidate that the shortcut search offers is a run that shows the claim, without a further check."""
     system = ownership("FO-06.newer")
     (raw,) = walked(system, "tiny", seed, shrunk=False).findings
     replayer = Replayer(system, system.scopes["tiny"])
@@ -281,7 +281,7 @@ def test_every_shortcut_can_be_replayed(seed: int) -> None:
 
 
 def test_equal_runs_shrink_to_equal_runs() -> None:
-    """The same run shrinks to the same, with as many tries, whoever asks."""
+    """The same run shrinks to the same result each time, with equally many tries."""
     system = ownership("FO-09")
     one, two = (walked(system, "tiny", 1).shrunk for _ in range(2))
     assert one is not None
@@ -289,7 +289,7 @@ def test_equal_runs_shrink_to_equal_runs() -> None:
 
 
 def test_without_renamings_it_does_too(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there are too many renamings to try, states are told apart by their names, and the length is the same."""
+    """If there are too many renamings to try, states that differ by names stay different; the result is the same."""
     system = compiled(RELAY)
     with_names = small(system, DETOUR, "low")
     monkeypatch.setattr(symmetry, "MOST_RENAMINGS", 1)
@@ -297,7 +297,7 @@ def test_without_renamings_it_does_too(compiled: Compiled, monkeypatch: pytest.M
 
 
 def test_once_stopped_the_least_so_far_is_the_answer(compiled: Compiled) -> None:
-    """Whoever waits may stop it; what is left shows the claim and is called no shortest run."""
+    """If shrinking is stopped early, the shortest run so far is returned and is not called shortest."""
     system = compiled(RELAY)
     found = shrink(Replayer(system, system.scopes["tiny"]), DETOUR, "low", stopped=lambda: True)
     assert (found.script, found.removed, found.shortest) == (DETOUR, 0, False)
@@ -316,6 +316,6 @@ def test_once_stopped_the_least_so_far_is_the_answer(compiled: Compiled) -> None
     ],
 )
 def test_a_run_that_shows_nothing_is_refused(compiled: Compiled, script: Script, claim: str, said: str) -> None:
-    """A run that does not show the claim, or cannot be followed, and an unknown claim are told, not shrunk."""
+    """A run that does not show the claim or cannot be followed, and an unknown claim, are errors."""
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
         small(compiled(RELAY), script, claim)

@@ -1,4 +1,4 @@
-"""Results as people read them."""
+"""The text of results."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Table, scope tiny: exhausted, nothing violated
 
 
 def test_why_it_is_green(table: System) -> None:
-    """A check that holds says how much it covered, what was asked how often, and what was reached."""
+    """A check that holds says what it covered, how often each property was asked, and which witnesses were reached."""
     assert render_summary(search(table, table.scopes["tiny"])) == GREEN
 
 
 def test_a_violation_has_no_counts(table: System) -> None:
-    """After a check that ended at a violation the text is the run and one line; no count speaks of a part."""
+    """After a violation the text is the run and one line; the counts of an unfinished search are left out."""
     broken = remove_rules(table, ["ST-14"])
 
     text = render_result(search(broken, broken.scopes["tiny"], target="table"))
@@ -42,7 +42,7 @@ def test_a_violation_has_no_counts(table: System) -> None:
 
 
 def test_what_is_amiss_without_a_violation(compiled: Callable[[str], System]) -> None:
-    """A witness that was not reached, a property that said nothing and a bound that cut are named."""
+    """A witness that was not reached, a vacuous property and a bound that cut are named."""
     system = compiled(
         """
     n: N
@@ -81,7 +81,7 @@ def test_what_is_amiss_without_a_violation(compiled: Callable[[str], System]) ->
 
 
 def test_no_answer_is_not_green(table: System) -> None:
-    """A check that a limit ended never says that something holds: it names the limit and what was left."""
+    """A check that a limit ended never says that a property holds: it names the limit and the unexplored states."""
     text = render_summary(search(table, table.scopes["default"], budget=Budget(states=20)))
 
     assert text.startswith("Table, scope default: no answer (states: more than 20); no violation in the searched part")

@@ -1,4 +1,4 @@
-"""Random runs: the kernel's are the interpreter's, their numbers fix them, and what they find is shown."""
+"""Random runs: kernel and interpreter make the same runs, the seed and number fix a run, and findings are shown."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ LADDER = """
         \"\"\"Everybody stands on the second rung.\"\"\"
         return all(self.rung[n] >= N(2) for n in Node)
 """
-"""Parameters needed in another order than they stand, a budget, a bound that cuts, steps that change nothing."""
+"""Parameters needed in another order than declared, a budget, a bound that cuts, and steps that change nothing."""
 
 
 def runs_of(system: System, number: int, *, depth: int = 20, seed: int = 0) -> list[RandomRun]:
-    """So many runs in scope tiny, as the interpreter makes them."""
+    """The interpreter's first N runs in scope tiny."""
     walker = Both.of(system, system.scopes["tiny"], seed, depth).walker
     return [walker.run(run) for run in range(number)]
 
@@ -97,7 +97,7 @@ def walked(
     seed: int = 0,
     run: int | None = None,
 ) -> WalkResult:
-    """A campaign in scope tiny, of few runs unless more are asked for."""
+    """Random runs in scope tiny, few unless more are asked for."""
     campaign = WalkOptions(traces=traces, depth=depth, seed=seed, run=run)
     return walk(
         system, system.scopes["tiny"], campaign, engine=engine, cores=cores, properties=properties, target="model"
@@ -106,7 +106,7 @@ def walked(
 
 PINNED = [[478, 360, 847], [233, 807, 111], [33, 837, 802]]
 PINNED_STREAM = [2, 5, 2, 4, 6, 0, 9, 8, 9, 0, 4, 2]
-"""What streams give: for three seeds and three runs the first number below 1000, and numbers below 10 of one run."""
+"""Pinned draws of three seeds and three runs: the first number below 1000, and numbers below 10 of one run."""
 
 GREEN = """\
 Written, scope tiny: nothing found in 1,000 runs, which is no proof
@@ -128,7 +128,7 @@ Written, scope tiny: nothing found in 1,000 runs, which is no proof
 
 
 def test_the_numbers_are_pinned() -> None:
-    """The streams are the same for ever: a seed that somebody wrote down finds the same run in years."""
+    """The streams never change, so a seed that somebody wrote down finds the same run years later."""
     drawn = [[Chance(seed, run).below(1000) for run in range(3)] for seed in (0, 7, 2**64 - 1)]
     stream = Chance(7, 0)
 
@@ -137,7 +137,7 @@ def test_the_numbers_are_pinned() -> None:
 
 
 def test_the_numbers_spread() -> None:
-    """Over many draws of one run, and over the first draws of many runs, each number comes about as often."""
+    """Over many draws of one run, and over the first draws of many runs, the numbers are equally frequent."""
     stream = Chance(3, 5)
     one_run = Counter(stream.below(10) for _ in range(10_000))
     many_runs = Counter(Chance(3, run).below(10) for run in range(10_000))
@@ -171,11 +171,11 @@ CHOICE = """
         require(self.seen[n] < N(3), "CH-1")
         self.seen[n] = N(0) if rule("CH-2", self.seen[n] == N(2)) else self.seen[n] + 1
 """
-"""A rule in the midst of an expression."""
+"""A labelled condition inside an expression."""
 
 
 def test_both_note_a_rule_within_an_expression(compiled: Compiled) -> None:
-    """A labelled condition that chooses a value is noted by both."""
+    """Kernel and interpreter both note a labelled condition that chooses a value."""
     system = compiled(CHOICE)
     tally = Both.of(system, system.scopes["tiny"], 1, 17).walks.runs(0, 5)
 
@@ -184,7 +184,7 @@ def test_both_note_a_rule_within_an_expression(compiled: Compiled) -> None:
 
 
 def test_both_make_each_run_alike(compiled: Compiled) -> None:
-    """Run by run, and not only in sum, kernel and interpreter agree."""
+    """Kernel and interpreter agree on each single run, not only on the sums."""
     system = compiled(LADDER)
     both = Both.of(system, system.scopes["tiny"], 1, 17, 2)
 
@@ -196,7 +196,7 @@ def test_both_make_each_run_alike(compiled: Compiled) -> None:
 
 
 def test_both_agree_on_a_violation(table: System) -> None:
-    """They end at the same run and step, and with what was counted up to there."""
+    """Kernel and interpreter stop at the same run and step, with the same counts up to there."""
     broken = remove_rules(table, ["CK-02.epoch"])
     both = Both.of(broken, broken.scopes["tiny"], 5, 30)
 
@@ -207,7 +207,7 @@ def test_both_agree_on_a_violation(table: System) -> None:
 
 
 def test_chunks_add_up(compiled: Compiled) -> None:
-    """However the runs are divided, the sum is the same; also if later chunks are spared what earlier ones showed."""
+    """The totals do not depend on the division into chunks, even if later chunks skip what earlier ones showed."""
     system = compiled(LADDER)
     walks = Both.of(system, system.scopes["tiny"], 9, 12).walks
     whole = walks.runs(0, 200)
@@ -234,13 +234,13 @@ FAULTS = {
     "a repetition": ("bump(counts, REPEATS + 2, 1)", "pass"),
     "a stream": ("(twice + np.uint64(2))", "(twice + np.uint64(3))"),
 }
-"""Faults of the driver and of the generated functions, each in one place."""
+"""Faults of the driver and of the generated functions, each at one place."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_of_the_kernel_are_seen(compiled: Compiled, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
-    """A planted fault makes the kernel's runs differ from the interpreter's: the comparison above sees it."""
+    """A planted fault makes the kernel's runs differ from the interpreter's, so the comparison above finds it."""
     right, wrong = FAULTS[fault]
     text_of = build.kernel_text
 
@@ -260,7 +260,7 @@ def test_faults_of_the_kernel_are_seen(compiled: Compiled, monkeypatch: pytest.M
 
 
 def test_every_step_is_one_of_the_model(compiled: Compiled) -> None:
-    """A run begins in an initial state, and each of its steps is one that the model takes."""
+    """A run begins in an initial state, and each of its steps is a step of the model."""
     system = compiled(LADDER)
     walker = Both.of(system, system.scopes["tiny"], 0, 20).walker
 
@@ -275,7 +275,7 @@ def test_every_step_is_one_of_the_model(compiled: Compiled) -> None:
 
 
 def test_the_swarm_omits_and_weighs(compiled: Compiled) -> None:
-    """Some runs keep all actions and some a single one, but each keeps one; weights are from 1 to 100."""
+    """Some runs keep all actions and some only one, but each keeps at least one; weights range from 1 to 100."""
     runs = runs_of(compiled(LADDER), 400)
     kept = Counter(sum(weight > 0 for weight in run.weights) for run in runs)
     weights = {weight for run in runs for weight in run.weights if weight}
@@ -285,7 +285,7 @@ def test_the_swarm_omits_and_weighs(compiled: Compiled) -> None:
 
 
 def test_steps_are_equally_likely(compiled: Compiled) -> None:
-    """Of an action's steps none is preferred, whatever the order in which a lowering lists them."""
+    """All steps of an action are equally likely, in whatever order an engine lists them."""
     system = compiled("""
     n: N
     tiny = Scope({N: 4})
@@ -305,7 +305,7 @@ def test_steps_are_equally_likely(compiled: Compiled) -> None:
 
 
 def test_what_changes_nothing_is_not_repeated(compiled: Compiled) -> None:
-    """In one state an action that changes nothing is not taken twice while another is left to try."""
+    """In one state, an action that changes nothing is taken again only if no other action is left to try."""
     system = compiled("""
     n: N
     tiny = Scope({N: 3})
@@ -323,7 +323,7 @@ def test_what_changes_nothing_is_not_repeated(compiled: Compiled) -> None:
 
     assert runs
     for run in runs:
-        # In each of three states one step leads on, and at most one before it waits; in the last one nothing moves.
+        # In each of three states one step leads on, and the run waits at most once; the last state has no step.
         assert 3 <= len(run.edges) <= 7
         assert run.stop == STILL
 
@@ -385,18 +385,18 @@ ENDS = """
         require(self.n == N(6), "E-6")
         self.n = self.n + 1
 """
-"""Where a run begins decides how it can end: at 2 and 5 there is no step, at 4 a budget cuts one, and at 6 a bound."""
+"""The initial state decides how a run can end: at 2 and 5 without a step, at 4 by a budget, and at 6 by a bound."""
 
 REASONS = [{STILL, MASKED}, {STUCK, MASKED}, {STUCK}, {DEPTH, MASKED}, {CUT, MASKED}, {STUCK}, {CUT}]
-"""The reasons for a run from each initial state."""
+"""The possible reasons for the end of a run, by initial state."""
 
 
 @pytest.mark.parametrize("by_python", [False, True])
 @pytest.mark.parametrize("final", [False, True])
 def test_why_a_run_ends(compiled: Compiled, final: bool, by_python: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each reason why a run may end is told from the others, and the kernel sees the same in each run.
+    """Each reason for the end of a run is reported as itself, and the kernel reports the same for each run.
 
-    Where the model names final states, a state without a step is one of them, or a deadlock.
+    If the model names final states, a state without a step is a final state or a deadlock.
     """
     if by_python:
         use_python(monkeypatch)
@@ -432,13 +432,13 @@ TURNS = """
 
 
 def climbers(system: System, pct: int, depth: int) -> list[list[int]]:
-    """Who climbed, in the order of the steps, over some runs with priorities."""
+    """The climbing process of each step, for some runs with priorities."""
     walker = Both.of(system, system.scopes["tiny"], 0, depth, pct).walker
     return [[args[0] for _, _, args in walker.run(number).edges] for number in range(60)]
 
 
 def test_the_first_in_priority_runs_alone(compiled: Compiled) -> None:
-    """Without change points one process runs as long as it can, in the prioritised part; then it is anybody's turn."""
+    """Without change points one process runs alone in the prioritised part; after that, any process may run."""
     runs = climbers(compiled(TURNS), 1, 12)
 
     assert {len(set(run[:9])) for run in runs} == {1}
@@ -447,21 +447,21 @@ def test_the_first_in_priority_runs_alone(compiled: Compiled) -> None:
 
 
 def test_a_change_point_hands_over(compiled: Compiled) -> None:
-    """With one change point, no more than two processes run in the prioritised part, and sometimes two."""
+    """With one change point, at most two processes run in the prioritised part, and sometimes two do."""
     switches = {sum(a != b for a, b in itertools.pairwise(run[:9])) for run in climbers(compiled(TURNS), 2, 12)}
 
     assert switches == {0, 1}
 
 
 def test_who_changes_nothing_yields(compiled: Compiled) -> None:
-    """A process whose step changes nothing falls behind, so that the others come to run."""
+    """A process whose step changes nothing loses priority, so that the others run."""
     system = compiled(TURNS.replace("self.rung[n] + 1", "N(1)"))
 
     assert {len(set(run[:6])) for run in climbers(system, 1, 12)} == {3}
 
 
 def test_processes_are_of_the_commonest_sort(table: System) -> None:
-    """The elements of the sort that most actions have a parameter of are the processes, or those of a named sort."""
+    """The processes are the elements of the named sort, or of the sort that most actions have a parameter of."""
     layout = Interpreter(table, table.scopes["default"]).layout
 
     assert by_priority(layout, None, 3, 40) == Schedule((4, 4), 4, 2, 30)
@@ -474,7 +474,7 @@ def test_processes_are_of_the_commonest_sort(table: System) -> None:
 
 
 def test_finds_what_the_search_finds(table: System) -> None:
-    """A violation is found, ends with 12, and its run is as long as the shortest or longer."""
+    """A violation is found, ends with 12, and its run is at least as long as the shortest."""
     broken = remove_rules(table, ["ST-14"])
 
     result = walked(broken, seed=1)
@@ -489,7 +489,7 @@ def test_finds_what_the_search_finds(table: System) -> None:
 
 
 def test_a_run_alone_is_the_same(table: System) -> None:
-    """The number that a violation gives makes the same run again, without those before it and without the kernel."""
+    """The number of a violating run repeats it alone, without the runs before it and without the kernel."""
     broken = remove_rules(table, ["CK-02.epoch"])
     found = walked(broken, seed=2)
     assert found.run is not None
@@ -501,7 +501,7 @@ def test_a_run_alone_is_the_same(table: System) -> None:
 
 
 def test_the_first_run_by_number_is_shown(table: System) -> None:
-    """No run before the one that is shown violates anything."""
+    """No run with a smaller number violates anything."""
     broken = remove_rules(table, ["CK-02.epoch"])
     found = walked(broken, seed=11, depth=3)
     assert found.run
@@ -513,7 +513,7 @@ def test_the_first_run_by_number_is_shown(table: System) -> None:
 
 @pytest.mark.parametrize("removed", [[], ["CK-02.epoch"]])
 def test_cores_and_engines_change_nothing(table: System, removed: list[str]) -> None:
-    """One core, three and the interpreter before them answer the same, whether something is violated or not."""
+    """One core, three cores and the interpreter give the same answer, with and without a violation."""
     system = remove_rules(table, removed)
     engines: list[tuple[Engine, int]] = [("kernel", 1), ("kernel", 3), ("auto", 2)]
     results = [walked(system, engine=engine, cores=cores, traces=30_000, depth=30, seed=3) for engine, cores in engines]
@@ -527,7 +527,7 @@ def test_cores_and_engines_change_nothing(table: System, removed: list[str]) -> 
 
 
 def test_what_changes_nothing_is_not_shown(compiled: Compiled) -> None:
-    """A run is shown without the steps that changed nothing; what is left is still a run."""
+    """The run is shown without the steps that changed nothing; the shorter run is still a run of the model."""
     system = compiled("""
     n: N
     tiny = Scope({N: 3})
@@ -552,7 +552,7 @@ def test_what_changes_nothing_is_not_shown(compiled: Compiled) -> None:
 
 
 def test_an_unrepeatable_action_is_shown_twice(compiled: Compiled) -> None:
-    """A violation of idempotence ends with the same step again, as a search shows it."""
+    """A violation of idempotence ends with the same step again, as in a search."""
     system = compiled("""
     n: N
     tiny = Scope({N: 3})
@@ -572,7 +572,7 @@ def test_an_unrepeatable_action_is_shown_twice(compiled: Compiled) -> None:
 
 
 def test_a_deadlock_is_told(compiled: Compiled) -> None:
-    """A state without a step that no @final names ends with 11."""
+    """A state that has no step and is not final ends with 11."""
     system = compiled(ENDS + FINAL_AT_TWO)
 
     result = walked(system)
@@ -588,7 +588,7 @@ def test_the_start_is_checked(compiled: Compiled) -> None:
 
 
 def test_what_is_asked_is_what_counts(compiled: Compiled) -> None:
-    """With --property a campaign checks that alone, and what else would be violated is not."""
+    """With --property only that property is checked; other violations are ignored."""
     system = compiled(COUNT + LOW)
 
     assert walked(system).exit_code == 12
@@ -598,12 +598,12 @@ def test_what_is_asked_is_what_counts(compiled: Compiled) -> None:
 
 
 def test_why_it_is_green(compiled: Compiled) -> None:
-    """A campaign that finds nothing says how much it tried, how its runs ended and what they never did."""
+    """Random runs without a violation report how much they tried, how runs ended, and what never happened."""
     assert render_walk(walked(compiled(LADDER), traces=1000, depth=12, seed=7)) == GREEN
 
 
 def test_the_budget_ends_a_campaign(table: System) -> None:
-    """A limit that is exceeded at once leaves the first runs, no answer, and code 20."""
+    """If the budget is exceeded at once, the figures of the first runs remain, without an answer; the code is 20."""
     result = walk(table, table.scopes["tiny"], WalkOptions(traces=10**9), cores=1, budget=Budget(memory_bytes=1))
 
     assert (result.verdict, result.exit_code) == ("out_of_budget", 20)
@@ -612,7 +612,7 @@ def test_the_budget_ends_a_campaign(table: System) -> None:
 
 
 def test_states_cannot_be_limited(table: System) -> None:
-    """A walk stores no states, so a limit on them is refused with what to use instead."""
+    """A walk stores no states, so a limit on them is refused, with the alternative."""
     with pytest.raises(UsageError, match=r"limit the runs \(--traces\) or the time"):
         walk(table, table.scopes["tiny"], WalkOptions(), budget=Budget(states=5))
 
@@ -658,13 +658,13 @@ SILENT = """
 
 
 def test_what_never_said_anything_is_named(compiled: Compiled) -> None:
-    """Properties of states and of steps whose condition no run has met."""
+    """Properties of states and of steps whose premise no run has met are listed as vacuous."""
     result = walked(compiled(COUNT + SILENT))
     assert [claim.name for claim in result.vacuous] == ["says_nothing", "never_from_above"]
 
 
 def test_a_run_is_shown_by_what_changes(compiled: Compiled) -> None:
-    """Unless all cells of its states are asked for."""
+    """A run shows only the changed cells of its states, unless all cells are asked for."""
     result = walked(
         compiled(
             COUNT.replace("n: N", "n: N\n    still: bool", 1).replace(

@@ -1,4 +1,4 @@
-"""The same runs on the kernel and on the interpreter."""
+"""Helpers that make the same runs on the kernel and on the interpreter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.runs.selection import select
 
 @attrs.frozen
 class Both:
-    """A campaign on the kernel and on the interpreter."""
+    """The random runs of the kernel and of the interpreter, side by side."""
 
     walker: Walker
     walks: Walks
@@ -31,7 +31,7 @@ class Both:
         sampled: bool = False,
         swarm: bool = True,
     ) -> Both:
-        """Everything the system declares is checked."""
+        """Both, with all properties of the system."""
         selection = select(system, None)
         machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
         schedule = no_schedule(system) if pct is None else by_priority(machine.layout, None, pct, depth)
@@ -62,5 +62,5 @@ class Both:
 
 
 def noted(tally: WalkTally) -> tuple[WalkTally, object, object]:
-    """A tally with what its statistics say, which do not compare by themselves."""
+    """A tally as a value that compares with its statistics, whose objects have no equality of their own."""
     return tally, tally.statistics.cuts, tally.statistics.decisive_in

@@ -9,7 +9,7 @@ import attrs
 
 @attrs.frozen
 class Ran:
-    """What a command answered and wrote."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -17,6 +17,6 @@ class Ran:
 
 
 class Run(Protocol):
-    """Runs ``holdfast`` with these arguments."""
+    """A function that runs ``holdfast`` with these arguments."""
 
     def __call__(self, *argv: object) -> Ran: ...

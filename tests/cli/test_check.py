@@ -1,4 +1,4 @@
-"""``holdfast check``: what it prints, writes and answers."""
+"""``holdfast check``: its output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAST = COUNTER.replace(
     "all(self.value[n] > Count(0) for n in Node if self.value[n] > Count(1))",
     "any(self.value[n] < Count(2) for n in Node)",
 )
-"""The counter with an invariant that its very last state violates in scope tiny."""
+"""The counter with an invariant that is violated only in the last state of scope tiny."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def test_one_scope_is_searched(holdfast: Run) -> None:
 
 
 def test_a_violation_ends_the_search(holdfast: Run) -> None:
-    """A violation in tiny is shown with its run and ends 12; the larger scope is not searched any more."""
+    """A violation in tiny is shown with its run and ends 12; the larger scope is not searched."""
     ran = holdfast("check", "broken.py")
     assert ran.code == 12
     assert "grown_is_positive: violated after 1 step" in ran.out
@@ -58,7 +58,7 @@ def test_a_violation_ends_the_search(holdfast: Run) -> None:
 
 
 def test_keep_going_searches_every_scope(holdfast: Run) -> None:
-    """With --keep-going a violation in tiny does not keep default from being searched, and the code stays 12."""
+    """With --keep-going, default is searched even after a violation in tiny, and the code stays 12."""
     ran = holdfast("check", "broken.py", "--keep-going")
     assert ran.code == 12
     assert "Counter, scope tiny: violated" in ran.out
@@ -67,7 +67,7 @@ def test_keep_going_searches_every_scope(holdfast: Run) -> None:
 
 @pytest.mark.parametrize("model", ["counter.py", "broken.py"])
 def test_the_output_is_the_same_again(holdfast: Run, model: str) -> None:
-    """Two runs print the same, byte for byte; times stand on standard error alone."""
+    """Two runs print the same bytes; times go to standard error only."""
     first = holdfast("check", model)
     assert holdfast("check", model).out == first.out
     assert " a second" in first.err
@@ -75,7 +75,7 @@ def test_the_output_is_the_same_again(holdfast: Run, model: str) -> None:
 
 
 def test_hash_order_changes_nothing(folder: Path, pytestconfig: pytest.Config) -> None:
-    """What is printed does not depend on PYTHONHASHSEED."""
+    """The output does not depend on PYTHONHASHSEED."""
 
     def run(seed: str) -> bytes:
         environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -88,7 +88,7 @@ def test_hash_order_changes_nothing(folder: Path, pytestconfig: pytest.Config) -
 
 @pytest.mark.parametrize("source", [BROKEN, LAST], ids=["at the first step", "in the last state"])
 def test_symmetry_changes_no_run(holdfast: Run, source: str) -> None:
-    """A violation reads the same, byte for byte, with symmetry and without."""
+    """A violation reads the same, byte for byte, with and without symmetry."""
     Path("model.py").write_text(source)
     with_symmetry = holdfast("check", "model.py")
     assert with_symmetry.code == 12
@@ -96,7 +96,7 @@ def test_symmetry_changes_no_run(holdfast: Run, source: str) -> None:
 
 
 def test_symmetry_is_a_choice(holdfast: Run) -> None:
-    """Without symmetry, states that differ in names count apart: nine instead of six for two counters up to two."""
+    """Without symmetry, states that differ in names count separately: nine, not six, for two counters up to two."""
 
     def states(*options: str) -> int:
         out = holdfast("check", "counter.py", "--scope", "tiny", "--json", *options).out
@@ -115,19 +115,19 @@ def test_symmetry_is_a_choice(holdfast: Run) -> None:
     ],
 )
 def test_expectations(holdfast: Run, model: str, expect: str, code: int) -> None:
-    """A violation that was wanted is a success, and one that was wanted and does not come is none."""
+    """An expected violation is a success; if it does not occur, the check fails."""
     ran = holdfast("check", model, "--expect", expect)
     assert ran.code == code
     assert ("A violation was expected, and nothing is violated." in ran.out) == (code == 10)
 
 
 def test_an_unanswered_expectation_stays_unanswered(holdfast: Run) -> None:
-    """A search that a limit ends has not shown that the violation does not come: code 20, not 10."""
+    """If a limit ends the search before the expected violation, the question is open: code 20, not 10."""
     assert holdfast("check", "counter.py", "--expect", "violated", "--budget", "2states").code == 20
 
 
 def test_a_budget_ends_the_search(holdfast: Run) -> None:
-    """A limit that is exceeded ends with code 20, names the limit, and goes on to no larger scope."""
+    """A search that exceeds a limit ends with code 20, names the limit, and starts no larger scope."""
     ran = holdfast("check", "counter.py", "--budget", "2states")
     assert ran.code == 20
     assert "no answer (states: more than 2)" in ran.out
@@ -162,7 +162,7 @@ def test_a_run_is_written_as_itf(holdfast: Run) -> None:
 
 
 def test_no_violation_writes_no_itf(holdfast: Run) -> None:
-    """Where nothing is violated there is no run to write, and standard error says so."""
+    """Without a violation no run is written, and standard error says so."""
     ran = holdfast("check", "counter.py", "--itf", "run.itf.json")
     assert ran.code == 0
     assert "nothing is violated, so run.itf.json is not written" in ran.err
@@ -177,7 +177,7 @@ def test_the_state_graph_is_written(holdfast: Run, name: str, begins: str) -> No
 
 
 def test_models_are_listed(holdfast: Run) -> None:
-    """``holdfast models`` lists models/ of this folder too, with scopes and variants."""
+    """``holdfast models`` also lists the models/ folder of the working directory, with scopes and variants."""
     Path("models").mkdir()
     Path("models/counter.py").write_text(COUNTER)
     ran = holdfast("models")

@@ -1,4 +1,4 @@
-"""``holdfast diff``: how its two sides are named, what it prints and answers."""
+"""``holdfast diff``: the names of its two sides, its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ VARIED = COUNTER.replace(
 
     @invariant''',
 ).replace("require, witness", "require, variant, witness")
-"""The counter with a variant whose rules have labels that begin alike."""
+"""The counter with a variant whose rule labels share a prefix."""
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with a model, one with a variant, one of the former's name but for a -, and a huge one."""
+    """A working directory with a model, one with a variant, one whose file name holds + and -, and a huge one."""
     monkeypatch.chdir(tmp_path)
     Path("counter.py").write_text(COUNTER)
     Path("varied.py").write_text(VARIED)
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_rule_less(holdfast: Run) -> None:
-    """What a rule was for is said: the steps gained, the nearest of them, and which rule refuses it."""
+    """The effect of a removed rule is shown: the gained steps, the nearest of them, and the rule that refuses it."""
     ran = holdfast("diff", "counter.py", "counter.py-CT-01")
     assert ran.code == 0
     assert ran.out.startswith("A  counter.py: Counter, scope tiny\nB  counter.py: Counter, scope tiny, without CT-01\n")
@@ -55,7 +55,7 @@ def test_a_rule_less(holdfast: Run) -> None:
 
 
 def test_the_same(holdfast: Run) -> None:
-    """A model and itself do the same, and that is what is said."""
+    """A model compared with itself is reported as doing the same."""
     ran = holdfast("diff", "counter.py", "counter.py", "--scope", "default")
     assert ran.code == 0
     assert "  models          the same actions, fields and bounds, and no rule decides differently" in ran.out
@@ -73,7 +73,7 @@ def test_json_is_all_there_is(holdfast: Run) -> None:
 
 
 def test_a_budget_ends_with_no_answer(holdfast: Run) -> None:
-    """What a limit ends is no answer: code 20, and how far it came."""
+    """A comparison that a limit ends has no answer: code 20, with its progress."""
     ran = holdfast("diff", "explosion.py", "explosion.py", "--scope", "large", "--budget", "2states")
     assert ran.code == 20
     assert "No answer (states: more than 2): nothing differs in the first" in ran.out
@@ -99,7 +99,7 @@ def test_a_budget_ends_with_no_answer(holdfast: Run) -> None:
     ],
 )  # fmt: skip
 def test_how_a_side_is_read(text: str, target: str, variants: tuple[str, ...], removed: tuple[str, ...]) -> None:
-    """The longest model that exists comes first, then variants, then rules, whose labels hold marks themselves."""
+    """A side is read as the longest existing model name, then variants, then rules, whose labels may contain a -."""
     side = parse_side(text)
     assert (side.target, side.system.chosen, side.system.removed) == (target, variants, removed)
 
@@ -123,7 +123,7 @@ def test_how_a_side_is_read(text: str, target: str, variants: tuple[str, ...], r
     ],
 )  # fmt: skip
 def test_sides_that_do_not_exist(text: str, said: str) -> None:
-    """What is wrong about a side is named, with what to write instead."""
+    """A side that does not exist gives an error that names the problem and the remedy."""
     with pytest.raises(UsageError) as raised:
         parse_side(text)
     assert said in str(raised.value)

@@ -1,4 +1,4 @@
-"""Malformed model files and arguments: never a traceback, always a documented exit code and a line that says why."""
+"""Malformed model files and arguments: never a traceback, always a documented exit code and a line with the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.running import Ran, Run
 from tests.cli.samples import COUNTER
 
 DOCUMENTED = {0, 2, 10, 11, 12, 20, 150}
-"""What a check may end with; 1 would be a fault of ours."""
+"""The documented exit codes of a check; 1 would be an internal error."""
 
 CASES = 200
 
@@ -116,7 +116,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def judge(ran: Ran) -> None:
-    """What holds of every ending."""
+    """Check the conditions that every result must satisfy."""
     assert ran.code in DOCUMENTED, ran
     assert "Traceback" not in ran.out + ran.err
     errors = [line for line in ran.err.splitlines() if line.startswith("holdfast: ")]
@@ -142,7 +142,7 @@ def test_malformed_arguments(holdfast: Run, seed: int) -> None:
 
 
 def test_the_unmutated_pass(holdfast: Run) -> None:
-    """What the mutants are made from is sound, so that they are near to what people write."""
+    """The unmutated inputs succeed, so the mutants are close to real input."""
     for command in COMMANDS:
         assert holdfast(*command).code in (0, 10), command
 
@@ -162,7 +162,7 @@ def mutant(source: str, chance: random.Random) -> bytes:
             case 3:
                 lines = [*lines[:at], lines[at][: chance.randrange(len(lines[at]) + 1)]]
             case _:
-                # Every other part is a word; most often one word becomes another, and the syntax stays whole.
+                # Every other part is a word. A word mostly becomes another word, which keeps the syntax whole.
                 parts = re.split(r"(\W+)", lines[at])
                 part = chance.randrange(len(parts))
                 part -= part % 2 if chance.random() < 0.7 else 0

@@ -1,4 +1,4 @@
-"""Ctrl-C, and a reader that has seen enough."""
+"""Ctrl-C, and an output pipe that the reader closes early."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOLDFAST = [sys.executable, "-m", "holdfast"]
 
 @pytest.fixture
 def explosion(tmp_path: Path) -> Path:
-    """A model that no search finishes."""
+    """A model too large for any search to finish."""
     path = tmp_path / "explosion.py"
     path.write_text(EXPLOSION)
     return path
@@ -34,7 +34,7 @@ def test_an_interrupted_check_says_how_far_it_came(explosion: Path) -> None:
         # Progress is shown on a terminal alone, and not before the search has begun.
         assert os.read(ours, 1)
         process.send_signal(signal.SIGINT)
-        # A terminal that nobody reads would fill up and block; its end is an error on Linux.
+        # An unread terminal would fill up and block; reading at its end is an error on Linux.
         while read_some(ours):
             pass
         assert process.stdout is not None
@@ -46,7 +46,7 @@ def test_an_interrupted_check_says_how_far_it_came(explosion: Path) -> None:
 
 
 def read_some(terminal: int) -> bool:
-    """Read on; False at the end."""
+    """Read some more output; False at the end."""
     try:
         return bool(os.read(terminal, 4096))
     except OSError:
@@ -54,7 +54,7 @@ def read_some(terminal: int) -> bool:
 
 
 def test_a_reader_that_goes_away_changes_nothing(tmp_path: Path) -> None:
-    """A closed pipe, as after `| head`, leaves the exit code as it is and says nothing."""
+    """A closed pipe, as after `| head`, does not change the exit code and prints no error."""
     path = tmp_path / "counter.py"
     path.write_text(COUNTER)
     ours, theirs = os.pipe()

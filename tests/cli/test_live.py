@@ -15,7 +15,7 @@ STARVED = ("live", LEASE, "--scope", "tiny", "--without", "LS-08")
 
 
 def test_what_holds_ends_0(holdfast: Run) -> None:
-    """Tiny and then default are looked at."""
+    """If liveness holds in tiny and default, the command ends 0."""
     ran = holdfast("live", LEASE)
     assert ran.code == 0
     assert "Lease, scope tiny: exhausted, nothing violated" in ran.out
@@ -24,7 +24,7 @@ def test_what_holds_ends_0(holdfast: Run) -> None:
 
 
 def test_a_violation_ends_13_and_replays(holdfast: Run, tmp_path: Path) -> None:
-    """Its line ends 13 too, and so does its file, which can be shown and not be shrunk."""
+    """A violation ends 13, and so does replaying its line or file; the file can be shown but not shrunk."""
     path = tmp_path / "run.itf.json"
     ran = holdfast(*STARVED, "--property", "LV-02", "--itf", path)
     assert ran.code == 13
@@ -46,14 +46,14 @@ def test_a_violation_ends_13_and_replays(holdfast: Run, tmp_path: Path) -> None:
 
 
 def test_a_violation_ends_the_scopes(holdfast: Run) -> None:
-    """What is not looked at any more is said."""
+    """After a violation the remaining scopes are not checked, and the output names them."""
     ran = holdfast("live", LEASE, "--without", "LS-08")
     assert ran.code == 13
     assert "Not looked at: scope default." in ran.out
 
 
 def test_json_is_one_line_a_scope(holdfast: Run) -> None:
-    """With the reasons for fairness, and nothing else printed."""
+    """JSON output has one line for each scope, with the reasons for fairness, and nothing else."""
     ran = holdfast(*STARVED, "--json")
     (line,) = ran.out.splitlines()
     found = json.loads(line)
@@ -61,7 +61,7 @@ def test_json_is_one_line_a_scope(holdfast: Run) -> None:
 
 
 def test_nothing_is_written_without_a_violation(holdfast: Run, tmp_path: Path) -> None:
-    """And that is said."""
+    """Without a violation no file is written, and the output says so."""
     ran = holdfast("live", LEASE, "--scope", "tiny", "--itf", tmp_path / "run.itf.json")
     assert ran.code == 0
     assert "nothing is violated" in ran.err
@@ -69,7 +69,7 @@ def test_nothing_is_written_without_a_violation(holdfast: Run, tmp_path: Path) -
 
 
 def test_a_limit_ends_20(holdfast: Run) -> None:
-    """The larger scope is not begun then."""
+    """A limit ends the command with 20, and the larger scope is not started."""
     ran = holdfast("live", LEASE, "--budget", "10states")
     assert ran.code == 20
     assert "states: more than 10" in ran.out
@@ -88,7 +88,7 @@ def test_a_limit_ends_20(holdfast: Run) -> None:
     ],
 )
 def test_a_wrong_argument_is_one_line(holdfast: Run, argv: tuple[object, ...], problem: str) -> None:
-    """Before anything is looked at."""
+    """A wrong argument gives one line before any check starts."""
     ran = holdfast("live", *argv)
     assert (ran.code, ran.out) == (2, "")
     assert problem in ran.err
@@ -96,7 +96,7 @@ def test_a_wrong_argument_is_one_line(holdfast: Run, argv: tuple[object, ...], p
 
 
 def test_a_model_without_liveness_is_refused(holdfast: Run, tmp_path: Path) -> None:
-    """There is nothing to decide, and nothing is what a green answer would mean."""
+    """A model without liveness properties is refused: a success would mean nothing."""
     (tmp_path / "counter.py").write_text(COUNTER)
     ran = holdfast("live", LEASE, tmp_path / "counter.py")
     assert (ran.code, ran.out) == (2, "")

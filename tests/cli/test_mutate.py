@@ -1,4 +1,4 @@
-"""``holdfast mutate``: tables, JSON, runs, files, limits and codes."""
+"""``holdfast mutate``: tables, JSON, runs, files, limits and exit codes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tests.cli.samples import COUNTER
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with lock.py, whose outcomes are declared as they are."""
+    """A working directory with lock.py, whose declarations are true."""
     monkeypatch.chdir(tmp_path)
     write_lock()
     return tmp_path
 
 
 def write_lock(name: str = "lock.py", **changed: str | None) -> None:
-    """The lock, with other declarations."""
+    """Write the lock with other declarations."""
     lines = "".join(f"    {line}" if line.strip() else line for line in lock(**changed).splitlines(keepends=True))
     Path(name).write_text(f"{HEADER}class Lock(Model):\n{lines}")
 
 
 def test_what_is_declared_ends_with_0(holdfast: Run) -> None:
-    """The table names each mutant, how it ends and why; the last line counts."""
+    """With true declarations the command ends 0: the table has each mutant, its outcome and reason, and a count."""
     ran = holdfast("mutate", "lock.py", "--cores", "1")
     rows = {line.split("  ")[0]: " ".join(line.split()[1:]) for line in ran.out.splitlines()}
 
@@ -48,7 +48,7 @@ def test_what_is_declared_ends_with_0(holdfast: Run) -> None:
 
 
 def test_what_is_not_declared_ends_with_10(holdfast: Run) -> None:
-    """The place of the rule, or of the false declaration, and what to write; the row stands out in the table."""
+    """For a wrong declaration, its place or the rule's place and the remedy are shown, and the table marks the row."""
     write_lock("other.py", LS_05=None, LS_06='equivalent("no")')
     ran = holdfast("mutate", "other.py")
     text = Path("other.py").read_text().splitlines()
@@ -70,7 +70,7 @@ def test_what_is_not_declared_ends_with_10(holdfast: Run) -> None:
 
 
 def test_json_is_the_same_each_time(holdfast: Run) -> None:
-    """One line a model, nothing else, equal bytes; each mutant with its way, facts and declaration."""
+    """JSON has one line for each model, always the same bytes; each mutant has its outcome, facts and declaration."""
     Path("counter.py").write_text(COUNTER)
     first = holdfast("mutate", "lock.py", "counter.py", "--json")
     lines = [json.loads(line) for line in first.out.splitlines()]
@@ -100,7 +100,7 @@ def test_json_is_the_same_each_time(holdfast: Run) -> None:
 
 
 def test_each_kill_has_a_run(holdfast: Run) -> None:
-    """The line of JSON replays to the violation, and the folder has the same runs as files, pairs included."""
+    """Each kill's line in JSON replays to the violation, and the folder has the same runs as files, pairs included."""
     ran = holdfast("mutate", "lock.py", "--json", "--itf", "runs/here", "--only", "LS-01", "--only", "LS-02")
     [row] = [row for row in json.loads(ran.out)["mutants"] if row["mutant"] == "LS-01"]
     again = holdfast("replay", row["killed_by"]["replay"])
@@ -114,14 +114,14 @@ def test_each_kill_has_a_run(holdfast: Run) -> None:
 
 
 def test_what_starves_has_a_run_too(holdfast: Run) -> None:
-    """Of a mutant that loses liveness alone, the folder has the run on which something is owed for ever."""
+    """If a mutant violates liveness only, the folder has the lasso of the starvation."""
     holdfast("mutate", "lock.py", "--itf", "runs", "--only", "LS-06")
     kept = json.loads(Path("runs/lock-LS-06.itf.json").read_text())
     assert kept["loop"] >= 0
 
 
 def test_a_model_that_does_not_hold_says_nothing_of_mutants(holdfast: Run) -> None:
-    """Its violation is shown, with the code of a check."""
+    """If the unmutated model has a violation, it is shown with a check's exit code, and no mutant is tried."""
     Path("bad.py").write_text(Path("lock.py").read_text().replace("require(self.greedy or", "require(True or"))
     ran = holdfast("mutate", "bad.py")
 
@@ -131,7 +131,7 @@ def test_a_model_that_does_not_hold_says_nothing_of_mutants(holdfast: Run) -> No
 
 
 def test_limits_end_with_20(holdfast: Run) -> None:
-    """No time: nothing is tried. No states: the whole model is left open already."""
+    """Without time nothing is tried; without states even the whole model has no answer. Both end with 20."""
     none = holdfast("mutate", "lock.py", "--budget", "0.000001s")
     few = holdfast("mutate", "lock.py", "--budget", "1states")
 
@@ -141,7 +141,7 @@ def test_limits_end_with_20(holdfast: Run) -> None:
 
 
 def test_going_on_from_a_file(holdfast: Run) -> None:
-    """What a run has kept the next one does not try: it ends the same, and adds nothing to the file."""
+    """A second run reads all facts from the file: it ends the same way and adds nothing to the file."""
     first = holdfast("mutate", "lock.py", "--resume", "facts")
     kept = Path("facts").read_text()
     again = holdfast("mutate", "lock.py", "--resume", "facts")
@@ -152,7 +152,7 @@ def test_going_on_from_a_file(holdfast: Run) -> None:
 
 
 def test_operators_go_on_from_a_file_too(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What became of them is kept, and they are not tried again."""
+    """The results of operators are kept in the file too, and are not tried again."""
     first = holdfast("mutate", "lock.py", "--operators", "--resume", "facts")
     kept = Path("facts").read_text()
     monkeypatch.setattr("holdfast.check.mutate.bench.Bench.try_changed", None)
@@ -164,7 +164,7 @@ def test_operators_go_on_from_a_file_too(holdfast: Run, monkeypatch: pytest.Monk
 
 
 def test_operators_are_reported_and_no_failure(holdfast: Run) -> None:
-    """What survives is in a table of its own, and the command ends as it does without."""
+    """Surviving operators are listed in a table of their own and do not change the exit code."""
     ran = holdfast("mutate", "lock.py", "--operators")
     rows = [" ".join(line.split()) for line in ran.out.splitlines() if line.startswith("lock.py:")]
 
@@ -189,7 +189,7 @@ def test_operators_are_reported_and_no_failure(holdfast: Run) -> None:
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
 def test_wrong_arguments(holdfast: Run, args: list[str], said: str) -> None:
-    """One line on standard error, nothing on standard output, and code 2."""
+    """A wrong argument gives one line on standard error, nothing on standard output, and code 2."""
     ran = holdfast("mutate", *args)
 
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
@@ -197,9 +197,9 @@ def test_wrong_arguments(holdfast: Run, args: list[str], said: str) -> None:
 
 
 def test_an_interrupted_command_reports_what_it_has(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After Ctrl-C the rows so far are printed, what is left is named, later models are not tried, and it ends 20."""
+    """After Ctrl-C the finished rows are printed, the rest is named, later models are not tried, and the code is 20."""
     kept: list[MutantFacts] = []
-    # A shell that runs the tests in the background has them ignore Ctrl-C.
+    # A shell that runs the tests in the background lets them ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: MutantFacts) -> None:
@@ -219,7 +219,7 @@ def test_an_interrupted_command_reports_what_it_has(holdfast: Run, monkeypatch: 
 
 
 def test_results_are_stored_and_make_the_page(holdfast: Run) -> None:
-    """--update stores what is as declared beside the models, and --guards writes the page of it."""
+    """--update stores results that match their declarations beside the models, and --guards writes the page of them."""
     Path("models").mkdir()
     write_lock("models/lock.py")
     Path("models/guards.toml").write_text(
@@ -238,7 +238,7 @@ def test_results_are_stored_and_make_the_page(holdfast: Run) -> None:
 
 
 def test_only_the_whole_truth_is_stored(holdfast: Run) -> None:
-    """Parts of the trials, wrong declarations and models from elsewhere are not stored."""
+    """Partial trials, wrong declarations and models of other folders are not stored."""
     Path("models").mkdir()
     write_lock("models/lock.py", LS_06=None)
     wrong = holdfast("mutate", "--update")

@@ -1,4 +1,4 @@
-"""``holdfast new``: the first model, its bug, and its mending."""
+"""``holdfast new``: the first model, its bug and its fix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_first_model_has_one_bug(holdfast: Run) -> None:
-    """The model as written is violated by a short run, and one guard where its comment stands mends it."""
+    """A short run violates the written model, and one guard at the place of its comment fixes it."""
     assert holdfast("new", "mylock").code == 0
     broken = holdfast("check", "mylock.py")
     assert broken.code == 12
@@ -43,7 +43,7 @@ def test_the_commands_to_try_are_printed(holdfast: Run) -> None:
 
 
 def test_nothing_is_overwritten(holdfast: Run) -> None:
-    """A file that is there already stays as it is."""
+    """An existing file is not overwritten."""
     Path("mylock.py").write_text("mine")
     refused = holdfast("new", "mylock")
     assert (refused.code, refused.err) == (
@@ -55,7 +55,7 @@ def test_nothing_is_overwritten(holdfast: Run) -> None:
 
 @pytest.mark.parametrize("name", ["", "my lock", "../lock", "my-lock", "class", "mylock.py", "1st", "random"])
 def test_a_wrong_name_is_refused(holdfast: Run, folder: Path, name: str) -> None:
-    """A name that is no identifier, or that would hide a module of Python, ends in one line that says so."""
+    """A name that is no identifier, or that would hide a Python module, gives one line with the reason."""
     refused = holdfast("new", name)
     assert refused.code == 2
     assert refused.err.startswith(f"holdfast: {name!r} is ")

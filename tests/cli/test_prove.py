@@ -1,4 +1,4 @@
-"""``holdfast prove``: what it prints, writes and answers, and where it finds lemmas."""
+"""``holdfast prove``: its output, exit codes and files, and where it looks for lemmas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.cli.running import Run
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "two_phase_commit.py"
 
 MODEL, LEMMAS = EXAMPLE.read_text().split("    @lemma\n", 1)
-"""Two-phase commit without its lemmas, and these."""
+"""The source of two-phase commit, split into the model and its lemmas."""
 
 PROOF = f'''\
 """Lemmas of two-phase commit."""
@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_lemmas_beside_a_model_are_used(holdfast: Run) -> None:
-    """With two_proof.py beside it the model is proved, and the file is named; a class that is named stands alone."""
+    """The lemmas in two_proof.py prove the model two.py, and the output names the file; a named class is used alone."""
     Path("two_proof.py").write_text(PROOF)
     ran = holdfast("prove", "two.py", "--no-suggest")
     assert ran.code == 0
@@ -57,7 +57,7 @@ def test_lemmas_beside_a_model_are_used(holdfast: Run) -> None:
 
 
 def test_lemmas_of_another_model_are_refused(holdfast: Run) -> None:
-    """The class in the file of lemmas extends the model, or the line says so."""
+    """A class in the file of lemmas that does not extend the model is refused in one line."""
     Path("two_proof.py").write_text(EXAMPLE.read_text())
     ran = holdfast("prove", "two.py")
     assert ran.code == 2
@@ -65,7 +65,7 @@ def test_lemmas_of_another_model_are_refused(holdfast: Run) -> None:
 
 
 def test_a_counterexample_is_shown_and_written(holdfast: Run) -> None:
-    """Two states, what changed, the clause and a suggestion; the same as ITF, which the other commands can show."""
+    """Two states, their changes, the clause and a suggestion are shown; other commands can read them as ITF."""
     ran = holdfast("prove", "two.py", "--itf", "cti.itf.json")
     assert ran.code == 20
     assert ran.out.startswith("all_agree: not kept by ")
@@ -87,21 +87,21 @@ def test_a_violation_is_a_run(holdfast: Run) -> None:
 
 
 def test_two_models_and_the_graver_answer(holdfast: Run) -> None:
-    """Several models are proved one after the other; the gravest answer counts."""
+    """Several models are proved one after the other; the worst answer decides the exit code."""
     ran = holdfast("prove", EXAMPLE, "two.py", "--no-suggest")
     assert ran.code == 20
     assert ran.out.index("TwoPhaseCommit: proved") < ran.out.index("TwoPhaseCommit: not proved")
 
 
 def test_json_is_one_line_a_model(holdfast: Run) -> None:
-    """The result is one line of JSON, equal for equal questions but for its timing."""
+    """JSON has one line for each model, equal for equal questions except for the timing."""
     first, second = (json.loads(holdfast("prove", EXAMPLE, "--json").out) for _ in range(2))
     assert (first["verdict"], first["exit_code"]) == ("proved", 0)
     assert {**first, "timing": None} == {**second, "timing": None}
 
 
 def test_a_question_without_an_answer_is_saved(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reason is printed, and the question kept in a file for other solvers."""
+    """For an open question, the reason is printed and the question is saved for other solvers."""
     monkeypatch.setattr(asking, "ask", lambda *_, **__: SolverAnswer("unknown", reason="timeout"))
     monkeypatch.setattr(asking, "MANY", 10_000)
     monkeypatch.setattr(asking, "BRIEF", 10_000.0)
@@ -114,7 +114,7 @@ def test_a_question_without_an_answer_is_saved(holdfast: Run, monkeypatch: pytes
 
 
 def test_a_bounded_search(holdfast: Run) -> None:
-    """Within a depth nothing is violated, or a run is shown."""
+    """A bounded search reports no violation within the depth, or shows a run."""
     assert "nothing violated within 2 steps, for any sizes" in holdfast("prove", "two.py", "--depth", 2).out
     ran = holdfast("prove", "two.py", "--depth", 5, "--without", "TP-02", "--property", "all_agree")
     assert ran.code == 12
@@ -122,7 +122,7 @@ def test_a_bounded_search(holdfast: Run) -> None:
 
 
 def test_the_fragment(holdfast: Run) -> None:
-    """A model whose questions are all decidable says so, and asks none."""
+    """A model whose questions are all decidable is reported as such, without asking the solver."""
     assert holdfast("prove", "two.py", "--fragment").out == (
         "TwoPhaseCommit: every question about invariants is decidable: the graph of sorts has no cycle\n"
     )
@@ -139,12 +139,12 @@ CHANGES = {
     ),
     "the field more": "    more: bool\n\n    @init\n    def no_more(self) -> None:\n        self.more = False\n",
 }
-"""What no class of lemmas may say, by what it changes."""
+"""The changes that a class of lemmas may not make, with the message for each."""
 
 
 @pytest.mark.parametrize("changed", CHANGES)
 def test_a_class_of_lemmas_changes_nothing_else(holdfast: Run, changed: str) -> None:
-    """A proof of another protocol, or of less, is refused."""
+    """A class of lemmas that changes the protocol or drops a property is refused."""
     lemmas = PROOF.replace("import lemma\n", "import action, init, invariant, lemma, require\n")
     Path("two_proof.py").write_text(f"{lemmas}\n{CHANGES[changed]}")
     ran = holdfast("prove", "two.py")
@@ -154,7 +154,7 @@ def test_a_class_of_lemmas_changes_nothing_else(holdfast: Run, changed: str) -> 
 
 
 def test_seconds_are_told_apart(holdfast: Run) -> None:
-    """With --explain the seconds of each property and the slowest questions stand on standard error alone."""
+    """With --explain, the seconds of each property and the slowest questions go to standard error only."""
     ran = holdfast("prove", EXAMPLE, "--explain")
     assert "each property:\n" in ran.err
     assert " s  all_agree\n" in ran.err
@@ -163,7 +163,7 @@ def test_seconds_are_told_apart(holdfast: Run) -> None:
 
 
 def test_a_bounded_run_is_written(holdfast: Run) -> None:
-    """With --depth the run that is found is written, and can be shown."""
+    """With --depth, the violating run is written, and ``holdfast show`` reads it."""
     ran = holdfast("prove", "two.py", "--depth", 5, "--without", "TP-02", "--itf", "run.itf.json")
     assert ran.code == 12
     assert len(itf_py.trace_from_json(json.loads(Path("run.itf.json").read_text())).states) == 5
@@ -171,7 +171,7 @@ def test_a_bounded_run_is_written(holdfast: Run) -> None:
 
 
 def test_lemmas_are_left_out(holdfast: Run) -> None:
-    """--ablate prints a row for each lemma, and the clauses in its place, brackets and all."""
+    """--ablate prints a row for each lemma, and the suggested clauses in its place, with their brackets."""
     ran = holdfast("prove", EXAMPLE, "--ablate")
     assert ran.code == 0
     assert "commit_was_promised" in ran.out
@@ -182,7 +182,7 @@ def test_lemmas_are_left_out(holdfast: Run) -> None:
 
 
 def test_only_models_of_the_folder_are_stored(holdfast: Run) -> None:
-    """--update is for what stands in models/, as it is."""
+    """--update works only for models in models/, without variants or removed rules."""
     Path("models").mkdir()
     Path("models/two.py").write_text(EXAMPLE.read_text())
     assert "--update stores what is found of the models in" in holdfast("prove", EXAMPLE, "--ablate", "--update").err
@@ -193,7 +193,7 @@ def test_only_models_of_the_folder_are_stored(holdfast: Run) -> None:
 
 
 def test_mutants_are_proved_too(holdfast: Run) -> None:
-    """With --prove mutate prints what the prover says of each, and keeps it with the rest of the log."""
+    """With --prove, mutate prints the prover's answer on each mutant and keeps it in the log."""
     Path("two_proof.py").write_text(PROOF)
     ran = holdfast("mutate", "two.py", "--prove", "--resume", "log")
     assert "all_agree after " in ran.out
@@ -227,7 +227,7 @@ def test_mutants_are_proved_too(holdfast: Run) -> None:
     ],
 )
 def test_wrong_arguments_are_one_line(holdfast: Run, arguments: list[str], problem: str) -> None:
-    """Each ends 2, with one line that names what is wrong, before anything is proved."""
+    """Each wrong argument ends with 2 and one line that names it, before any proof starts."""
     ran = holdfast("prove", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert problem in ran.err

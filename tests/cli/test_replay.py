@@ -1,4 +1,4 @@
-"""``holdfast replay``: a run taken again from the line that a failure printed."""
+"""``holdfast replay``: repeating a run from the line that a failure printed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STUCK = COUNTER.replace(
     "    @invariant", '    @final\n    def unchanged(self) -> bool:\n        """Nothing has grown."""\n'
     "        return all(self.value[n] == Count(0) for n in Node)\n\n    @invariant",
 ).replace("import Map", "import final, Map")  # fmt: skip
-"""The counter, which stops once it has grown as far as it can; only where it began it may stop."""
+"""A counter that stops at its greatest value; only its initial state is final."""
 
 
 @pytest.fixture(autouse=True)
@@ -34,18 +34,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def line_of(out: str) -> list[str]:
-    """The arguments of the command that an output gives to repeat its run."""
+    """The arguments of the command with which an output says to repeat its run."""
     (line,) = re.findall(r"^replay: +holdfast (.*)$", out, re.MULTILINE)
     return shlex.split(line)
 
 
 def shown(out: str) -> list[str]:
-    """A run as it is printed, without the commands and the counts that only its engine knows."""
+    """The printed run, without commands and figures of the engine that found it."""
     return [line for line in out.partition("\nreplay:")[0].splitlines() if not line.startswith("reproduce:")]
 
 
 def changed(holdfast: Run, source: str) -> list[str]:
-    """The arguments that repeat the broken counter's run on another source. (A file is imported once a process.)"""
+    """The arguments that replay the broken counter's run on another source; a process imports each file only once."""
     verb, line = line_of(holdfast("check", "my broken.py").out)
     Path("changed.py").write_text(source)
     return [verb, line.replace("my%20broken.py", "changed.py")]
@@ -62,7 +62,7 @@ def changed(holdfast: Run, source: str) -> list[str]:
     ids=["check", "walk", "without", "deadlock"],
 )
 def test_a_failure_is_repeated(holdfast: Run, argv: list[object], code: int) -> None:
-    """The line that a failure prints shows the same run, and ends with the same exit code; again and again."""
+    """A failure's line shows the same run and ends with the same exit code, also on the second replay."""
     first = holdfast(*argv)
     again = holdfast(*line_of(first.out))
 
@@ -72,14 +72,14 @@ def test_a_failure_is_repeated(holdfast: Run, argv: list[object], code: int) -> 
 
 
 def test_the_verdict_is_the_last_line(holdfast: Run) -> None:
-    """The output ends as that of a check does."""
+    """The output ends with the verdict, as the output of a check does."""
     first = holdfast("check", "my broken.py", "--scope", "tiny")
 
     assert holdfast(*line_of(first.out)).out.splitlines()[-1] == first.out.splitlines()[-2]
 
 
 def test_json_holds_the_line(holdfast: Run) -> None:
-    """Each run of a JSON result has its line, that of a witness too."""
+    """Each run in a JSON result has its line, runs to witnesses included."""
     record = json.loads(holdfast("check", "my broken.py", "--scope", "tiny", "--json").out)
     for run, code in ((record["findings"][0], 12), (record["witnesses"][0]["run"], 0)):
         first, *argv = shlex.split(run["replay"])
@@ -89,7 +89,7 @@ def test_json_holds_the_line(holdfast: Run) -> None:
 
 @pytest.mark.parametrize("what", ["line", "output", "argument"])
 def test_standard_input(holdfast: Run, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    """A dash reads a line, with its command or without, or all that the failing command printed."""
+    """A dash reads a line from standard input, with or without its command, or a failing command's whole output."""
     out = holdfast("check", "my broken.py").out
     text = {"line": f"holdfast {shlex.join(line_of(out))}\n", "output": out, "argument": line_of(out)[1]}[what]
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
@@ -102,7 +102,7 @@ def test_standard_input(holdfast: Run, monkeypatch: pytest.MonkeyPatch, what: st
     [("", "holds no line"), ("a b\nc d\n", "holds 2 lines; give one"), ("counter.py\n", "the scope is missing")],
 )
 def test_standard_input_without_a_line(holdfast: Run, monkeypatch: pytest.MonkeyPatch, text: str, problem: str) -> None:
-    """Standard input without one line ends with 2; no file is read by a name that stands there."""
+    """Standard input without exactly one line ends with 2, and names in it are not opened as files."""
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     ran = holdfast("replay", "-")
 
@@ -112,7 +112,7 @@ def test_standard_input_without_a_line(holdfast: Run, monkeypatch: pytest.Monkey
 
 
 def test_a_changed_model(holdfast: Run) -> None:
-    """A mended model says that it has changed, that the run shows no violation, and ends with 0."""
+    """For a fixed model the output says that it changed and that the run shows no violation, and the code is 0."""
     ran = holdfast(*changed(holdfast, COUNTER))
 
     assert ran.code == 0
@@ -121,7 +121,7 @@ def test_a_changed_model(holdfast: Run) -> None:
 
 
 def test_a_run_that_is_no_longer_possible(holdfast: Run) -> None:
-    """Where the model does not allow the run any more, the step and the rule are named, and the end is 20."""
+    """If the model no longer allows the run, the step and the rule are named, and the code is 20."""
     ran = holdfast(*changed(holdfast, BROKEN.replace("require(c > self.value[n]", "require(c < self.value[n]")))
 
     assert (ran.code, ran.out) == (20, "")
@@ -129,7 +129,7 @@ def test_a_run_that_is_no_longer_possible(holdfast: Run) -> None:
 
 
 def test_another_property_is_violated(holdfast: Run) -> None:
-    """A run that violates something else than it was kept for says both; one kept for nothing is judged too."""
+    """If a run violates another property than its claim, both are named; a run without a claim is checked too."""
     target, *rest = line_of(holdfast("check", "my broken.py", "--scope", "tiny").out)[1].split()
     for claim, said in (("grown:", " (and not grown)"), ("-:", "")):
         ran = holdfast("replay", " ".join([target, *rest]).replace("grown_is_positive:", claim))
@@ -137,12 +137,12 @@ def test_another_property_is_violated(holdfast: Run) -> None:
             assert ran.code == 12
             assert ran.out.splitlines()[-1].endswith(f"violated after 1 step: grown_is_positive (CT-10){said}")
         else:
-            # The run does reach the witness that it is said to be of.
+            # The run does reach the witness that it claims.
             assert (ran.code, ran.out.splitlines()[-1]) == (0, "Counter, scope tiny: reached after 1 step: grown")
 
 
 def test_a_file_is_replayed(holdfast: Run) -> None:
-    """An ITF file of ours is a run as well as its line is; with --model it is taken on another model."""
+    """An ITF file of ours replays like its line; with --model it is replayed on another model."""
     first = holdfast("check", "my broken.py", "--itf", "run.itf.json")
     assert holdfast("replay", "run.itf.json").code == 12
     assert shown(holdfast("replay", "run.itf.json").out) == shown(first.out)

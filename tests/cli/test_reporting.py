@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("verb", [["check"], ["walk", "--traces", "50", "--scope", "tiny"]])
 def test_reports_say_what_the_command_says(holdfast: Run, verb: list[str]) -> None:
-    """All three at once, beside the text and with its exit code."""
+    """All three reports are written at once, and the text and its exit code stay the same."""
     ran = holdfast(*verb, "broken.py", "--junit", "r.xml", "--sarif", "r.sarif", "--github")
     assert ran.code == 12
     assert "violated after" in ran.out
@@ -37,7 +37,7 @@ def test_reports_say_what_the_command_says(holdfast: Run, verb: list[str]) -> No
 
 
 def test_every_scope_is_a_suite(holdfast: Run) -> None:
-    """In the order in which they are searched."""
+    """The JUnit file has a suite for each scope, in the order of the searches."""
     assert holdfast("check", "counter.py", "--junit", "r.xml").code == 0
     suites = ET.parse("r.xml").getroot().findall("testsuite")  # noqa: S314 - written just now
     assert [suite.get("name") for suite in suites] == [
@@ -47,20 +47,20 @@ def test_every_scope_is_a_suite(holdfast: Run) -> None:
 
 
 def test_an_expected_violation_is_no_failure(holdfast: Run) -> None:
-    """A job that shows a known violation stays green."""
+    """An expected violation is no failure in the reports, so its CI job passes."""
     assert holdfast("check", "broken.py", "--expect", "violated", "--junit", "r.xml", "--github").code == 0
     assert ET.parse("r.xml").getroot().get("failures") == "0"  # noqa: S314 - written just now
 
 
 def test_a_report_that_cannot_be_written_is_refused_first(holdfast: Run) -> None:
-    """Before anything is searched, in one line."""
+    """If the report file cannot be written, the command ends with one line before it searches."""
     ran = holdfast("check", "counter.py", "--junit", "no/such/folder/r.xml")
     assert (ran.code, ran.out) == (2, "")
     assert "no/such/folder/r.xml: cannot be written" in ran.err
 
 
 def test_annotations_do_not_mix_with_json(holdfast: Run) -> None:
-    """Both would go to standard output."""
+    """--github is refused with --json, since both write to standard output."""
     ran = holdfast("check", "counter.py", "--github", "--json")
     assert (ran.code, ran.out) == (2, "")
     assert "choose one" in ran.err

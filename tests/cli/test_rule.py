@@ -1,4 +1,4 @@
-"""``holdfast rule`` and ``--rules``: what rule ids mean, who holds them, and which files of rules are refused."""
+"""``holdfast rule`` and ``--rules``: the meaning of rule ids, their holders, and refused files of rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ text = "The count never exceeds the limit (CT-01)."
 
 @pytest.fixture
 def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a model of its own and rows for two rules."""
+    """A working directory with its own model and rows for two rules."""
     (tmp_path / "models" / "rules").mkdir(parents=True)
     (tmp_path / "models" / "counter.py").write_text(COUNTER)
     (tmp_path / "models" / "rules" / "counting.toml").write_text(ROWS)
@@ -37,7 +37,7 @@ def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_rule_with_all_that_is_known(holdfast: Run) -> None:
-    """The row, the lines that state it with their actions, the removals, the guards; findings where one cites it."""
+    """A rule is shown with its row, its lines and their actions, its removals and guards, and findings that cite it."""
     ran = holdfast("rule", "ST-14", "ST-24")
     assert ran.code == 0
     first, second = ran.out.split("\n\nST-24  ")
@@ -53,7 +53,7 @@ def test_a_rule_with_all_that_is_known(holdfast: Run) -> None:
 
 
 def test_the_command_that_is_shown_ends_as_it_says(holdfast: Run) -> None:
-    """The removal of ST-14 is found, in the number of steps that the row tells."""
+    """The printed command finds the violation without ST-14, in the printed number of steps."""
     shown = next(
         line for line in holdfast("rule", "ST-14").out.splitlines() if "--without ST-14" in line and "owner" in line
     )
@@ -63,7 +63,7 @@ def test_the_command_that_is_shown_ends_as_it_says(holdfast: Run) -> None:
 
 
 def test_a_part_shows_what_is_its_own(holdfast: Run) -> None:
-    """The sentence of the part, its lines and its removals, and nothing of the other parts."""
+    """For a part of a rule, only the part's sentence, lines and removals are shown."""
     whole, part = holdfast("rule", "CK-01").out, holdfast("rule", "CK-01.flag").out
     assert ".expired  " in whole
     assert ".flag  With checkFailover" in part
@@ -72,19 +72,19 @@ def test_a_part_shows_what_is_its_own(holdfast: Run) -> None:
 
 
 def test_a_guard_shows_the_mutants_that_stand_for_it(holdfast: Run) -> None:
-    """It is no rule of a model; what becomes of the models without it is known all the same."""
+    """A guard, which is no rule of a model, is shown with the outcomes of the mutants that stand for it."""
     out = holdfast("rule", "G-02").out
     assert out.startswith("G-02  (streams 19, ")
     assert "holdfast check ownership --scope tiny --without ST-14" in out
 
 
 def test_a_property_is_a_holder(holdfast: Run) -> None:
-    """An invariant that cites a rule stands there with its models."""
+    """An invariant that cites a rule is listed as its holder, with its models."""
     assert "  invariant one_owner  models/ownership.py:" in holdfast("rule", "INV-01").out
 
 
 def test_json_has_the_same(holdfast: Run) -> None:
-    """One line for each rule."""
+    """JSON has one line for each rule, with the same facts."""
     ran = holdfast("rule", "ST-14", "CK-01.flag", "--json")
     st14, flag = [json.loads(line) for line in ran.out.splitlines()]
     assert (st14["rule"], st14["page"], st14["section"]["number"]) == ("ST-14", "streams.md", "3")
@@ -97,7 +97,7 @@ def test_json_has_the_same(holdfast: Run) -> None:
 
 
 def test_without_an_id_all_are_listed(counting: Path, holdfast: Run) -> None:
-    """A line for each row."""
+    """Without an id, each row gives one line."""
     del counting
     assert holdfast("rule").out == (
         "rules\n  CT-01  Nobody counts beyond the limit.\n  CT-10  The count never exceeds the limit (CT-01).\n"
@@ -117,7 +117,7 @@ require(limit, "CT-01 or so", E.LIMIT), require(limit, label, E.LIMIT), rule(), 
 
 
 def test_the_guards_of_the_implementation_stand_behind_those_of_the_models(counting: Path, holdfast: Run) -> None:
-    """File, line and function of each; the code is read, never run, and a file that cannot be read has none."""
+    """Guards of the implementation are listed by file, line and function; its code is only read, and need not parse."""
     (counting / "impl" / "parts").mkdir(parents=True)
     (counting / "impl" / "parts" / "counts.py").write_text(CODE)
     (counting / "impl" / "broken.py").write_text("def (")
@@ -133,7 +133,7 @@ def test_the_guards_of_the_implementation_stand_behind_those_of_the_models(count
 
 
 def test_without_an_implementation_the_models_are_all(counting: Path, holdfast: Run) -> None:
-    """A project may have models alone."""
+    """Without an implementation, only the models' lines are listed."""
     del counting
     ran = holdfast("rule", "CT-01")
     assert (ran.code, "in the implementation" in ran.out) == (0, False)
@@ -152,7 +152,7 @@ def test_without_an_implementation_the_models_are_all(counting: Path, holdfast: 
     ],
 )
 def test_what_cannot_be_answered_is_one_line(holdfast: Run, arguments: list[str], said: str) -> None:
-    """With the nearest ids, and exit code 2."""
+    """An unknown id gives one line with the nearest ids, and code 2."""
     ran = holdfast("rule", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"holdfast: {said}")
@@ -162,7 +162,7 @@ def test_what_cannot_be_answered_is_one_line(holdfast: Run, arguments: list[str]
 def test_without_rules_there_is_nothing_to_explain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast: Run
 ) -> None:
-    """A folder of models without rows does not borrow those of the models that come along."""
+    """A folder of models without rows of rules does not use the rows that come with Holdfast."""
     (tmp_path / "counter.py").write_text(COUNTER)
     monkeypatch.chdir(tmp_path)
     ran = holdfast("check", "counter.py", "--scope", "tiny", "--rules")
@@ -184,7 +184,7 @@ def test_without_rules_there_is_nothing_to_explain(
     ],
 )
 def test_a_list_of_rules_that_is_wrong(counting: Path, holdfast: Run, old: str, new: str, said: str) -> None:
-    """One line names the file and what is wrong."""
+    """The error is one line that names the file and the problem."""
     path = counting / "models" / "rules" / "counting.toml"
     path.write_text(ROWS.replace(old, new, 1))
     ran = holdfast("rule", "CT-01")
@@ -195,7 +195,7 @@ def test_a_list_of_rules_that_is_wrong(counting: Path, holdfast: Run, old: str, 
 
 
 def test_pages_are_written_below_what_they_say(counting: Path, holdfast: Run) -> None:
-    """What stands above the mark stays, what stands below is replaced; a page without a mark is refused, and left."""
+    """The text above the mark is kept, the text below is replaced; a page without a mark is refused and unchanged."""
     page = counting / "counting.md"
     page.write_text("# Mine\n\nSee CT-01.\n")
     refused = holdfast("rule", "--pages", counting)
@@ -216,21 +216,21 @@ def test_pages_are_written_below_what_they_say(counting: Path, holdfast: Run) ->
 
 
 def test_check_explains_what_it_prints(holdfast: Run) -> None:
-    """Below the run stand the rules that it names, the removed one and that of the property, and no others."""
+    """Below the run, exactly the rules that it names are explained: the removed one and the property's."""
     out = holdfast("check", "ownership", "--scope", "tiny", "--without", "ST-14", "--rules").out
     legend = out.partition("\nrules\n")[2]
     assert [line.split()[0] for line in legend.splitlines() if line[2:3].isupper()] == ["INV-01", "ST-14"]
 
 
 def test_mutate_explains_what_it_prints(holdfast: Run) -> None:
-    """The mutant, and the property that kills it."""
+    """The rules of the mutant and of the property that kills it are explained."""
     out = holdfast("mutate", "kip_236", "--only", "CA-03", "--rules").out
     legend = out.partition("\nrules\n")[2]
     assert [line.split()[0] for line in legend.splitlines() if line[2:3].isupper()] == ["CA-03", "CA-01"]
 
 
 def test_show_explains_what_it_prints(holdfast: Run) -> None:
-    """With --refused also the rules that refuse a step."""
+    """With --refused, the rules that refuse a step are explained too."""
     found = holdfast("check", "ownership", "--scope", "tiny", "--without", "ST-14").out
     line = next(line for line in found.splitlines() if "holdfast replay" in line).partition("'")[2].rstrip("'")
     plain, refused = holdfast("show", line, "--rules").out, holdfast("show", line, "--rules", "--refused").out
@@ -241,7 +241,7 @@ def test_show_explains_what_it_prints(holdfast: Run) -> None:
 
 @pytest.mark.parametrize("verb", ["check", "mutate"])
 def test_rules_are_for_people(holdfast: Run, verb: str) -> None:
-    """Not for --json, which prints nothing else."""
+    """--rules is refused with --json."""
     ran = holdfast(verb, "ownership", "--rules", "--json")
     assert (ran.code, ran.out) == (2, "")
     assert "--rules explains what a command prints for people" in ran.err

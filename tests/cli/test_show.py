@@ -1,4 +1,4 @@
-"""``holdfast show``: a run in columns, as a diagram, as a picture, and why it ends as it does."""
+"""``holdfast show``: a run in columns, as a diagram and as a picture, and the explanation of its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOREIGN = """{"vars": ["at", "holder"], "loop": 1, "states": [
 
 @pytest.fixture
 def handover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast: Run) -> str:
-    """A working directory with the file run.itf.json, and the line of the same run: two processes hold one stream."""
+    """A working directory with the file run.itf.json, and the same run's line: two processes hold one stream."""
     monkeypatch.chdir(tmp_path)
     Path("table.py").write_text(TABLE.read_text())
     Path("foreign.itf.json").write_text(FOREIGN)
@@ -30,7 +30,7 @@ def handover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast: Run) -> 
 
 
 def test_a_file_and_its_line_show_the_same(holdfast: Run, handover: str) -> None:
-    """A run is shown in columns, the same from a file and from a line, with the removed rule that it got past."""
+    """A file and its line show the same columns, and the removed rule that the run got past."""
     from_file, from_line = holdfast("show", "run.itf.json"), holdfast("show", handover)
 
     assert (from_file.code, from_line.code) == (0, 0)
@@ -43,14 +43,14 @@ def test_a_file_and_its_line_show_the_same(holdfast: Run, handover: str) -> None
 
 
 def test_a_removed_effect_is_told_too(holdfast: Run) -> None:
-    """A step that the complete model takes to another state says so."""
+    """A step that the complete model takes to another state is marked as such."""
     ran = holdfast("check", "ownership", "--scope", "tiny", "--without", "ST-44.lift")
     (line,) = re.findall(r"^replay: +holdfast replay '(.*)'$", ran.out, re.MULTILINE)
     assert "! with ST-44.lift in place the step leads to another state" in holdfast("show", line).out
 
 
 def test_why(holdfast: Run, handover: str) -> None:
-    """--why shows the chain to what the run claims, or to the property named, whatever the order of the words."""
+    """--why shows the chain of causes to the claim, or to the named property, in any order of the arguments."""
     shown = holdfast("show", handover, "--why").out
 
     assert shown.startswith("Why one_handle (INV-01) is violated after 2 steps: all of them led to it.\n")
@@ -62,7 +62,7 @@ def test_why(holdfast: Run, handover: str) -> None:
 
 
 def test_refused(holdfast: Run, handover: str) -> None:
-    """--refused says of the start what all actions meet, and of each step what became another."""
+    """--refused lists the refused actions of the start, and at each step those whose answer changed."""
     lines = holdfast("show", handover, "--refused").out.split("\n")
 
     assert "       open   4 possible; ST-12 2" in lines
@@ -72,7 +72,7 @@ def test_refused(holdfast: Run, handover: str) -> None:
 
 
 def test_only_some_cells(holdfast: Run, handover: str) -> None:
-    """--only leaves the other cells out, in columns and in the diagram."""
+    """--only leaves out the other cells, in the columns and in the diagram."""
     columns = holdfast("show", handover, "--only", "owner", "--only", "epoch").out
     table = columns[columns.index("  #  who") : columns.index("\nwhat one_handle")]
     assert set(re.findall(r"\b(\w+)\[", table)) == {"owner", "epoch"}
@@ -80,7 +80,7 @@ def test_only_some_cells(holdfast: Run, handover: str) -> None:
 
 
 def test_diagram_and_picture(holdfast: Run, handover: str) -> None:
-    """--diagram prints one, and --svg writes one that an XML reader takes; what is not asked for is not printed."""
+    """--diagram prints a diagram, --svg writes well-formed XML, and other views are not printed."""
     ran = holdfast("show", handover, "--diagram")
     assert "  1    ●────┼────▶   open(s1, 1)\n" in ran.out
     assert "who  action" not in ran.out
@@ -91,7 +91,7 @@ def test_diagram_and_picture(holdfast: Run, handover: str) -> None:
 
 
 def test_several_views_at_once(holdfast: Run, handover: str) -> None:
-    """What is asked for together stands one below the other, each once."""
+    """Several views are printed one below the other, each once."""
     out = holdfast("show", handover, "--why", "--diagram", "--full").out
     assert out.startswith("Why one_handle")
     assert out.index("●") < out.index("who  action")
@@ -99,7 +99,7 @@ def test_several_views_at_once(holdfast: Run, handover: str) -> None:
 
 
 def test_a_run_without_a_model(holdfast: Run, handover: str) -> None:
-    """A file of another tool is shown and drawn, its loop included; what needs a model says so."""
+    """A file of another tool is shown and drawn, loop included; a view that needs a model says so."""
     assert handover
     ran = holdfast("show", "foreign.itf.json")
     assert "  1       step  n1     holder[n1]  False -> True\n" in ran.out
@@ -112,7 +112,7 @@ def test_a_run_without_a_model(holdfast: Run, handover: str) -> None:
 
 
 def test_lines_fit_eighty_columns(holdfast: Run, handover: str) -> None:
-    """Without a terminal every view is eighty columns wide, but for the commands to copy."""
+    """Without a terminal every view is eighty columns wide, except for commands to copy."""
     for options in ((), ("--full",), ("--refused",), ("--why",), ("--diagram",)):
         lines = holdfast("show", handover, *options).out.split("\n")
         assert [x for x in lines if len(x) > 80 and not x.startswith(("reproduce:", "replay:"))] == []

@@ -1,4 +1,4 @@
-"""``holdfast shrink``: what it makes of a line or a file, and what it does not take."""
+"""``holdfast shrink``: its results for lines and files, and the input that it refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def line(holdfast: Run) -> str:
-    """A line with a run to the violation, and a step that it does not take."""
+    """A line with a run to the violation, and one step that the violation does not need."""
     shown = holdfast("check", "broken.py", "--scope", "tiny").out
     (printed,) = re.findall(r"^replay: +holdfast replay '(.*)'$", shown, re.MULTILINE)
     head, _, _ = printed.partition(": ")
@@ -38,7 +38,7 @@ def line(holdfast: Run) -> str:
 
 
 def test_a_line_is_shrunk(holdfast: Run, line: str) -> None:
-    """The run that is left is shown with its own line, and how many steps are gone; that is a success."""
+    """The shrunk run is shown with its own line and the number of removed steps; the code is 0."""
     ran = holdfast("shrink", line)
     assert (ran.code, ran.err) == (0, "")
     assert "Shrunk from 3 to 2 steps; " in ran.out
@@ -51,7 +51,7 @@ def test_a_line_is_shrunk(holdfast: Run, line: str) -> None:
 
 
 def test_a_file_is_shrunk_and_written(holdfast: Run, line: str) -> None:
-    """A file of a random run is shrunk like its line, and --itf writes what is left; shrinking that changes nothing."""
+    """A random run's file is shrunk like its line, and --itf writes the result, which cannot be shrunk further."""
     drawn = holdfast("walk", "broken.py", "--scope", "tiny", "--seed", 1, "--no-shrink", "--itf", "raw.itf.json")
     assert drawn.code == 12
     ran = holdfast("shrink", "raw.itf.json", "--itf", "small.itf.json")
@@ -63,21 +63,21 @@ def test_a_file_is_shrunk_and_written(holdfast: Run, line: str) -> None:
 
 
 def test_what_must_stay_can_be_named(holdfast: Run, line: str) -> None:
-    """With --property the run is shrunk to what reaches that witness."""
+    """With --property the run is shrunk to a run that reaches that witness."""
     ran = holdfast("shrink", line, "--property", "grown")
     assert ran.code == 0
     assert ran.out.startswith("grown: reached after 2 steps\n")
 
 
 def test_another_model_can_replay_it(holdfast: Run, line: str) -> None:
-    """With --model the run is shrunk on that model, under which it must show the same."""
+    """With --model the run is shrunk on that model, where it must show the same claim."""
     ran = holdfast("shrink", line, "--model", "counter.py", "--property", "grown")
     assert (ran.code, "replay:    holdfast replay 'counter.py tiny " in ran.out) == (0, True)
     assert "the model has changed" in ran.err
 
 
 def test_json_is_all_there_is(holdfast: Run, line: str) -> None:
-    """With --json standard output holds one record: the run, and what shrinking came to."""
+    """With --json, standard output holds one record: the run, and the figures of shrinking."""
     ran = holdfast("shrink", line, "--json")
     record = json.loads(ran.out)
     assert record["shrunk"] | {"tried": 0} == {"from": 3, "tried": 0, "shortest": True, "interrupted": False}
@@ -86,7 +86,7 @@ def test_json_is_all_there_is(holdfast: Run, line: str) -> None:
 
 
 def test_a_small_budget_is_told(holdfast: Run, line: str) -> None:
-    """After the last candidate the least so far is shown, and nothing is claimed about shorter runs."""
+    """After the last try the shortest run so far is shown, without a claim about shorter runs."""
     ran = holdfast("shrink", line, "--budget", 1)
     assert ran.code == 0
     assert "1 candidate tried.\nA shorter run may exist; try more candidates with --budget." in ran.out
@@ -127,7 +127,7 @@ def test_files_that_cannot_be_shrunk(holdfast: Run, contents: bytes, said: str) 
 
 
 def test_a_run_that_violates_nothing(holdfast: Run, line: str) -> None:
-    """Where the end of a run violates nothing, the remedy is named."""
+    """If the run's end violates nothing, the error names the remedy."""
     ran = holdfast("shrink", line.removesuffix(" grow(n2,2)"))
     assert (ran.code, ran.out) == (2, "")
     assert "violates nothing at its end; name what it must still show with --property" in ran.err

@@ -1,4 +1,4 @@
-"""``holdfast tla``: files are written, kept, compared, and never taken from whoever wrote them by hand."""
+"""``holdfast tla``: files are written, kept and compared, and files written by hand are never overwritten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILES = ["counter.tla", "counter_tiny.cfg", "counter_tiny.tla"]
 
 @pytest.fixture
 def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a model in models/, which is the working directory."""
+    """A working directory with a model in models/."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "counter.py").write_text(COUNTER)
     monkeypatch.chdir(tmp_path)
@@ -57,7 +57,7 @@ def test_check_names_each_difference(holdfast: Run, counter: Path) -> None:
 
 
 def test_a_changed_comparison_in_spec_is_noticed(holdfast: Run, tmp_path: Path) -> None:
-    """One comparison changed in a module that the repository keeps: the command that CI runs ends with 1."""
+    """If a comparison in a stored module is changed, the command that CI runs ends with 1."""
     shutil.copytree(ROOT / "spec", tmp_path / "spec")
     assert holdfast("tla", "ownership", "--check", "--out", tmp_path / "spec").code == 0
     module = tmp_path / "spec" / "ownership.tla"
@@ -69,7 +69,7 @@ def test_a_changed_comparison_in_spec_is_noticed(holdfast: Run, tmp_path: Path) 
 
 
 def test_what_is_left_over_goes(holdfast: Run, counter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all models, --check names a module that no model stands behind, and writing removes it; others stay."""
+    """--check names a module without a model, and writing removes it; other files stay."""
     monkeypatch.setattr(tla, "model_names", lambda: ["counter"])
     spec = counter / "spec"
     (counter / "models" / "other.py").write_text(COUNTER)
@@ -84,7 +84,7 @@ def test_what_is_left_over_goes(holdfast: Run, counter: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("name", ["counter.tla", "Counter.tla"])
 def test_what_is_written_by_hand_is_not_overwritten(holdfast: Run, counter: Path, name: str) -> None:
-    """A module of the same name, in capitals or not, that was not generated stays as it is."""
+    """A module that was not generated is not overwritten, also if its name differs from the model's in case only."""
     module = counter / "spec" / name
     module.parent.mkdir()
     module.write_text("---- MODULE counter ----\n====\n")
@@ -106,7 +106,7 @@ def test_what_is_written_by_hand_is_not_overwritten(holdfast: Run, counter: Path
     ],
 )
 def test_wrong_arguments_are_one_line(holdfast: Run, counter: Path, argv: list[str], problem: str) -> None:
-    """Each ends with 2 and a line that names the thing."""
+    """Each wrong argument ends with 2 and a line that names it."""
     assert counter.is_dir()
     refused = holdfast("tla", *argv)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
@@ -114,7 +114,7 @@ def test_wrong_arguments_are_one_line(holdfast: Run, counter: Path, argv: list[s
 
 
 def test_a_file_that_is_no_text_is_named(holdfast: Run, counter: Path) -> None:
-    """A binary file among the modules is one line."""
+    """A binary file among the modules gives one line that names it."""
     (counter / "spec").mkdir()
     (counter / "spec" / "odd.tla").write_bytes(b"\xff\xfe")
     refused = holdfast("tla", "counter")
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_text_is_named(holdfast: Run, counter: Path) -> None:
 
 
 def test_another_version_goes_to_another_folder(holdfast: Run, counter: Path) -> None:
-    """With --out, variants and removed rules are written too, in any scope."""
+    """With --out, variants and models without rules are written too, in any scope."""
     assert holdfast("tla", "counter", "--without", "CT-01", "--scope", "default", "--out", "x").code == 0
     text = (counter / "x" / "counter.tla").read_text()
     assert "Without CT-01." in text

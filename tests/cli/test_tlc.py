@@ -1,4 +1,4 @@
-"""``holdfast tlc``: what it prints, and how it ends."""
+"""``holdfast tlc``: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["tools"]
 
 @pytest.fixture
 def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Tools) -> str:
-    """The name of a model file in the working directory, on a machine that has TLC."""
+    """The name of a model file in the working directory; needs a machine with TLC."""
     (tmp_path / "counter.py").write_text(COUNTER)
     monkeypatch.chdir(tmp_path)
     assert tools.jar.is_file()
@@ -28,7 +28,7 @@ def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Tools) -> st
 
 
 def test_agreement_ends_with_0(holdfast: Run, counter: str) -> None:
-    """Both findings stand below one another."""
+    """If TLC agrees the command ends with 0, and both results are printed, one below the other."""
     found = holdfast("tlc", counter)
     assert (found.code, found.err) == (0, "")
     assert found.out == (
@@ -39,7 +39,7 @@ def test_agreement_ends_with_0(holdfast: Run, counter: str) -> None:
 
 
 def test_disagreement_ends_with_1(holdfast: Run, counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where TLC counts otherwise, both figures are shown."""
+    """If TLC counts differently, both figures are shown, and the code is 1."""
     monkeypatch.setattr(verb.SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
     found = holdfast("tlc", counter)
     assert found.code == 1
@@ -54,7 +54,7 @@ def test_disagreement_ends_with_1(holdfast: Run, counter: str, monkeypatch: pyte
 
 
 def test_a_violation_can_be_replayed(holdfast: Run, counter: str, tmp_path: Path) -> None:
-    """TLC's run has a line that takes it again, and goes to a file as other runs do."""
+    """TLC's run has a line that replays it, and is written to a file like other runs."""
     text = Path(counter).read_text()
     assert "self.value[n] > Count(0) for" in text
     Path(counter).write_text(text.replace("self.value[n] > Count(0) for", "self.value[n] > Count(2) for"))
@@ -76,14 +76,14 @@ def test_a_violation_can_be_replayed(holdfast: Run, counter: str, tmp_path: Path
     ],
 )
 def test_wrong_arguments_are_one_line(holdfast: Run, counter: str, argv: list[str], problem: str) -> None:
-    """Each ends with 2."""
+    """Each wrong argument ends with 2 and one line."""
     refused = holdfast("tlc", counter, *argv)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert problem in refused.err
 
 
 def test_a_model_that_implements_nothing_says_so(holdfast: Run, counter: str) -> None:
-    """--implements and --live answer where there is nothing to ask."""
+    """If a model implements no module or has no liveness property, --implements and --live say so."""
     assert holdfast("tlc", counter, "--implements").out == (
         "counter.py, scope tiny: it implements no module of spec/ in this scope\n"
     )
@@ -91,7 +91,7 @@ def test_a_model_that_implements_nothing_says_so(holdfast: Run, counter: str) ->
 
 
 def test_liveness_is_compared(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Tools) -> None:
-    """--live says what both find of each property, and a difference ends with 1."""
+    """--live prints both answers on each property; a difference ends with 1."""
     shutil.copy(Path(__file__).parents[1] / "tla" / "models" / "lamp.py", tmp_path)
     monkeypatch.chdir(tmp_path)
     assert tools.jar.is_file()

@@ -1,4 +1,4 @@
-"""What the command line says when it is used wrongly: one line, naming the thing and the remedy."""
+"""Wrong use of the command line gives one line that names the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -107,14 +107,14 @@ def test_version(holdfast: Run) -> None:
 
 @pytest.mark.parametrize("argv", [["--help"], ["check", "--help"], []])
 def test_help(holdfast: Run, argv: list[str]) -> None:
-    """Help, also where no verb is given, ends 0 and shows the usage."""
+    """--help, or no verb at all, ends 0 and shows the usage."""
     ran = holdfast(*argv)
     assert ran.code == 0
     assert "Usage: holdfast" in ran.out
 
 
 def test_a_fault_of_ours_is_one_line(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An internal error ends 1 with a line that asks for a report; the traceback comes only if asked for."""
+    """An internal error ends 1 with one line that asks for a report; the traceback is shown only on request."""
 
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("out of luck")

@@ -1,4 +1,4 @@
-"""``holdfast verify``: models against what is pinned for them."""
+"""``holdfast verify``: models against their pinned outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.samples import COUNTER
 MANIFEST = Path("models/manifest.json")
 
 CHECK = ("--only", "check")
-"""What is pinned is held against the search alone; the other engines take longer to start than this model to search."""
+"""Only the search is asked: the other engines take longer to start than this model takes to search."""
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def test_what_is_pinned_is_found_again(holdfast: Run) -> None:
 
 
 def test_a_scope_that_is_not_pinned_fails(holdfast: Run) -> None:
-    """A manifest that leaves a scope out is a difference, not a success."""
+    """A scope that the manifest leaves out is a difference, not a success."""
     ran = holdfast("verify", *CHECK)
     assert ran.code == 1
     assert "counter --scope tiny: nothing is pinned" in ran.out
@@ -52,7 +52,7 @@ def test_a_scope_that_is_not_pinned_fails(holdfast: Run) -> None:
 
 
 def test_a_difference_shows_both_values(holdfast: Run) -> None:
-    """A figure that is not the pinned one ends with 1, and the pinned and the found value are printed."""
+    """A figure that differs from the manifest ends with 1, and both values are printed."""
     holdfast("verify", "--update")
     MANIFEST.write_text(MANIFEST.read_text().replace('"states": 6', '"states": 7'))
     ran = holdfast("verify", *CHECK)
@@ -62,7 +62,7 @@ def test_a_difference_shows_both_values(holdfast: Run) -> None:
 
 
 def test_a_model_that_breaks_is_a_difference(holdfast: Run) -> None:
-    """A pinned configuration that cannot be checked any more is reported with its error, beside the others."""
+    """A pinned configuration that can no longer be checked is reported with its error, beside the others."""
     holdfast("verify", "--update")
     row = {"model": "counter", "scope": "tiny", "without": ["CT-99"], "verdict": "violated", "exit_code": 12}
     MANIFEST.write_text(json.dumps([*json.loads(MANIFEST.read_text()), row]))
@@ -76,7 +76,7 @@ def test_a_model_that_breaks_is_a_difference(holdfast: Run) -> None:
 
 
 def test_the_slow_tier_is_left_out(holdfast: Run) -> None:
-    """Entries marked slow are checked with --slow alone, and an update without it leaves them as they are."""
+    """Entries marked slow are checked with --slow only, and an update without it does not change them."""
     row = {"model": "counter", "scope": "tiny", "without": ["CT-01"], "slow": True, "verdict": "guess", "exit_code": 3}
     MANIFEST.write_text(json.dumps([row]))
     assert holdfast("verify", "--update").code == 0
@@ -113,7 +113,7 @@ def test_an_interrupted_verification_shows_what_was_checked(holdfast: Run, monke
     ],
 )
 def test_a_broken_manifest(holdfast: Run, text: str) -> None:
-    """A file that is no manifest ends with one line and code 2."""
+    """A broken manifest gives one line and code 2."""
     MANIFEST.write_text(text)
     ran = holdfast("verify", *CHECK)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
@@ -121,7 +121,7 @@ def test_a_broken_manifest(holdfast: Run, text: str) -> None:
 
 
 def test_an_unexpected_violation_can_be_repeated(holdfast: Run) -> None:
-    """Where another violation than the pinned outcome is found, the line that repeats its run is printed."""
+    """If the violation differs from the pinned one, the line that repeats its run is printed."""
     holdfast("verify", "--update")
     Path("models/worse.py").write_text(COUNTER.replace("> Count(0) for n", "< Count(2) for n"))
     MANIFEST.write_text(MANIFEST.read_text().replace('"model": "counter"', '"model": "worse"'))
@@ -136,7 +136,7 @@ def test_an_unexpected_violation_can_be_repeated(holdfast: Run) -> None:
 
 
 def test_every_engine_is_asked(holdfast: Run) -> None:
-    """A line for each, and nothing differs; TLC and the kernel among them."""
+    """Each engine, TLC and the kernel included, has a line and no difference."""
     holdfast("verify", "--update")
     ran = holdfast("verify")
     rows = [line.split() for line in ran.out.splitlines()]
@@ -147,7 +147,7 @@ def test_every_engine_is_asked(holdfast: Run) -> None:
 
 
 def test_only_some(holdfast: Run) -> None:
-    """Engines and models by name; what is neither is an error that knows what is near."""
+    """--only selects engines and models by name; an unknown name is an error that suggests the nearest one."""
     holdfast("verify", "--update")
     assert holdfast("verify", "--only", "walk", "--only", "counter").out.splitlines()[-1] == "1 of 1 as expected"
     ran = holdfast("verify", "--only", "wlak")
@@ -157,7 +157,7 @@ def test_only_some(holdfast: Run) -> None:
 
 
 def test_a_budget_ends_with_20(holdfast: Run) -> None:
-    """What is not answered in time is not answered; other limits make no sense."""
+    """A question that is not answered in time ends with 20; other limits are refused."""
     holdfast("verify", "--update")
     ran = holdfast("verify", "--budget", "0.001s")
     assert ran.code == 20
@@ -166,7 +166,7 @@ def test_a_budget_ends_with_20(holdfast: Run) -> None:
 
 
 def test_mutants_of_another_version_are_a_difference(holdfast: Run) -> None:
-    """What is stored of mutants must be of the model as it is; a model that nobody tried leaves a question open."""
+    """Stored results of mutants must belong to the current model; a model without results leaves an open question."""
     holdfast("verify", "--update")
     Path("models/mutants.json").write_text("{}")
     ran = holdfast("verify", "--only", "mutants")
@@ -179,7 +179,7 @@ def test_mutants_of_another_version_are_a_difference(holdfast: Run) -> None:
 
 
 def test_a_missing_java_leaves_a_question_open(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TLC that cannot run is no disagreement, and no success."""
+    """If Java is missing, TLC's question is open: no disagreement and no success."""
     holdfast("verify", "--update")
     monkeypatch.setenv("TLA2TOOLS_JAR", "no/such.jar")
     ran = holdfast("verify", "--only", "tlc")

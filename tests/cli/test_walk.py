@@ -1,4 +1,4 @@
-"""``holdfast walk``: what it prints, writes and answers."""
+"""``holdfast walk``: its output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_nothing_found_is_no_proof(holdfast: Run) -> None:
-    """A campaign that finds nothing ends with 0, says so with its number of runs, and never says that all holds."""
+    """Random runs without a violation end with 0 and say how many there were, but never that a property holds."""
     ran = holdfast("walk", "counter.py", "--traces", 100)
     assert ran.code == 0
     assert ran.out.startswith("Counter, scope default: nothing found in 100 runs, which is no proof\n")
@@ -63,7 +63,7 @@ def test_the_line_that_reproduces_does(holdfast: Run) -> None:
 
 
 def test_the_output_is_the_same_again(holdfast: Run) -> None:
-    """Two campaigns print the same, byte for byte; rates stand on standard error alone."""
+    """Two equal commands print the same bytes; rates go to standard error only."""
     first = holdfast("walk", "counter.py", "--traces", 300)
     assert holdfast("walk", "counter.py", "--traces", 300).out == first.out
     assert " a second" in first.err
@@ -71,11 +71,11 @@ def test_the_output_is_the_same_again(holdfast: Run) -> None:
 
 
 CLIMBING = BROKEN.replace("require(c > self.value[n]", "require(c == self.value[n] + 1")
-"""The broken counter, which goes up by one, so that it takes some steps to break it."""
+"""The broken counter, restricted to growing by one, so that the violation takes several steps."""
 
 
 def test_the_run_is_shrunk(holdfast: Run) -> None:
-    """What is shown is a shortest run to the violation, the text says what it was, and the line and file hold it."""
+    """The shown run is a shortest one, the text tells the original length, and line and file hold the shown run."""
     Path("climbing.py").write_text(CLIMBING)
     ran = holdfast("walk", "climbing.py", "--seed", 1, "--itf", "run.itf.json")
     assert ran.code == 12
@@ -89,7 +89,7 @@ def test_the_run_is_shrunk(holdfast: Run) -> None:
 
 
 def test_the_run_as_it_was_drawn(holdfast: Run) -> None:
-    """With --no-shrink the whole run is shown, and the command that is printed shows it again."""
+    """With --no-shrink the whole run is shown, and the printed command shows it again."""
     Path("climbing.py").write_text(CLIMBING)
     shrunk = json.loads(holdfast("walk", "climbing.py", "--seed", 1, "--json").out)
     ran = holdfast("walk", "climbing.py", "--seed", 1, "--no-shrink")
@@ -103,7 +103,7 @@ def test_the_run_as_it_was_drawn(holdfast: Run) -> None:
 
 
 def test_another_seed_is_another_campaign(holdfast: Run) -> None:
-    """The seed decides what is drawn."""
+    """Another seed draws other runs."""
     one, two = (holdfast("walk", "counter.py", "--traces", 500, "--seed", seed, "--json").out for seed in (1, 2))
     assert json.loads(one)["figures"]["steps"] != json.loads(two)["figures"]["steps"]
 
@@ -118,14 +118,14 @@ def test_another_seed_is_another_campaign(holdfast: Run) -> None:
     ],
 )
 def test_expectations(holdfast: Run, model: str, expect: str, code: int) -> None:
-    """A violation that was wanted is a success, and one that was wanted and does not come is none."""
+    """An expected violation is a success; if it does not occur, the command fails."""
     ran = holdfast("walk", model, "--expect", expect, "--traces", 100)
     assert ran.code == code
     assert ("A violation was expected, and nothing is violated." in ran.out) == (code == 10)
 
 
 def test_json_is_all_there_is(holdfast: Run) -> None:
-    """With --json standard output holds one JSON record, in which lengths and stop reasons add up."""
+    """With --json, standard output holds one JSON record, whose lengths and stop reasons add up."""
     ran = holdfast("walk", "endless.py", "--traces", 200, "--depth", 8, "--json")
     record = json.loads(ran.out)
     lengths = record["figures"]["lengths"]
@@ -136,7 +136,7 @@ def test_json_is_all_there_is(holdfast: Run) -> None:
 
 
 def test_a_run_is_written_as_itf(holdfast: Run) -> None:
-    """--itf writes the violating run with its seed, and nothing where nothing is violated."""
+    """--itf writes the violating run with its seed, and nothing if there is no violation."""
     assert holdfast("walk", "broken.py", "--scope", "tiny", "--seed", 3, "--itf", "run.itf.json").code == 12
     text = Path("run.itf.json").read_text()
     assert len(itf_py.trace_from_json(json.loads(text)).states) >= 2
@@ -178,7 +178,7 @@ def test_wrong_arguments(holdfast: Run, argv: list[str], said: str) -> None:
 
 
 def test_an_interrupted_walk_says_how_far_it_came(folder: Path, pytestconfig: pytest.Config) -> None:
-    """SIGINT ends a campaign with code 20 and no answer, and the figures so far are printed."""
+    """SIGINT ends the random runs with code 20 and no answer, and the figures so far are printed."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "holdfast", "walk", folder / "endless.py", "--traces", str(10**12), "--cores", "2"]
     with subprocess.Popen(
@@ -186,7 +186,7 @@ def test_an_interrupted_walk_says_how_far_it_came(folder: Path, pytestconfig: py
     ) as process:
         os.close(theirs)
         seen = b""
-        # Runs are counted on a terminal alone, and not before the kernel makes them.
+        # Runs are counted on a terminal only, and only once the kernel makes them.
         while b" runs, " not in seen:
             seen += os.read(ours, 4096)
         process.send_signal(signal.SIGINT)
@@ -201,7 +201,7 @@ def test_an_interrupted_walk_says_how_far_it_came(folder: Path, pytestconfig: py
 
 
 def _read_some(terminal: int) -> bool:
-    """Read on; False at the end."""
+    """Read some more output; False at the end."""
     try:
         return bool(os.read(terminal, 4096))
     except OSError:

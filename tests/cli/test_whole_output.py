@@ -1,4 +1,4 @@
-"""What commands print, whole, as it is kept in ``golden/``: every figure, every sentence, as text and as JSON."""
+"""The whole output of commands equals the files in ``golden/``: every figure and sentence, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ COMMANDS = (
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A working directory with the models."""
+    """A working directory with the models of the goldens."""
     monkeypatch.chdir(tmp_path)
     for model in MODELS:
         shutil.copy(ROOT / model, Path(model).name)
@@ -84,7 +84,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kept(out: str) -> str:
-    """An output without what differs from run to run: times, rates and memory."""
+    """The output without times, rates and memory, which differ from run to run."""
     if not out.startswith(("{", "[")):
         return re.sub(r"\b[\d,]*\.?\d+( m?s\b)", r"-\1", out)
     return json.dumps(_timeless(json.loads(out)), indent=1) + "\n"
@@ -100,7 +100,7 @@ def _timeless(value: object) -> object:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_whole_output(holdfast: Run, command: str, update_golden: bool) -> None:
-    """A command ends with the code and prints the text that are kept."""
+    """A command ends with the stored exit code and prints the stored text."""
     ran = holdfast(*command.split())
     said = f"$ holdfast {command}\n{kept(ran.out)}# exit code {ran.code}\n"
     path = GOLDEN / (re.sub(r"[^\w+]+", "-", command) + ".txt")
@@ -110,5 +110,5 @@ def test_the_whole_output(holdfast: Run, command: str, update_golden: bool) -> N
 
 
 def test_nothing_else_is_kept() -> None:
-    """Each file there belongs to a command."""
+    """Each file in ``golden/`` belongs to a command."""
     assert {path.stem for path in GOLDEN.iterdir()} == {re.sub(r"[^\w+]+", "-", command) for command in COMMANDS}

@@ -1,4 +1,4 @@
-"""What tests of logs share."""
+"""Fixtures for tests of logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., str]:
-    """Writes a log and returns its path."""
+    """A function that writes a log and returns its path."""
 
     def write(text: str | bytes, name: str = "a.log") -> str:
         path = tmp_path / name
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Callable[..., str]:
-    """Writes a log of lines and returns its path."""
+    """A function that writes a log from its lines and returns its path."""
 
     def write(*lines: dict[str, Any]) -> str:
         path = tmp_path / "x.log"

@@ -1,4 +1,4 @@
-"""Dumps of a controller of ``impl`` under random requests: most of them sensible, some refused, of many nodes."""
+"""Dumps of a controller of ``impl`` under random requests of many nodes: most are sensible, some are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOUR = 3_600_000
 
 
 class Controller:
-    """A controller, its log, and random requests to it. ``streams``: how many there are at once."""
+    """A controller, its log, and random requests to it. ``streams``: the number of streams at once."""
 
     def __init__(self, seed: int, *, nodes: int = 4, streams: int = 6) -> None:
         self.draw = random.Random(seed)
@@ -41,11 +41,11 @@ class Controller:
 
     @property
     def image(self) -> Any:
-        """The tables."""
+        """The controller's tables."""
         return self.tables.image
 
     def run(self, operation: Any, *arguments: Any) -> OperationResult:
-        """Ask for an operation, and keep its records as one batch."""
+        """Execute an operation, and keep its records as one batch."""
         outcome = self.tables.run(operation, *arguments)
         self.answers.add(outcome.error.name)
         if outcome.records:
@@ -54,11 +54,11 @@ class Controller:
         return outcome
 
     def text(self) -> str:
-        """The dump."""
+        """The dump as text."""
         return "\n".join([*write_dump(self.batches), ""])
 
     def operations(self, count: int) -> Controller:
-        """Ask until so many operations have left records."""
+        """Make requests until N operations have left records."""
         weights = {
             self.create: 3,
             self.open: 22,
@@ -81,7 +81,7 @@ class Controller:
     # What the requests are made of --------------------------------------------------------------------------------
 
     def stream(self) -> int:
-        """A stream, now and then one that is gone."""
+        """A stream, sometimes one that was deleted."""
         known = list(self.image.streams)
         if not known or self.draw.random() < 0.02:
             return self.draw.randrange(int(self.image.ids["stream"]) + 2)
@@ -92,17 +92,17 @@ class Controller:
         return self.draw.randrange(self.nodes)
 
     def epoch(self, node: int) -> int:
-        """The node epoch of a request, now and then an old one."""
+        """The node epoch of a request, sometimes an old one."""
         stored = int(self.image.nodes[node].epoch)
         return stored - 1 if self.draw.random() < 0.02 else stored
 
     def owner(self, stream: int) -> int:
-        """The node of the current range, now and then another one."""
+        """The node of the current range, sometimes another one."""
         current = self.image.current_range(stream)
         return self.node() if current is None or self.draw.random() < 0.05 else int(current.node)
 
     def stream_epoch(self, stream: int) -> int:
-        """The epoch of a stream, now and then another one."""
+        """The epoch of a stream, sometimes another one."""
         row = self.image.streams.get(stream)
         stored = 0 if row is None else int(row.epoch)
         return stored + self.draw.choice([-1, 1]) if self.draw.random() < 0.03 else stored
@@ -115,7 +115,7 @@ class Controller:
     # Requests -------------------------------------------------------------------------------------------------------
 
     def register(self, node: int | None = None) -> None:
-        """A node starts anew, or another one fails over for it."""
+        """A node starts again, or another node fails over for it."""
         node = self.node() if node is None else node
         stored = self.image.nodes.get(node)
         fails_over = stored is not None and self.draw.random() < 0.4
@@ -126,13 +126,13 @@ class Controller:
         self.run(register_node, node, epoch)
 
     def create(self) -> None:
-        """A stream, if there are not enough."""
+        """Create a stream if there are not enough."""
         if len(self.image.streams) < self.streams:
             node = self.node()
             self.run(create_stream, node, self.epoch(node))
 
     def open(self) -> None:
-        """An open with a higher epoch, or with the same one."""
+        """An open with a higher epoch or with the same one."""
         stream, node = self.stream(), self.node()
         row = self.image.streams.get(stream)
         stored = -1 if row is None else row.epoch
@@ -143,7 +143,7 @@ class Controller:
             self.run(open_stream, node, self.epoch(node), stream, max(stored, 0) + self.draw.randrange(1, 4))
 
     def close(self) -> None:
-        """A close without an end, with the end of the stream, or with a higher one."""
+        """A close without an end, with the stream's end, or with a higher end."""
         stream = self.stream()
         node = self.owner(stream)
         row = self.image.streams.get(stream)
@@ -174,7 +174,7 @@ class Controller:
         self.run(delete_stream, self.stream())
 
     def upload(self) -> None:
-        """A WAL upload of one node: parts of entries, and what follows on the ends of its streams."""
+        """A WAL upload of one node: parts of its entries, and data appended to its streams."""
         node = self.node()
         parts = [*self.historical(node), *self.live(node)]
         if self.draw.random() < 0.03:
@@ -198,7 +198,7 @@ class Controller:
         )
 
     def historical(self, node: int) -> list[CommittedRange]:
-        """What the node has to commit of its entries."""
+        """The entries that the node still has to commit."""
         found = []
         for stream in self.image.entries.get(node, {}):
             entry = self.image.active_entry(node, stream)
@@ -209,7 +209,7 @@ class Controller:
         return found
 
     def live(self, node: int) -> list[CommittedRange]:
-        """What the node adds to streams that it has OPENED."""
+        """The data that the node appends to streams that it has OPENED."""
         found = []
         others = [self.stream()] if self.draw.random() < 0.05 else []
         for stream in [*self.image.opened_on.get(node, {}), *others]:
@@ -250,7 +250,7 @@ class Controller:
         )
 
     def other(self) -> None:
-        """What does not concern streams: locks, and the clock of the objects."""
+        """Operations outside streams: locks, and the clock of the objects."""
         node = self.node()
         self.draw.choice([self.lock, self.unlock, self.check])(node)
 
@@ -264,5 +264,5 @@ class Controller:
         self.run(unlock_node, node)
 
     def check(self, _: int) -> None:
-        """The objects grow old."""
+        """The clock of the objects advances."""
         self.run(self.clock.check)

@@ -1,4 +1,4 @@
-"""Damaged logs: the text of each, the line of its error, and words of it."""
+"""Damaged logs: the text of each, the line of its error, and words of the error."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Random edits of a dump: one record is removed, changed, or moved to another place.
 
-Each edit gives its name, with the type of the record and the field that is changed, and the batches after it.
+Each edit returns its name, with the record's type and the changed field, and the batches after the edit.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Edit = Callable[[random.Random, Sequence[Batch], frozenset[str]], Edited]
 
 
 def removed(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> Edited:
-    """A record of one of the used types is lost."""
+    """Remove a record of one of the used types."""
     batch, place = _choose(draw, batches, used)
     record, after = _without(batches, batch, place)
     return ("removed", record.TYPE), [each for each in after if each.records]
 
 
 def changed(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> Edited:
-    """One field of a record has another value."""
+    """Give one field of a record another value."""
     batch, place = _choose(draw, batches, used)
     records = list(batches[batch].records)
     record = records[place]
@@ -40,7 +40,7 @@ def changed(draw: random.Random, batches: Sequence[Batch], used: frozenset[str])
 
 
 def moved(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> Edited:
-    """A record stands some used records earlier or later."""
+    """Move a record some used records earlier or later."""
     places = _places(batches, used)
     index = draw.randrange(len(places))
     other = min(max(index + draw.choice([-3, -2, -1, 1, 2, 3]), 0), len(places) - 1)
@@ -62,7 +62,7 @@ def _places(batches: Sequence[Batch], used: frozenset[str]) -> list[tuple[int, i
 
 
 def _choose(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> tuple[int, int]:
-    """A place, each type of record as likely as another."""
+    """A place in the dump; each type of record is equally likely."""
     places = _places(batches, used)
     kind = draw.choice(sorted({batches[batch].records[place].TYPE for batch, place in places}))
     return draw.choice([(batch, place) for batch, place in places if kind == batches[batch].records[place].TYPE])

@@ -1,4 +1,4 @@
-"""The judge of logs against the oracle, on logs of one generated model."""
+"""Compare the judge of logs with the oracle, on logs of one generated model."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from tests.generated.oracle import GhostCutError, NoStartError
 LOGS, EDITS, LENGTH = 2, 5, 8
 
 WIDE = 40
-"""A window that forgets nothing."""
+"""The size of a window that never forgets a number."""
 
 NO_START = ("no choice of its parameters", "contradict the assumption", "the log names no")
-"""What the judge says of constants with which the model does not start."""
+"""The judge's messages for constants with which the model has no initial state."""
 
 
 @attrs.define
 class Outcome:
-    """What became of a seed."""
+    """The result for one seed."""
 
     seed: int
     skipped: str | None = None
@@ -47,7 +47,7 @@ class Outcome:
 
 
 def judged(system: System, log: Sequence[Line], folder: Path, **options: Any) -> Judgement:
-    """What the judge says of a log."""
+    """The judge's answer on a log."""
     path = folder / "a.log"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in log))
     with Log([str(path)]) as found:
@@ -65,7 +65,7 @@ def _ghosts(system: System) -> frozenset[str]:
 
 
 def literals_of(system: System) -> dict[str, int]:
-    """The greatest number of each window that the model names. Raises UsageError for a model that the judge refuses."""
+    """The greatest literal of each window's Nat. Raises UsageError for a model that the judge refuses."""
     used = uses_of(system)
     if any(max(numbers) > 12 for numbers in used.literals.values()):
         raise UsageError("large literals")
@@ -101,7 +101,7 @@ def compare(seed: int, source: str | None = None) -> Outcome:
 
 
 def _compare_edits(case: Case, log: list[Line], chance: random.Random, folder: Path, outcome: Outcome) -> None:
-    """Compare on a log and on edits of it, each of them from one source and from several."""
+    """Compare on a log and on edits of it, each from one source and from several."""
     errors = sorted({rule.error for rule in case.system.rules if rule.error is not None})
     sample = log
     for _ in range(1 + EDITS):
@@ -120,7 +120,7 @@ def _compare_edits(case: Case, log: list[Line], chance: random.Random, folder: P
 
 
 class Comparison:
-    """One log, and what is said of it."""
+    """The judge's and the oracle's answers on one log."""
 
     def __init__(
         self, case: Case, log: Sequence[Line], chance: random.Random, folder: Path, kinds: Counter[str]
@@ -134,7 +134,7 @@ class Comparison:
         self.wide = dict.fromkeys(nats, WIDE)
 
     def differences(self) -> Iterator[str]:
-        """Where the judge contradicts the oracle."""
+        """The answers of the judge that contradict the oracle."""
         plain = {nat: max(self.uses.literals.get(nat, {0})) for nat in self.uses.plain}
         try:
             oracle = LogOracle(
@@ -153,7 +153,7 @@ class Comparison:
         yield from self._divided(wanted, certain=certain)
 
     def _is_certain(self, oracle: LogOracle) -> bool:
-        """Whether each event leads to one state: then worlds that see less differ in nothing from all together."""
+        """Whether each event leads to one state. Then smaller worlds give the same answer as a single one."""
         told = all(
             len(line["args"]) == len(oracle.scope.params[line["action"]]) and line.get("error") != UNKNOWN
             for line in self.log[1:]
@@ -162,7 +162,7 @@ class Comparison:
         return told and one_source and not self.hidden and len(oracle.oracle.starts()) == 1
 
     def _together(self, wanted: str) -> Iterator[str]:
-        """All elements in one world. Where cells are counted on, the judge takes any greater number for the next."""
+        """Compare one world of all elements. If a cell is counted on, the judge accepts any greater number as next."""
         for name, windows in (("wide", self.wide), ("narrow", self.narrow), ("default", {})):
             kind = self._said(joint=0, windows=windows)
             self.kinds[f"{name} {kind}"] += 1
@@ -171,7 +171,7 @@ class Comparison:
                 yield f"{name}: the judge says {kind}, the oracle {wanted}; hidden {self.hidden} windows {windows}"
 
     def _divided(self, wanted: str, *, certain: bool) -> Iterator[str]:
-        """One or two elements a world: that finds no more impossible, and no less if nothing is left open."""
+        """Compare worlds of one or two elements: never impossible more often, and not less often if all is certain."""
         for sort in self.system.sorts:
             projection = project(self.system, sort.name, _ghosts(self.system))
             if projection.problem is not None:

@@ -1,4 +1,4 @@
-"""Logs of random runs of generated models, by the models' own Python, and random edits of such logs."""
+"""Logs of random runs of generated models, which CPython executes, and random edits of such logs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.generated.case import Case
 Line = dict[str, Any]
 
 NUMBERS = 6
-"""The greatest number of the model in a run."""
+"""The greatest number in a run's scope."""
 
 TRIES = 12
-"""How many random requests are tried for a line."""
+"""The number of random requests that are tried for a line."""
 
 
 class RunLog:
-    """The log of one random run. ``literals``: how many numbers of each Nat the model names."""
+    """The log of one random run. ``literals``: the number of literals of each Nat in the model."""
 
     def __init__(self, case: Case, chance: random.Random, literals: Mapping[str, int], plain: Collection[str]) -> None:
         self.chance = chance
@@ -77,7 +77,7 @@ class RunLog:
         return found
 
     def _request(self, state: Model) -> tuple[Model, Line | None]:
-        """A random request, mostly one that changes something."""
+        """A random request, which mostly changes something."""
         act = self.chance.choice(self.oracle.acts)
         args = self.chance.choice(list(self.oracle.values(act.types)) or [{}])
         line: Line = {
@@ -104,7 +104,7 @@ class RunLog:
         return after, line
 
     def _cells(self, state: Model, old: Model, share: int) -> Line:
-        """Some cells; more of those that have changed."""
+        """Some cells, preferably changed ones."""
         found: Line = {}
         for name in self.oracle.fields:
             if name in self.oracle.ghosts:
@@ -144,7 +144,7 @@ class RunLog:
 
 
 def edited(log: Sequence[Line], scope: LogScope, chance: random.Random, errors: Sequence[str]) -> list[Line]:
-    """The log with one thing changed; an outcome or an argument may become unknown. ``errors``: those of the model."""
+    """The log with one change; an outcome or an argument may become unknown. ``errors``: the model's errors."""
     found = copy.deepcopy(list(log))
     if len(found) < 2:
         return found
@@ -190,7 +190,7 @@ def _change_cell(cells: Line | None, scope: LogScope, chance: random.Random) -> 
 
 
 def _other(kind: Any, value: Any, scope: LogScope, chance: random.Random) -> Any:
-    """Another value of a type: one that the log has, or a number beside it."""
+    """Another value of the type: one from the log, or a neighbouring number."""
     plain = some(kind)
     options: list[Any] = [] if plain is kind else [None]
     if plain is bool:
@@ -214,7 +214,7 @@ def _other(kind: Any, value: Any, scope: LogScope, chance: random.Random) -> Any
 
 
 def of_sources(log: Sequence[Line], chance: random.Random) -> list[Line]:
-    """The log as two or three sources could have written it, with intervals that overlap; some lines have a cause."""
+    """The log as two or three sources could write it, with overlapping intervals; some lines have a cause."""
     found = [log[0], *map(dict, log[1:])]
     count, seqs, begins = chance.randint(2, 3), [0] * 3, [0] * 3
     for number, line in enumerate(found[1:], start=1):
@@ -232,7 +232,7 @@ def of_sources(log: Sequence[Line], chance: random.Random) -> list[Line]:
 
 
 def _exchange(log: list[Line], chance: random.Random) -> None:
-    """Two lines change places, but each place keeps its source and its time."""
+    """Exchange two lines; each place keeps its source and its time."""
     stay = ("source", "seq", "t", "cause")
     one, other = (chance.randrange(1, len(log)) for _ in range(2))
     first, second = log[one], log[other]

@@ -1,4 +1,4 @@
-"""Whether a log is one of a run of a model, by the model's own Python: every run is tried, all streams together.
+"""Decide whether a log is a run of a model, by trying every run in CPython with all streams together.
 
 This shares nothing with the judge of logs.
 """
@@ -28,13 +28,13 @@ MOST_CHOICES = 120
 
 
 class TooManyError(Exception):
-    """The log leaves too much open for this search."""
+    """The log leaves too many possibilities for this search."""
 
 
 class LogOracle:
-    """A model in the sizes of one log, its header and its lines. ``hidden``: the actions that it omits.
+    """A model in the scope of one log, its header and its lines. ``hidden``: the actions that the log omits.
 
-    What else is said of the log goes to ``LogScope``.
+    Other arguments are passed to ``LogScope``.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class LogOracle:
         self.hidden_args = {act.name: self._choices(act.types) for act in self.hidden}
 
     def possible(self) -> bool:
-        """Whether some order of the lines is a run. Raises NoStartError if the model does not start."""
+        """Whether some order of the lines is a run. Raises NoStartError if the model has no initial state."""
         before = [self._before(place) for place in range(len(self.lines))]
         nodes: dict[frozenset[int], States] = {frozenset(): self._unlike(self.oracle.starts())}
         for _ in self.lines:

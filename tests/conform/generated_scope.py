@@ -1,7 +1,7 @@
-"""The model in the sizes of one log: its elements are those that the log names, its numbers those that it mentions.
+"""A scope for one log: it has the elements that the log names and the numbers that it mentions.
 
-The numbers of a log become their places in the order of all numbers that the log mentions, with room between two
-neighbours for numbers that it does not mention. This shares nothing with the judge of logs.
+A number of a log is replaced by its place among all mentioned numbers, with room between two neighbours for unmentioned
+numbers. This shares nothing with the judge of logs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Kinds = tuple[tuple[Any, ...], Any]
 
 
 class LogScope:
-    """What the values of a log are in the model. ``log``: its header and its lines.
+    """Translates the values of a log into values of the model. ``log``: its header and its lines.
 
-    ``room``: how many numbers lie between two that the log mentions. ``plain``: the Nats whose numbers are the same in
-    the log and in the model, each with the least of them that the model has in every log. ``rising``: those of them
-    that the model counts on. Raises NoStartError if the log names no process.
+    ``room``: the number of unmentioned numbers between two mentioned ones. ``plain``: the Nats whose numbers are the
+    same in the log and in the model, each with the smallest bound it has in every log. ``rising``: the plain Nats that
+    the model counts on. Raises NoStartError if the log names no process.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class LogScope:
             self.numbers[kind].add(int(value))
 
     def _codes(self, kind: type) -> Iterator[tuple[int, int]]:
-        """The code of each number. Nothing lies between two literals."""
+        """The code of each number. Between two literals there is no room."""
         if kind.__name__ in self.plain:
             yield from ((number, number) for number in self.numbers[kind])
             return
@@ -106,14 +106,14 @@ class LogScope:
             yield number, min(place, literals) + max(0, place - literals) * (1 + self.room)
 
     def _top(self, kind: type) -> int:
-        """The greatest number of the model; as great as in its own scope, where ghosts may have keys of their own."""
+        """The greatest number of the Nat; at least the model's own bound, where ghosts may have keys of their own."""
         top = max(self.codes[kind].values())
         if kind.__name__ in self.plain:
             return max(top, self.plain[kind.__name__]) + (kind.__name__ in self.rising)
         return max(top + self.room, self.least[kind])
 
     def value(self, kind: Any, value: Any) -> Any:
-        """A value of the log, or a key of an object, as the model has it."""
+        """The model's value for a log's value, or for a key of a JSON object."""
         kind = some(kind)
         if value is None:
             return None
@@ -157,7 +157,7 @@ def _name(value: Any) -> str:
 
 
 def cells(cells: Mapping[str, Any], kinds: Mapping[str, tuple[tuple[Any, ...], Any]]) -> Iterator[tuple[str, Any, Any]]:
-    """The cells that a line tells: field, keys, value."""
+    """The cells that a line gives: field, keys, value."""
     for name, value in cells.items():
         nested: list[tuple[tuple[str, ...], Any]] = [((), value)]
         for _ in kinds[name][0]:

@@ -1,4 +1,4 @@
-"""Models with the shapes of the real ones: streams, processes, epochs, ranges of offsets."""
+"""Models with the features of the real ones: streams, processes, epochs, ranges of offsets."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class _Writer:
         self.shapes = self._some_shapes()
 
     def _some_shapes(self) -> list[tuple[Sequence[str], Sequence[str]]]:
-        """Conditions and effects of an action: few, so that steps meet. Most models divide into streams."""
+        """Conditions and effects of an action, few enough that steps interact. Most models divide into streams."""
         if not self.divided:
             return [(self.chance.sample(CONDITIONS, 9), self.chance.sample(EFFECTS, 8))]
         conditions = [each for each in CONDITIONS if not each.startswith("any(self.open[x]")]
@@ -160,7 +160,7 @@ class _Writer:
 
 
 def _looks(text: str) -> bool:
-    """Whether a part looks at all streams."""
+    """Whether a part reads all streams."""
     return "in Stream" in text
 
 

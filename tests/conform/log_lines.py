@@ -1,4 +1,4 @@
-"""Lines of logs in the own format, and what reading them gives."""
+"""Helpers that write lines of logs in our own format and read them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ HEADER = '{"holdfast": "log", "version": 1}'
 
 
 def line(source: Any = "a", seq: Any = 1, t: Any = 10, **more: Any) -> str:
-    """A line of the own format."""
+    """A line in our own format."""
     return json.dumps({"source": source, "seq": seq, "t": t, "action": "open", **more})
 
 
 def raw(text: str) -> str:
-    """A line of the own format with more text in its object."""
+    """A line in our own format with extra text in its object."""
     return line()[:-1] + f", {text}}}"
 
 
@@ -34,17 +34,17 @@ def survey(*paths: str) -> list[LogEvent]:
 
 
 def problem(*paths: str) -> str:
-    """The error about a damaged log."""
+    """The error message for a damaged log."""
     with pytest.raises(UsageError) as caught:
         survey(*paths)
     return str(caught.value)
 
 
 def lines(*texts: str) -> str:
-    """A file of lines."""
+    """A file with these lines."""
     return "".join(f"{each}\n" for each in texts)
 
 
 def cause(*rows: tuple[str, int, Any, Any]) -> str:
-    """A log of lines (source, seq, t, cause)."""
+    """A log made from tuples (source, seq, t, cause)."""
     return lines(*(line(source, seq, t, cause=of) for source, seq, t, of in rows))

@@ -1,4 +1,4 @@
-"""Malformed mappings: the text of each, the line of its error, and words of it."""
+"""Malformed mappings: the text of each, the line of its error, and words of the error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ ACK = "events: {ack: {action: append}}\n"
 
 
 def events(rest: str) -> str:
-    """A mapping whose ``ack`` has this in its fourth line, after the action in the third."""
+    """A mapping with this text in the fourth line, within ``ack``, after the action in the third line."""
     return f"{SOURCE}events:\n  ack: {{action: append,\n    {rest}}}\n"
 
 

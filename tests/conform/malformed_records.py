@@ -1,4 +1,4 @@
-"""Malformed mappings of dumps: by a name, the text, the line that the error names, and words of it."""
+"""Malformed mappings of dumps, by name: the text, the line of the error, and words of the error."""
 
 from __future__ import annotations
 

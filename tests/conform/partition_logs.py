@@ -1,4 +1,4 @@
-"""Logs of the partitions of simulated clusters, judged by `reassignment` and `cancellation`, and edits of such logs."""
+"""Logs of simulated clusters' partitions, judged by `reassignment` and `cancellation`, and edits of such logs."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from tests.conform.simulated_logs import Line, renumbered
 
 Generation = Literal["G0", "G1"]
 Edit = Callable[[random.Random, Sequence[Line]], list[Line] | None]
-"""Makes an edited log; None if there is nothing to edit."""
+"""A function that returns an edited log, or None if there is nothing to edit."""
 
 MODELS = ("reassignment", "cancellation")
 PARTITIONS = 3
 CLOSES = ("CLOSE_STREAM", "CLOSE_STREAM:recovery")
 RECORDS = ("REASSIGN", "CANCEL", "ELECT_LEADER:source", "ELECT_LEADER:timer", "RENEW_EPOCH")
-"""Kinds of lines that are a change of the registration."""
+"""The kinds of lines that record a change of the registration."""
 
 
 @cache
 def model(name: str, generation: Generation) -> tuple[Mapping, System]:
-    """The mapping of a model, and the model of a generation with the variants that the mapping names."""
+    """The mapping of a model, and the generation's model with the mapping's variants."""
     mapping = read_mapping(Path(name))
     variants = (*mapping.about.variants, *(("G1",) if generation == "G1" else ()))
     return mapping, compile_model(load_model(name), variants=variants)
 
 
 def judged(name: str, generation: Generation, lines: Sequence[Line], folder: Path) -> Judgement:
-    """What a model says of the log of a partition."""
+    """The model's verdict on a partition's log."""
     mapping, system = model(name, generation)
     path = folder / "events.ndjson"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
@@ -52,7 +52,7 @@ def judged(name: str, generation: Generation, lines: Sequence[Line], folder: Pat
 
 
 def reasons(name: str, generation: Generation, judgement: Judgement) -> str:
-    """The verdict as text, with what speaks against an impossible event."""
+    """The verdict as text, with the reasons why an event is impossible."""
     return render(verdict_of(model(name, generation)[1], judgement, ()))
 
 
@@ -71,7 +71,7 @@ def simulated(
 
 
 def with_another_leader_epoch(draw: random.Random, lines: Sequence[Line]) -> list[Line] | None:
-    """The leader epoch that a record gives is one less, or that of the next record."""
+    """Change a record's leader epoch to one less, or to the next record's."""
     places = [place for place, line in enumerate(lines) if line["kind"] in RECORDS]
     if not places:
         return None
@@ -82,12 +82,12 @@ def with_another_leader_epoch(draw: random.Random, lines: Sequence[Line]) -> lis
 
 
 def without_a_close(draw: random.Random, lines: Sequence[Line]) -> list[Line] | None:
-    """One close that has ended a lease is gone."""
+    """Remove one close that ended a lease."""
     return _without_one(draw, lines, CLOSES)
 
 
 def without_a_sent_close(draw: random.Random, lines: Sequence[Line]) -> list[Line] | None:
-    """One close that has ended a lease is gone, and that it was sent."""
+    """Remove one close that ended a lease, and the line of its sending."""
     places = [place for place, line in enumerate(lines) if line["kind"] == "CLOSE_STREAM"]
     if not places:
         return None
@@ -102,7 +102,7 @@ def without_a_sent_close(draw: random.Random, lines: Sequence[Line]) -> list[Lin
 
 
 def with_an_early_election(draw: random.Random, lines: Sequence[Line]) -> list[Line] | None:
-    """The source asks for the election before its closes."""
+    """Let the source ask for the election before its closes."""
     places = [place for place, line in enumerate(lines) if line["kind"] == "ELECT_LEADER:source"]
     places = [place for place in places if any(line["kind"] == "FREEZE" for line in lines[:place])]
     if not places:
@@ -114,7 +114,7 @@ def with_an_early_election(draw: random.Random, lines: Sequence[Line]) -> list[L
 
 
 def without_all_closes(draw: random.Random, lines: Sequence[Line]) -> list[Line] | None:
-    """A source asks for an election, and of its closes no line is left."""
+    """Let a source ask for an election, and remove every line of its closes."""
     places = [place for place, line in enumerate(lines) if line["kind"] == "ELECT_LEADER:source"]
     if not places:
         return None

@@ -1,4 +1,4 @@
-"""Dumps as ``kafka-dump-log.sh --cluster-metadata-decoder`` prints them, after DumpLogSegments of Kafka 3.3 to 3.9."""
+"""Dumps in the format of ``kafka-dump-log.sh --cluster-metadata-decoder`` (DumpLogSegments of Kafka 3.3 to 3.9)."""
 
 from __future__ import annotations
 

@@ -24,22 +24,22 @@ from impl.sim.conformance.log import conform_log
 Line = dict[str, Any]
 
 MODELS = {"legacy": ("ownership", "stream_log"), "V6": ("fast_close",)}
-"""By version: the models that judge a log of it."""
+"""For each version, the models that judge its logs."""
 REQUESTS = ("OPEN_STREAM", "CLOSE_STREAM", "CLOSE_STREAM:recovery")
-"""Kinds of lines whose stream epoch the controller has compared."""
+"""The kinds of lines whose stream epoch the controller compares."""
 STEPS = ("append.acked",)
-"""Kinds of lines whose stream epoch is that of the handle."""
+"""The kinds of lines that have the stream epoch of the handle."""
 
 
 @cache
 def model(name: str) -> tuple[Mapping, System]:
-    """The mapping of a model, and the model with the variants that it names."""
+    """The mapping of a model, and the model with the mapping's variants."""
     mapping = read_mapping(Path(name))
     return mapping, compile_model(load_model(name), variants=mapping.about.variants)
 
 
 def judged(name: str, lines: Sequence[Line], folder: Path) -> Judgement:
-    """What a model says of a log."""
+    """The model's verdict on a log."""
     mapping, system = model(name)
     path = folder / "events.ndjson"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
@@ -49,35 +49,35 @@ def judged(name: str, lines: Sequence[Line], folder: Path) -> Judgement:
 
 
 def reasons(name: str, judgement: Judgement) -> str:
-    """The verdict as text, with what speaks against an impossible event."""
+    """The verdict as text, with the reasons why an event is impossible."""
     return render(verdict_of(model(name)[1], judgement, ()))
 
 
 def simulated(seed: int, version: str, without: tuple[str, ...] = ()) -> tuple[CheckResult, list[Line]]:
-    """A run, and the lines of its log."""
+    """A simulated run, and the lines of its log."""
     checked = check(Question(seed=seed, version=version, without=without))
     return checked, [json.loads(line) for line in conform_log(checked.run.log).splitlines()]
 
 
 def renumbered(lines: Sequence[Line]) -> list[Line]:
-    """The lines with numbers from 1, as if the log had never had another."""
+    """The lines, numbered from 1 so that no gap shows."""
     return [{**line, "n": number} for number, line in enumerate(lines, start=1)]
 
 
 def without_an_open(draw: random.Random, lines: Sequence[Line]) -> list[Line]:
-    """One open that has changed something is gone."""
+    """Remove one open that changed something."""
     gone = draw.choice([place for place, line in enumerate(lines) if line["kind"] == "OPEN_STREAM"])
     return renumbered([line for place, line in enumerate(lines) if place != gone])
 
 
 def with_another_stream_epoch(draw: random.Random, lines: Sequence[Line]) -> list[Line]:
-    """The stream epoch of an open, a close or an acknowledged append is another one."""
+    """Change the stream epoch of an open, a close or an acknowledged append."""
     places = [place for place, line in enumerate(lines) if line["kind"] in (*REQUESTS, *STEPS)]
     return _edited(lines, draw.choice(places), "streamEpoch", draw.choice([-1, 1]))
 
 
 def with_another_node_epoch(draw: random.Random, lines: Sequence[Line]) -> list[Line]:
-    """The node epoch of a registration is another one."""
+    """Change the node epoch of a registration."""
     places = [place for place, line in enumerate(lines) if line["kind"] == "GET_OPENING_STREAMS"]
     return _edited(lines, draw.choice(places), "nodeEpoch", draw.choice([-1, 1]))
 

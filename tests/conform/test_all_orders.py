@@ -1,4 +1,4 @@
-"""Several sources against the rule itself: all orders of a few events, on a model that allows just one of them."""
+"""Several sources: the judge compared with all orders of a few events, on a model that allows exactly one order."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def kind(log: list[Line], path: Path, joint: int) -> str:
 
 
 def comes_first(one: Line, other: Line) -> bool:
-    """Whether an event has to take effect before another one."""
+    """Whether one event must take effect before the other."""
     return (
         (one["source"] == other["source"] and one["seq"] < other["seq"])
         or one["t"][1] < other["t"][0]
@@ -110,7 +110,7 @@ def comes_first(one: Line, other: Line) -> bool:
 
 
 def has_order(log: list[Line]) -> bool:
-    """Whether some order of the events has all that come first in front."""
+    """Whether some order of the events puts every event after all events that must precede it."""
     waiting = list(log)
     while waiting:
         free = [line for line in waiting if not any(comes_first(other, line) for other in waiting if other is not line)]
@@ -121,7 +121,7 @@ def has_order(log: list[Line]) -> bool:
 
 
 def ascends(log: list[Line]) -> bool:
-    """Whether some order of the events has the numbers of each group ascend."""
+    """Whether some order of the events makes the numbers of each group ascend."""
     groups: dict[str, list[Line]] = {}
     for line in log:
         groups.setdefault(line.get("s", ""), []).append(line)
@@ -147,7 +147,7 @@ def ascends(log: list[Line]) -> bool:
 
 @pytest.mark.parametrize("part", range(4))
 def test_some_order_is_a_run(part: int, tmp_path: Path) -> None:
-    """The events are in order if ascending numbers contradict neither sources, nor times, nor causes."""
+    """The log conforms if ascending numbers contradict neither sources, nor times, nor causes."""
     chance = random.Random(part)
     seen = {"conforms": 0, "impossible": 0, "damaged": 0}
     for _ in range(150):
@@ -158,7 +158,7 @@ def test_some_order_is_a_run(part: int, tmp_path: Path) -> None:
             assert found == "damaged", log
         elif found != "damaged":
             assert found == ("conforms" if ascends(log) else "impossible"), log
-            # A world of one stream sees fewer events: it finds no more impossible.
+            # A world of one stream has fewer events, so it is never impossible more often.
             assert found == "impossible" or kind(log, tmp_path / "a.log", 1) == "conforms", log
         else:
             assert any("cause" in line for line in log), log

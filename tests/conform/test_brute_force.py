@@ -1,7 +1,7 @@
-"""The judge against all runs of the model in a scope as large as the log: what that finds possible, the judge must.
+"""The judge compared with all runs of the model in a large scope: a log with a run is never impossible.
 
-The other direction holds where nothing is counted on by one, and no guard looks at all streams: there the judge is
-weaker, since the next number of a log may be any greater one.
+The converse holds if no action counts a number on and no guard reads all streams. Otherwise the judge is weaker, since
+the next number of a log may be any greater one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LENGTH = 25
 @pytest.mark.parametrize("model", ["ownership", "fast_close", "route_epoch"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))])
 def test_the_judge_finds_no_more_impossible(model: str, seed: int, tmp_path: Path) -> None:
-    """Short logs with random edits, some of which are runs still."""
+    """Short logs with random edits, some of which are still runs, are never wrongly impossible."""
     chance = random.Random(seed)
     log = lines(model, seed, LENGTH, scope="tiny", stretched=False)
     top = max((each for line in log[1:] for each in numbers(line)), default=0)
@@ -37,7 +37,7 @@ def test_the_judge_finds_no_more_impossible(model: str, seed: int, tmp_path: Pat
     for _ in range(12):
         edited = edit(chance, log)
         if named(edited) != named(log):
-            continue  # The judge knows the processes that the log names, and `recover` asks for another one.
+            continue  # The judge knows only the log's processes, and `recover` needs another one.
         found = judged(model, edited, tmp_path / "a.log")
         possible = brute.allows(edited)
         assert not (possible and found.kind == "impossible"), (edited, found.facts)
@@ -83,7 +83,7 @@ def numbers(value: Any) -> list[int]:
 
 
 class Brute:
-    """All states after a log, in a scope that holds its numbers; the codes of a Nat are its numbers."""
+    """All states after a log, in a scope with its numbers; the codes of a Nat are its numbers."""
 
     def __init__(self, model: str, top: int) -> None:
         self.system = system(model)

@@ -15,7 +15,7 @@ MODELS = ("ownership", "fast_close", "reassignment", "route_epoch")
 
 
 def walk(path: Path, *options: str, model: str = "ownership") -> list[dict[str, object]]:
-    """Writes a log of 80 events and returns its lines."""
+    """Write a log of 80 events and return its lines."""
     assert main(["walk", model, "--log", str(path), "--events", "80", "--stretch", *options]) == 0
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -28,7 +28,7 @@ def write(path: Path, lines: list[dict[str, object]]) -> str:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_walk_conforms(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A model conforms to its own walks, and the verdict says what was judged."""
+    """A model's own random run conforms, and the verdict says how much was judged."""
     lines = walk(tmp_path / "a.log", model=model)
     assert len(lines) == 81
     assert main(["conform", model, str(tmp_path / "a.log")]) == 0
@@ -38,7 +38,7 @@ def test_a_walk_conforms(model: str, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
-    """A walk depends on the seed alone."""
+    """The log of a random run depends only on the seed."""
     assert walk(tmp_path / "a.log", "--seed", "4") == walk(tmp_path / "b.log", "--seed", "4")
     assert walk(tmp_path / "a.log", "--seed", "4") != walk(tmp_path / "b.log", "--seed", "5")
 
@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
 def test_a_log_takes_no_option_of_a_search(
     option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody would read it."""
+    """``walk --log`` refuses options of a search, which would have no effect."""
     assert main(["walk", "ownership", "--log", str(tmp_path / "a.log"), *option]) == 2
     assert f"{option[0]}: --log writes one run" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -75,13 +75,13 @@ def test_a_log_takes_no_option_of_a_search(
     "option", [["--events", "5"], ["--stretch"], ["--streams", "1"], ["--sources", "1"], ["--omit", "0%"], ["--spans"]]
 )
 def test_a_search_takes_no_option_of_a_log(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody would read it."""
+    """``walk`` without --log refuses options of a log, which would have no effect."""
     assert main(["walk", "ownership", *option]) == 2
     assert f"{option[0]} belongs to a log; name its file with --log" in capsys.readouterr().err
 
 
 def test_a_log_that_is_broken_off_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half a log could be taken for a whole one."""
+    """An interrupted log is deleted, since it could be taken for a complete one."""
     path = tmp_path / "a.log"
 
     def lines(_self: LogWalk, _events: int) -> Iterator[dict[str, object]]:
@@ -95,7 +95,7 @@ def test_a_log_that_is_broken_off_is_not_left(tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_impossible_log_has_a_line_to_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The line is a run of the model up to the first event that is impossible, and it can be replayed."""
+    """The printed line is a run up to the first impossible event, and it can be replayed."""
     lines = walk(tmp_path / "a.log", "--seed", "3")
     place = next(number for number, line in enumerate(lines) if line.get("action") == "commit" and number > 10)
     lines[place]["error"] = "STREAM_NOT_EXIST"
@@ -110,7 +110,7 @@ def test_an_impossible_log_has_a_line_to_replay(tmp_path: Path, capsys: pytest.C
 
 
 def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """0, 12, 20 and 2 are four different answers."""
+    """The four codes 0, 12, 20 and 2 stand for conforms, impossible, unknown and a usage error."""
     path = tmp_path / "a.log"
     lines = walk(path, "--seed", "2")
     assert main(["conform", "ownership", str(path), "--json"]) == 0
@@ -125,7 +125,7 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_log_of_another_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A log of ``fast_close`` can be one of ``ownership``, too, where only actions of both are in it."""
+    """A log that names another model is refused, even if its actions exist in this model too."""
     lines = walk(tmp_path / "a.log")
     for said, code in (
         ("fast_close", 2),
@@ -147,7 +147,7 @@ def test_a_log_of_another_model_is_refused(tmp_path: Path, capsys: pytest.Captur
 def test_what_is_no_log_is_said_first(
     text: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before the literals are missed that a header would have."""
+    """A file that is no log is reported as such before its header's missing literals are."""
     (tmp_path / "a.log").write_text(text)
     assert main(["conform", "ownership", str(tmp_path / "a.log")]) == 2
     assert problem in capsys.readouterr().err
@@ -184,7 +184,7 @@ class Sums(Model):
 
 
 def test_a_model_that_sums_numbers_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is named with its file and line, and so is the Nat."""
+    """A model that sums numbers is refused, with the file, the line and the Nat."""
     model = tmp_path / "sums.py"
     model.write_text(SUMS)
     log = write(tmp_path / "a.log", [{"source": "a", "seq": 1, "t": 1, "action": "spread", "a": 3}])
@@ -196,7 +196,7 @@ def test_a_model_that_sums_numbers_is_refused(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_reports(tmp_path: Path) -> None:
-    """The reports of other verbs are given here, too."""
+    """``conform`` writes the same reports as other verbs."""
     walk(tmp_path / "a.log")
     junit, sarif = tmp_path / "a.xml", tmp_path / "a.sarif"
     assert main(["conform", "ownership", str(tmp_path / "a.log"), "--junit", str(junit), "--sarif", str(sarif)]) == 0

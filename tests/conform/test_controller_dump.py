@@ -1,4 +1,4 @@
-"""Dumps of the controller of ``impl``: they conform, and what a faulty controller or an edited dump shows is seen."""
+"""Dumps of ``impl``'s controller conform; faulty controllers and edited dumps are detected if a dump shows it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TABLES = compile_model(load_model("controller_tables"))
 
 
 def judged(folder: Path, *texts: str, joint: int | None = None) -> Judgement:
-    """The answer about dumps, each in a file of its own."""
+    """The answer on dumps, each in a file of its own."""
     paths = [folder / f"{place}.txt" for place in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text, encoding="utf-8")
@@ -51,7 +51,7 @@ def printed(batches: Iterable[Batch], begin: int = 0) -> str:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_the_controller_writes_conforms(tmp_path: Path, seed: int) -> None:
-    """Of 500 operations, with all errors that requests can meet among those that were refused."""
+    """A dump of 500 operations conforms; the refused requests include every error."""
     controller = Controller(seed).operations(500)
     found = judged(tmp_path, controller.text())
     assert (found.kind, found.judged) == ("conforms", found.events), found.reason
@@ -62,13 +62,13 @@ def test_what_the_controller_writes_conforms(tmp_path: Path, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_ten_thousand_operations_conform(tmp_path: Path, seed: int) -> None:
-    """With more streams than can be judged together."""
+    """A dump with more streams than can be judged together conforms."""
     found = judged(tmp_path, Controller(seed, nodes=8, streams=40).operations(10_000).text())
     assert (found.kind, found.judged) == ("conforms", found.events), found.reason
 
 
 def test_streams_are_judged_one_at_a_time_or_together(tmp_path: Path) -> None:
-    """Both say the same of a good dump; one at a time is the rule, however few streams there are."""
+    """Judging a good dump one stream at a time, which is the default, or all streams together gives the same answer."""
     text = Controller(9, streams=3).operations(150).text()
     apart, together = judged(tmp_path, text), judged(tmp_path, text, joint=0)
     assert (apart.kind, together.kind, together.worlds) == ("conforms", "conforms", 1)
@@ -77,7 +77,7 @@ def test_streams_are_judged_one_at_a_time_or_together(tmp_path: Path) -> None:
 
 
 def test_every_operation_of_the_mapping_is_met(tmp_path: Path) -> None:
-    """Otherwise a wrong one could stay unnoticed."""
+    """The dumps contain every operation of the mapping, so a wrong one cannot stay unnoticed."""
     met: Counter[str] = Counter()
     for seed in range(6):
         (tmp_path / "d.txt").write_text(Controller(seed).operations(400).text(), encoding="utf-8")
@@ -90,7 +90,7 @@ def test_every_operation_of_the_mapping_is_met(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_dump_may_begin_with_a_snapshot(tmp_path: Path, seed: int) -> None:
-    """It sets the tables; the records of a stream may stand in two batches of it."""
+    """A snapshot sets the tables, even if a stream's records stand in two of its batches."""
     controller = Controller(seed).operations(200)
     batches, state = len(controller.batches), records_of(controller.image)
     end = sum(len(each.records) for each in controller.batches)
@@ -109,7 +109,7 @@ def test_a_dump_may_begin_with_a_snapshot(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_snapshot_is_believed(tmp_path: Path) -> None:
-    """What follows is judged by it: another owner in the snapshot makes the log impossible."""
+    """The snapshot is trusted: with another owner in it, the log after it is impossible."""
     controller = Controller(0)
     epoch = controller.image.nodes[1].epoch
     controller.run(create_stream, 1, epoch)
@@ -126,7 +126,7 @@ def test_a_snapshot_is_believed(tmp_path: Path) -> None:
 
 
 def test_the_verdict_says_what_no_dump_shows(tmp_path: Path) -> None:
-    """Sentences of the mapping, and how many records say nothing about the model."""
+    """The verdict has the mapping's sentences about unseen facts, and the number of records outside the model."""
     found = judged(tmp_path, Controller(0).operations(50).text())
     assert "records were divided into operations" in found.notes[0]
     assert "S3_OBJECT_RECORD" in found.notes[0]
@@ -140,15 +140,15 @@ SEEN = (
     *("ST-37.end", "ST-41", "ST-42", "ST-44.lift", "ST-44.current", "ST-44.stop", "ST-44.remove", "ST-51"),
     *("CK-01.flag", "CK-02.node", "ND-01", "CS-06", "CS-22", "CS-26", "CS-28", "CS-30", "CS-35"),
 )
-"""Rules of the controller: a dump shows that one is lacking."""
+"""Rules of the controller whose absence shows in a dump."""
 
 UNSEEN = ("CK-01.expired", "CK-02.epoch_new", "CS-25", "CS-29a", "CS-29b")
-"""Rules about what no dump shows: node and stream epochs of requests, and where a committed range begins."""
+"""Rules about facts that no dump shows: node and stream epochs of requests, and the begin of a committed range."""
 
 
 @pytest.mark.parametrize("label", SEEN)
 def test_a_controller_without_a_rule_is_caught(tmp_path: Path, label: str) -> None:
-    """The answer names the offset of a record, or of those that are no operation."""
+    """The answer names the offset of the impossible record, or of records that form no operation."""
     for seed in range(12):
         with without(label):
             text = Controller(seed).operations(400).text()
@@ -161,7 +161,7 @@ def test_a_controller_without_a_rule_is_caught(tmp_path: Path, label: str) -> No
 
 @pytest.mark.parametrize("label", UNSEEN)
 def test_what_a_dump_does_not_show_is_not_judged(tmp_path: Path, label: str) -> None:
-    """Here such a controller conforms; the verdict says that the rule was not judged."""
+    """A controller without a rule that no dump shows conforms; the verdict says that the rule was not judged."""
     with without(label):
         text = Controller(1).operations(300).text()
     found = judged(tmp_path, text)
@@ -171,7 +171,7 @@ def test_what_a_dump_does_not_show_is_not_judged(tmp_path: Path, label: str) -> 
 
 
 def test_the_rule_that_refuses_is_named(tmp_path: Path) -> None:
-    """A second owner while the first has the stream: ST-14, at the record of the open."""
+    """A second owner before the first has closed is refused by ST-14, at the record of the open."""
     with without("ST-14"):
         controller = Controller(0).operations(200)
     found = judged(tmp_path, controller.text())
@@ -195,7 +195,7 @@ ALWAYS = {
     ("changed", "REMOVE_RANGE_RECORD", "streamId"),
     ("changed", "ASSIGNED_STREAM_ID_RECORD", "assignedStreamId"),
 }
-"""Edits that are always seen."""
+"""Edits that are always detected."""
 
 NEVER = {
     ("removed", "REMOVE_RANGE_RECORD"),  # which old ranges go is not modelled (ST-18)
@@ -209,7 +209,7 @@ NEVER = {
 
 
 def test_edits_are_seen_but_for_those_that_no_dump_shows(tmp_path: Path) -> None:
-    """The page has the table; all other edits are seen or not, depending on what follows."""
+    """Edits are always, never or sometimes detected, as the page's table says."""
     found = edited(tmp_path, seed=1, count=40)
     assert found["seen"] > found["unseen"]
 
@@ -217,12 +217,12 @@ def test_edits_are_seen_but_for_those_that_no_dump_shows(tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 6))
 def test_many_edits(tmp_path: Path, seed: int) -> None:
-    """The same for many more."""
+    """The same table holds for many more edits."""
     edited(tmp_path, seed=seed, count=400)
 
 
 def edited(folder: Path, seed: int, count: int) -> Counter[str]:
-    """Judge edited dumps. How many were seen, and how many not."""
+    """Judge edited dumps; returns how many were detected and how many were not."""
     draw = random.Random(seed)
     batches = Controller(seed).operations(150).batches
     assert MAPPING.records is not None

@@ -1,4 +1,4 @@
-"""Events whose action counts on: what the log does not tell of the new number must not make them impossible."""
+"""Actions that count a number on: if the log omits the new number, the event must not become impossible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Small(Model):'''
     ],
 )
 def test_an_error_behind_a_count_at_the_bound(rule: str, kind: str, tmp_path: Path) -> None:
-    """The window of one value has no next code; the system has a next number."""
+    """At the bound the window has no next code, but the system has a next number."""
     assert said(model(rule), tmp_path, go(error="LATE"), windows={"Tick": 1}) == kind
 
 
@@ -42,7 +42,7 @@ def test_an_error_behind_a_count_at_the_bound(rule: str, kind: str, tmp_path: Pa
     ],
 )
 def test_a_rule_about_the_new_number(condition: str, line: dict[str, object], kind: str, tmp_path: Path) -> None:
-    """A log that does not tell the number does not show what the rule says of it."""
+    """If the log omits the new number, a rule about that number does not decide."""
     source = model(f'{COUNT}require({condition}, "R-2", E.LATE)', WITH_NUMBER)
     assert said(source, tmp_path, line) == kind
 
@@ -56,13 +56,13 @@ def test_a_rule_about_the_new_number(condition: str, line: dict[str, object], ki
     ],
 )
 def test_an_effect_of_the_new_number(post: dict[str, object], kind: str, tmp_path: Path) -> None:
-    """A cell that differs from the model's may differ because of the number."""
+    """A cell that depends on the new number may differ from the model's if the log omits that number."""
     source = model(f"{COUNT}self.on = self.clock >= v", WITH_NUMBER)
     assert said(source, tmp_path, go(v=5, post=post)) == kind
 
 
 def test_the_bound_of_an_int_in_an_action_that_counts(tmp_path: Path) -> None:
-    """The number is told and possible; the Int ends in the model, and need not end in the system."""
+    """If an Int of the model reaches its bound, the answer is unknown even if the new number is given and possible."""
     source = model(COUNT + "self.low = self.low + 1", fields="low: Low", start="self.low = Low(0)")
     source = source.replace("class Small(Model):", SMALL_INT)
     first = go(post={"clock": 3})
@@ -71,7 +71,7 @@ def test_the_bound_of_an_int_in_an_action_that_counts(tmp_path: Path) -> None:
 
 
 def test_post_that_tells_another_cell_of_the_counted_field(tmp_path: Path) -> None:
-    """At the end of the window, only the cell itself tells that no number follows."""
+    """At the end of the window, only the counted cell's own value shows that no number follows."""
     source = model(
         "self.top[x] = self.top[x] + 1",
         "self, x: Node",
@@ -87,7 +87,7 @@ def test_post_that_tells_another_cell_of_the_counted_field(tmp_path: Path) -> No
 
 
 def test_a_span_that_passes_the_bound_of_an_int(tmp_path: Path) -> None:
-    """The Int ends in the model, and need not end in the system."""
+    """A span beyond an Int's bound is unknown: the Int ends in the model, but maybe not in the system."""
     source = model(
         f"{COUNT}self.low = self.high + 1",
         fields="low: Low\n    high: Low",

@@ -35,22 +35,22 @@ Edit = Callable[[list[str]], list[str]]
 
 
 def without(number: int) -> Edit:
-    """Drops a line, counted from 1."""
+    """Remove a line, counted from 1."""
     return lambda lines: [text for place, text in enumerate(lines, 1) if place != number]
 
 
 def twice(number: int) -> Edit:
-    """Repeats a line."""
+    """Repeat a line."""
     return lambda lines: [*lines[:number], *lines[number - 1 :]]
 
 
 def swapped(number: int) -> Edit:
-    """Swaps a line with the next one."""
+    """Swap a line with the next one."""
     return lambda lines: [*lines[: number - 1], lines[number], lines[number - 1], *lines[number + 1 :]]
 
 
 def edited(number: int, old: str, new: str) -> Edit:
-    """Replaces a text of a line."""
+    """Replace a text in a line."""
 
     def edit(lines: list[str]) -> list[str]:
         assert old in lines[number - 1]
@@ -60,7 +60,7 @@ def edited(number: int, old: str, new: str) -> Edit:
 
 
 def put(number: int, text: str) -> Edit:
-    """Puts a line in front of another."""
+    """Insert a line before another."""
     return lambda lines: [*lines[: number - 1], text, *lines[number - 1 :]]
 
 
@@ -142,7 +142,7 @@ EDITS: list[tuple[Edit, int, str]] = [
 
 
 def refusal(*paths: Path) -> str:
-    """The one line with which dumps are refused."""
+    """The one line of the error that refuses these dumps."""
     with pytest.raises(UsageError) as caught:
         list(read_dump([str(path) for path in paths]))
     text = str(caught.value)
@@ -153,7 +153,7 @@ def refusal(*paths: Path) -> str:
 
 @pytest.mark.parametrize(("edit", "number", "error"), EDITS)
 def test_a_damaged_line_is_named(tmp_path: Path, edit: Edit, number: int, error: str) -> None:
-    """The error says what is wrong there, and what to do."""
+    """The error names the damage and the remedy."""
     path = tmp_path / "dump.txt"
     path.write_text("".join(f"{text}\n" for text in edit(LINES)), encoding="utf-8")
     text = refusal(path)
@@ -173,7 +173,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, edit: Edit, number: int, error:
     ],
 )
 def test_a_torn_last_line_is_named(tmp_path: Path, cut: str, number: int, error: str) -> None:
-    """A disk was full, or the tool was stopped."""
+    """A torn last line, as after a full disk or a stopped tool, is named."""
     path = tmp_path / "dump.txt"
     path.write_text(cut, encoding="utf-8")
     text = refusal(path)
@@ -207,7 +207,7 @@ AT_8 = snapshot(8, batch(1, STREAM))
     ],
 )  # fmt: skip
 def test_segments_that_do_not_fit_are_named(tmp_path: Path, texts: list[str], place: str, error: str) -> None:
-    """A gap, an overlap, one that is given twice, and a snapshot that is cut or of another log."""
+    """A gap, an overlap, a repeated segment, and a snapshot that is cut or of another log are each named."""
     paths = [tmp_path / f"{place}.txt" for place in range(len(texts))]
     for path, content in zip(paths, texts, strict=True):
         path.write_text(content, encoding="utf-8")
@@ -217,7 +217,7 @@ def test_segments_that_do_not_fit_are_named(tmp_path: Path, texts: list[str], pl
 
 
 def test_a_file_that_is_given_twice_is_named(tmp_path: Path) -> None:
-    """By whatever path, and standard input, too."""
+    """A file given twice is named, whatever its path; standard input counts as a file too."""
     path = tmp_path / "dump.txt"
     path.write_text(WHOLE, encoding="utf-8")
     (tmp_path / "link.txt").symlink_to(path)
@@ -226,7 +226,7 @@ def test_a_file_that_is_given_twice_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """A missing one, a folder, a name that none can have, and no file at all."""
+    """A missing file, a folder, an impossible name and an empty list of files are each named."""
     assert "nothing.txt: cannot be read: No such file or directory; a dump is" in refusal(tmp_path / "nothing.txt")
     assert "cannot be read: Is a directory" in refusal(tmp_path)
     assert "cannot be read: embedded null byte" in refusal(Path("a\0b"))
@@ -234,7 +234,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_a_segment_is_told_from_its_dump(tmp_path: Path) -> None:
-    """The error says which command makes a dump of it."""
+    """For a binary segment the error names the command that makes a dump of it."""
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"\x00" * 8 + b"\x00\x00\x00\x59\x00\x00\x00\x01\x02\xff\xfe" * 9)
     assert refusal(path).endswith(":1: the line is no text; give what kafka-dump-log.sh prints, not the segment itself")
@@ -250,7 +250,7 @@ def test_a_segment_is_told_from_its_dump(tmp_path: Path) -> None:
     ],
 )
 def test_ends_of_another_form_are_named(tmp_path: Path, packed: bytes, error: str) -> None:
-    """Another version of the packing, a cut one, and a negative number."""
+    """Another version of the packing, truncated data and a negative number are each named."""
     path = tmp_path / "dump.txt"
     path.write_text(segment(0, batch(0, payload(END_OFFSETS, 0, f'{{"endOffsets":"{base64(packed)}"}}'))))
     (record,) = read_dump([str(path)])
@@ -259,7 +259,7 @@ def test_ends_of_another_form_are_named(tmp_path: Path, packed: bytes, error: st
 
 
 def test_a_record_without_ends_is_named(tmp_path: Path) -> None:
-    """The field is absent."""
+    """A record whose field of packed ends is absent is named."""
     path = tmp_path / "dump.txt"
     path.write_text(segment(0, batch(0, payload(END_OFFSETS, 0, "{}"))))
     (record,) = read_dump([str(path)])
@@ -269,7 +269,7 @@ def test_a_record_without_ends_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_damage_is_refused_or_harmless(tmp_path: Path, seed: int) -> None:
-    """A byte is changed, lost or repeated: the reader raises nothing but UsageError, in one line."""
+    """If a byte is changed, lost or repeated, the reader raises only a UsageError of one line, if anything."""
     draw = random.Random(seed)
     whole = "\n".join([*LINES, header(7, 1), line(7, STREAM)]).encode() + LEADER[0].encode()
     path = tmp_path / "dump.txt"

@@ -1,4 +1,4 @@
-"""Damaged logs: one line about each damage, and the same verdict by the shipped schema."""
+"""Each kind of damage in a log gives one line, and the shipped schema agrees with the reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.conform.log_lines import HEADER, line, lines, problem, survey
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_damaged_log_is_one_line(file: Callable[..., str], name: str) -> None:
-    """A damaged log ends with exit code 2 and one line: its file and line, what is wrong, and a remedy."""
+    """A damaged log ends with exit code 2 and one line: its file and line, the problem, and the remedy."""
     text, number, words = MALFORMED[name]
     path = file(text)
     said = problem(path)
@@ -30,12 +30,12 @@ def test_a_damaged_log_is_one_line(file: Callable[..., str], name: str) -> None:
 
 
 def test_there_are_enough_damaged_logs() -> None:
-    """The table of damaged logs is as long as planned."""
+    """There are as many damaged logs as planned."""
     assert len(MALFORMED) >= 100
 
 
 def test_a_dropped_or_swapped_line_of_a_source_is_always_found(file: Callable[..., str]) -> None:
-    """Whatever line but the last of a source is dropped, or swapped with a later one of it, the log is damaged."""
+    """If any line of a source except its last is dropped, or swapped with a later one, the log is damaged."""
     rng = random.Random(2)
     counts = dict.fromkeys("abc", 0)
     texts: list[tuple[str, str]] = []
@@ -56,7 +56,7 @@ def test_a_dropped_or_swapped_line_of_a_source_is_always_found(file: Callable[..
 
 
 def test_every_cut_of_a_log_is_found_or_is_a_log(file: Callable[..., str]) -> None:
-    """Wherever a log is cut off, it is either damaged in its last line or ends behind a whole line."""
+    """A truncated log is damaged in its last line, or ends after a whole line and is a log."""
     text = lines(HEADER, line(note="é"), line(seq=2, cause=["a", 1])).encode()
     whole = {place for place in range(len(text) + 1) if text[:place].endswith((b"}", b"}\n"))}
     for place in range(1, len(text)):
@@ -68,7 +68,7 @@ def test_every_cut_of_a_log_is_found_or_is_a_log(file: Callable[..., str]) -> No
 
 
 def test_causes_are_refused_exactly_if_no_order_respects_them(file: Callable[..., str]) -> None:
-    """Small logs with any causes: compared with a topological order of all events."""
+    """Small logs are damaged exactly if a topological sort of all events fails."""
     rng = random.Random(11)
     refused = 0
     for _ in range(300):
@@ -106,8 +106,9 @@ UNSEEN = {
     *("a float too large", "over 1 MiB", "a byte over 1 MiB", "blank over 1 MiB", "nested"),
     *("seq a float", "span of floats", "ends before it begins", "span turned round"),
 }
-"""Damages of single lines that the schema of a line cannot see: how the text is written, the order of two numbers,
-other lines, and that 1.0 is no integer.
+"""Damages of single lines that the schema of a line cannot see.
+
+These are damages of the text, the order of two numbers, other lines, and 1.0 in place of an integer.
 """
 
 GOOD = [
@@ -132,13 +133,13 @@ def valid() -> Callable[[Any], bool]:
 
 @pytest.mark.parametrize("text", GOOD)
 def test_the_schema_takes_good_lines(file: Callable[..., str], valid: Callable[[Any], bool], text: str) -> None:
-    """A line that the reader reads is valid by the schema."""
+    """A line that the reader accepts is valid by the schema."""
     assert survey(file(lines(text, *([line()] if text in GOOD[5:] else []))))
     assert valid(json.loads(text))
 
 
 def test_the_schema_refuses_bad_lines(file: Callable[..., str], valid: Callable[[Any], bool]) -> None:
-    """Of the damaged logs of one line, the schema refuses those whose damage a schema can see."""
+    """The schema refuses those one-line damaged logs whose damage a schema can see."""
     refused = 0
     for name, (text, number, words) in MALFORMED.items():
         if not isinstance(text, str) or text.count("\n") != 1 or number != 1:

@@ -1,4 +1,4 @@
-"""Dumps of the metadata log: their records, segments in any order, snapshots, and the reader's use of memory."""
+"""Dumps of the metadata log: records, segments in any order, snapshots, and the reader's use of memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read(folder: Path, *texts: str) -> list[DumpRecord]:
 
 
 def places(records: Iterable[DumpRecord]) -> list[tuple[int | None, int]]:
-    """Of each record the end of its snapshot and its offset."""
+    """For each record, the end of its snapshot and its offset."""
     return [(record.batch.snapshot, record.offset) for record in records]
 
 
@@ -57,7 +57,7 @@ def log(*offsets: int) -> list[tuple[int | None, int]]:
 
 
 def test_a_record_has_its_type_data_and_place(tmp_path: Path) -> None:
-    """The quorum's own record is left out, a record of another kind is kept; lines count from 1."""
+    """The quorum's records are left out and other kinds are kept; lines count from 1."""
     records = read(tmp_path, WHOLE)
     assert [record.type for record in records[:3]] == [
         "FEATURE_LEVEL_RECORD",
@@ -72,7 +72,7 @@ def test_a_record_has_its_type_data_and_place(tmp_path: Path) -> None:
 
 
 def test_bytes_are_decoded_where_a_record_has_them(tmp_path: Path) -> None:
-    """The packed ends of streams, the ranges of an old object, and values of keys; text that looks alike stays."""
+    """Packed ends of streams, ranges of old objects and values of keys are decoded; similar text is not."""
     ranges = payload("S3_STREAM_SET_OBJECT_RECORD", 0, f'{{"nodeId":1,"ranges":"{base64(b"abc")}"}}')
     other = payload("TOPIC_RECORD", 0, f'{{"name":"{base64(b"abc")}"}}')
     set_object, topic = read(tmp_path, segment(0, batch(0, ranges, other)))
@@ -83,14 +83,14 @@ def test_bytes_are_decoded_where_a_record_has_them(tmp_path: Path) -> None:
 
 
 def test_fields_of_bytes_may_be_null_or_absent(tmp_path: Path) -> None:
-    """The mapping says what a record needs, not the reader."""
+    """The reader accepts null or absent fields of bytes, since the mapping decides which fields are required."""
     null = payload("S3_STREAM_SET_OBJECT_RECORD", 0, '{"ranges":null}')
     absent = payload("KVRECORD", 0, "{}")
     assert [record.data for record in read(tmp_path, segment(0, batch(0, null, absent)))] == [{"ranges": None}, {}]
 
 
 def test_ends_of_streams_are_unpacked(tmp_path: Path) -> None:
-    """One byte 1, then 16 bytes for each stream."""
+    """Packed ends are one byte 1, then 16 bytes for each stream."""
     assert end_offsets(read(tmp_path, WHOLE)[3]) == ((0, 17), (5, 2**40))
 
 
@@ -106,19 +106,19 @@ def test_ends_of_streams_are_unpacked(tmp_path: Path) -> None:
     ],
 )
 def test_records_of_the_quorum_are_left_out(tmp_path: Path, text: str) -> None:
-    """Each release prints some of them."""
+    """The quorum's records, which differ by release, are left out."""
     assert places(read(tmp_path, segment(0, control(0, text), batch(1, ASSIGNED)))) == log(1)
 
 
 def test_older_releases_print_other_words(tmp_path: Path) -> None:
-    """Kafka 2.8 to 3.2: no deleteHorizonMs, `Starting offset`, small letters; Windows: other line ends."""
+    """Dumps of Kafka 2.8 to 3.2 are read (no deleteHorizonMs, `Starting offset`, small letters), with any line ends."""
     old = WHOLE.replace(" deleteHorizonMs: OptionalLong.empty", "").replace("Log starting", "Starting")
     old = old.replace("keySize", "keysize").replace("valueSize", "valuesize").replace("none", "NONE")
     assert places(read(tmp_path, old.replace("\n", "\r\n"))) == log(1, 2, 3, 4, 5, 6)
 
 
 def test_a_dump_may_lack_its_first_lines_and_its_last_line_end(tmp_path: Path) -> None:
-    """So `impl` writes it, and a pipe through grep or head."""
+    """Dumps without the first lines or the last line end, as `impl` or a pipe through grep or head gives, are read."""
     assert places(read(tmp_path, "\n".join(WHOLE.splitlines()[2:]))) == log(1, 2, 3, 4, 5, 6)
     assert read(tmp_path, segment(0)) == []
 
@@ -128,7 +128,7 @@ OF_BROKERS = ("REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD", "UN
 
 @pytest.mark.parametrize("seed", range(10))
 def test_what_impl_writes_is_read(tmp_path: Path, seed: int) -> None:
-    """Record by record, batch by batch, and the packed ends of streams as `impl` unpacks them."""
+    """Dumps of `impl` are read record by record and batch by batch, and the packed ends equal `impl`'s."""
     batches = list(random_batches(random.Random(seed), 60))
     records = read(tmp_path, "\n".join(write_dump(batches)))
     written = [record for part in batches for record in part.records]
@@ -149,18 +149,18 @@ LAST = segment(10, batch(10, ASSIGNED))
 
 
 def test_segments_are_read_in_order(tmp_path: Path) -> None:
-    """However they are named; a segment may be empty."""
+    """Segments are read in the order of their offsets, whatever their names; a segment may be empty."""
     for texts in ([WHOLE, LATE, LAST], [LAST, WHOLE, LATE], [segment(11), LATE, LAST, WHOLE]):
         assert places(read(tmp_path, *texts)) == log(*range(1, 11))
 
 
 def test_one_file_may_hold_several_segments(tmp_path: Path) -> None:
-    """So the tool prints them for `--files A,B`."""
+    """One file may hold several segments, as the tool prints them for `--files A,B`."""
     assert places(read(tmp_path, LAST, WHOLE + LATE)) == log(*range(1, 11))
 
 
 def test_standard_input_is_a_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alone, or with files, and it takes its place among them."""
+    """Standard input may be the only dump, or one of several."""
     (tmp_path / "0.txt").write_text(WHOLE, encoding="utf-8")
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(LATE.encode())))
     records = list(read_dump(["-", str(tmp_path / "0.txt")]))
@@ -169,7 +169,7 @@ def test_standard_input_is_a_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_log_may_begin_later(tmp_path: Path) -> None:
-    """What was before is not known; the mapping says what to make of it."""
+    """The log may begin at a later offset; the mapping decides about the unknown records before it."""
     assert places(read(tmp_path, LATE)) == log(7, 8, 9)
 
 
@@ -200,12 +200,12 @@ IN_8, IN_10 = [(8, 1), (8, 2), (8, 3)], [(10, 1)]
 def test_a_snapshot_replaces_the_log_below_its_end(
     tmp_path: Path, texts: list[str], found: list[tuple[int | None, int]]
 ) -> None:
-    """It is used where the log does not begin with offset 0, or has a gap."""
+    """A snapshot is used if the log does not begin with offset 0 or has a gap."""
     assert places(read(tmp_path, *texts)) == found
 
 
 def test_a_bootstrap_snapshot_is_left_out(tmp_path: Path) -> None:
-    """The first controller writes its records to the log as well."""
+    """The bootstrap snapshot is left out, since the first controller writes its records to the log too."""
     assert places(read(tmp_path, bootstrap(batch(0, FEATURE)), WHOLE)) == log(1, 2, 3, 4, 5, 6)
     assert places(read(tmp_path, bootstrap(batch(0, FEATURE)) + segment(0, LEADER))) == []
 
@@ -214,7 +214,7 @@ def test_a_bootstrap_snapshot_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_record_is_handed_out_before_the_next_line_is_read() -> None:
-    """The reader keeps no lines and no records."""
+    """The reader returns a record before it reads the next line, and keeps no lines and no records."""
     lines = WHOLE.encode().splitlines(keepends=True)
     taken = 0
 
@@ -228,7 +228,7 @@ def test_a_record_is_handed_out_before_the_next_line_is_read() -> None:
 
 
 def test_only_whole_batches_of_a_cut_dump_are_taken_for_good(tmp_path: Path) -> None:
-    """Cut after any byte, a dump is refused in one line, or it gives whole batches from its begin."""
+    """A dump cut after any byte is refused in one line, or gives whole batches from its beginning."""
     path = tmp_path / "cut.txt"
     whole = read(tmp_path, WHOLE)
     taken = set()

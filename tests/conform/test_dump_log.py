@@ -1,4 +1,4 @@
-"""Dumps through the command line: exit codes, files and standard input, and records that do not fit."""
+"""Dumps on the command line: exit codes, files, standard input, and records that do not fit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def conform(path: Path, *texts: str, more: tuple[str, ...] = ()) -> int:
 
 
 def test_a_dump_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The records of Kafka are counted; those of the quorum are not there."""
+    """The verdict counts the records of Kafka, without the quorum's."""
     assert conform(tmp_path, segment(0, *OPENED)) == 0
     text = capsys.readouterr().out
     assert "conforms: ControllerTables allows all 3 events" in text
@@ -57,7 +57,7 @@ def test_a_dump_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_files_may_be_named_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And standard input is one of them."""
+    """Files may be given in any order, standard input among them."""
     late = segment(7, batch(7, stream(3, 0, 0)))
     assert conform(tmp_path, late, segment(0, *OPENED), bootstrap(batch(0, FEATURE))) == 0
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(segment(0, *OPENED).encode())))
@@ -66,7 +66,7 @@ def test_files_may_be_named_in_any_order(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_second_owner_is_impossible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The guard is named, and the offset of the record."""
+    """A second owner is impossible, and the verdict names the guard and the record's offset."""
     log = segment(0, *OPENED, batch(7, stream(4, 1, 1), range_of(3, 0), range_of(4, 1)))
     assert conform(tmp_path, log) == 12
     text = capsys.readouterr().out
@@ -77,7 +77,7 @@ def test_a_second_owner_is_impossible(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_records_that_are_no_operation_are_impossible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are what the system did, so the dump is not damaged. The offset is named, and why each operation fails."""
+    """Records that form no operation are impossible, not damaged; the offset and each operation's problem are named."""
     log = segment(0, *OPENED, batch(7, stream(3, 0, 0)), batch(8, range_of(3, 0)))
     assert conform(tmp_path, log) == 12
     text = capsys.readouterr().out
@@ -89,14 +89,14 @@ def test_records_that_are_no_operation_are_impossible(tmp_path: Path, capsys: py
 
 
 def test_an_earlier_event_that_is_impossible_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Records that do not fit end the log; what stands before them is judged."""
+    """An impossible event before the records that do not fit is reported first."""
     log = segment(0, *OPENED, batch(7, stream(4, 1, 1), range_of(3, 0), range_of(4, 1)), batch(10, range_of(3, 0)))
     assert conform(tmp_path, log) == 12
     assert "(offset 7)" in capsys.readouterr().out.splitlines()[0]
 
 
 def test_a_value_that_no_model_has_is_impossible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An epoch below -1 is written by a faulty controller; a text in its place is a wrong mapping or a damaged dump."""
+    """An epoch below -1 is impossible; a text in its place means a wrong mapping or a damaged dump."""
     log = segment(0, *OPENED, batch(7, stream(-5, 1, 1), range_of(3, 0), range_of(-5, 1)))
     assert conform(tmp_path, log) == 12
     assert "(offset 7) are no operation" in capsys.readouterr().out
@@ -106,7 +106,7 @@ def test_a_value_that_no_model_has_is_impossible(tmp_path: Path, capsys: pytest.
 
 
 def test_a_dump_is_read_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also behind records that do not fit: a damaged dump is no proof of anything."""
+    """A dump is read to its end even after records that do not fit, since a damaged dump proves nothing."""
     log = segment(0, *OPENED, batch(7, range_of(3, 0)), batch(9, range_of(3, 0)))
     assert conform(tmp_path, log) == 2
     assert "8 is missing" in capsys.readouterr().err
@@ -116,7 +116,7 @@ def test_a_dump_is_read_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_record_that_the_mapping_does_not_know_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    """It may change what the others mean, so nothing is judged."""
+    """A record that the mapping does not know is named and nothing is judged: it may change other records' meaning."""
     assert conform(tmp_path, segment(0, *OPENED, batch(7, payload(kind, 0, "{}")))) == 2
     said = capsys.readouterr().err
     assert f"0.txt:15: {kind} at offset 7 is neither in records nor in ignore of" in said
@@ -124,13 +124,13 @@ def test_a_record_that_the_mapping_does_not_know_is_named(
 
 
 def test_a_dump_without_operations_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It would conform to anything."""
+    """A dump without operations is refused, since it would always conform."""
     assert conform(tmp_path, segment(0, LEADER, batch(1, FEATURE))) == 2
     assert "no record says anything about the model" in capsys.readouterr().err
 
 
 def test_the_names_of_a_mapping_are_checked_before_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the line of the mapping: the dump is not there at all."""
+    """A wrong name in a mapping is reported with its line before the dump is opened."""
     assert main(["conform", "ownership", str(tmp_path / "none.txt"), "--map", "automq-metadata"]) == 2
     said = capsys.readouterr().err
     assert "automq-metadata.yaml:" in said
@@ -138,7 +138,7 @@ def test_the_names_of_a_mapping_are_checked_before_the_dump(tmp_path: Path, caps
 
 
 def test_the_begin_of_a_dump_has_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What explains the log up to the impossible record can be replayed."""
+    """The run that explains the log before the impossible record can be replayed."""
     text = "\n".join([*write_dump(Controller(0, streams=2).operations(30).batches), ""])
     assert conform(tmp_path, text, more=("--run", str(tmp_path / "prefix.py"))) == 0
     out = capsys.readouterr().out
@@ -147,7 +147,7 @@ def test_the_begin_of_a_dump_has_a_run(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_only_a_snapshot_sets_the_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line of the own format that looks like one of a snapshot is damaged."""
+    """In our own format a line that looks like a snapshot's is damaged."""
     line = {"source": "a", "seq": 1, "t": 1, "action": "(state)", "post": {"exists": {"s": True}}}
     (tmp_path / "a.log").write_text(json.dumps(line) + "\n", encoding="utf-8")
     assert main(["conform", "controller_tables", str(tmp_path / "a.log")]) == 2

@@ -1,4 +1,4 @@
-"""Random edits of logs of random runs: nearly all are rejected, and a run explains each one that is not."""
+"""Random edits of random runs' logs: nearly all are rejected, and a run explains each accepted one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ EVENTS = 150
 KEYS = ("source", "seq", "t", "action", "error", "post")
 
 Edit = Callable[[random.Random, list[Line]], bool]
-"""Edits a log in place. False if what it drew cannot be edited; then it draws again."""
+"""A function that edits a log in place. False means that its random choice cannot be edited, and it is called again."""
 
 
 def outcome(chance: random.Random, log: list[Line]) -> bool:
-    """A request that was answered otherwise."""
+    """Change a request's answer."""
     line = chance.choice([line for line in log[1:] if line["action"] in ("open", "close", "trim", "commit", "delete")])
     if "error" in line:
         del line["error"]
@@ -33,7 +33,7 @@ def outcome(chance: random.Random, log: list[Line]) -> bool:
 
 
 def argument(chance: random.Random, log: list[Line]) -> bool:
-    """Another argument, one that the log has elsewhere, of a step that changed something."""
+    """Replace an argument of a step that changed something by another value from the log."""
     line = chance.choice([line for line in log[1:] if "post" in line])
     name = chance.choice([name for name in line if name not in KEYS])
     others = sorted({str(other[name]): other[name] for other in log[1:] if name in other}.items())
@@ -45,7 +45,7 @@ def argument(chance: random.Random, log: list[Line]) -> bool:
 
 
 def dropped(chance: random.Random, log: list[Line]) -> bool:
-    """A step that changed something is missing, and nobody can tell by the numbers."""
+    """Remove a step that changed something, and renumber the lines."""
     line = chance.choice([line for line in log[1:] if "post" in line])
     log.remove(line)
     for number, each in enumerate(log[1:], start=1):
@@ -54,24 +54,24 @@ def dropped(chance: random.Random, log: list[Line]) -> bool:
 
 
 def hole(chance: random.Random, log: list[Line]) -> bool:
-    """Any line but the last one is missing."""
+    """Remove any line except the last."""
     del log[chance.randrange(1, len(log) - 1)]
     return True
 
 
 def swap(chance: random.Random, log: list[Line]) -> bool:
-    """Any two neighbours are swapped."""
+    """Swap any two neighbouring lines."""
     place = chance.randrange(1, len(log) - 1)
     log[place], log[place + 1] = log[place + 1], log[place]
     return True
 
 
 LEAST: list[tuple[Edit, float]] = [(outcome, 0.99), (argument, 0.97), (dropped, 0.5)]
-"""The share of edits that is rejected at least."""
+"""The minimum share of rejected edits."""
 
 
 def rejected(edit: Edit, logs: int, edits: int, path: Path) -> tuple[int, int]:
-    """How many edits were rejected, and how many were made. Replays a run for each of the others."""
+    """The number of rejected edits, and the number of all. Replays a run for each accepted one."""
     chance = random.Random(edit.__name__)
     made = found = 0
     for seed in range(logs):
@@ -92,7 +92,7 @@ def rejected(edit: Edit, logs: int, edits: int, path: Path) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("edit", "least"), LEAST)
 def test_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> None:
-    """Three edits of each of four logs; one edit more than the share may be accepted, since they are few."""
+    """With three edits of each of four logs, one acceptance beyond the share is allowed, since the sample is small."""
     found, made = rejected(edit, 4, 3, tmp_path)
     assert made == 12
     assert found + 1 >= least * made, (found, made)
@@ -101,7 +101,7 @@ def test_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("edit", "least"), LEAST)
 def test_many_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> None:
-    """Twenty logs with forty edits each."""
+    """The share holds for twenty logs with forty edits each."""
     found, made = rejected(edit, 20, 40, tmp_path)
     assert made == 800
     assert found >= least * made, (found, made)
@@ -109,7 +109,7 @@ def test_many_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("edit", [hole, swap])
 def test_a_line_out_of_place_is_a_damaged_log(edit: Edit, tmp_path: Path) -> None:
-    """Always, whatever the line says."""
+    """A line out of place always makes the log damaged."""
     chance = random.Random(edit.__name__)
     for _ in range(60):
         edited = copy.deepcopy(lines("ownership", 1, EVENTS))

@@ -1,4 +1,4 @@
-"""The judge of logs against the oracle, on generated models and generated logs."""
+"""The judge of logs compared with the oracle, on generated models and logs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conform.generated_comparing import Outcome, compare
 from tests.conform.generated_streams import streams_model
 
 SAMPLE = 10
-"""How many models of each kind a change is tried with."""
+"""The number of models of each kind in the quick tier."""
 
 NIGHTLY = 400
 
@@ -25,18 +25,18 @@ def wrong(outcomes: Iterable[Outcome]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def sample() -> list[Outcome]:
-    """Some models of pieces, and some of streams."""
+    """Some models made of pieces, and some models of streams."""
     seeds = range(FIRST, FIRST + SAMPLE)
     return [*map(compare, seeds), *(compare(seed, streams_model(seed)) for seed in seeds)]
 
 
 def test_the_judge_agrees_with_the_oracle(sample: list[Outcome]) -> None:
-    """In windows that forget and in others, all elements together or a few, with one source or several."""
+    """They agree with wide and narrow windows, in one world or several, with one source or several."""
     assert wrong(sample) == []
 
 
 def test_all_answers_are_compared(sample: list[Outcome]) -> None:
-    """Each verdict is frequent, so that what is compared is no remnant."""
+    """Each verdict occurs often, so the comparison covers all of them."""
     kinds: Counter[str] = sum((each.kinds for each in sample), Counter())
     assert sum(each.skipped is None for each in sample) >= len(sample) // 2
     for window in ("wide", "narrow", "default"):
@@ -51,7 +51,7 @@ def test_all_answers_are_compared(sample: list[Outcome]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_the_judge_agrees_with_the_oracle_on_many(part: int) -> None:
-    """The same of hundreds."""
+    """They agree on hundreds of models."""
     seeds = range(1 + part * NIGHTLY // 10, 1 + (part + 1) * NIGHTLY // 10)
     assert wrong(map(compare, seeds)) == []
     assert wrong(compare(seed, streams_model(seed)) for seed in seeds) == []

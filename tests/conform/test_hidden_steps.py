@@ -1,4 +1,4 @@
-"""Random models of a few truth values against the oracle: hidden steps, unknown outcomes, and worlds of one node."""
+"""Random models of a few booleans against the oracle: hidden steps, unknown outcomes, and worlds of one node."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ LOOPS = (
 
 
 def divided_body(chance: random.Random, number: int) -> list[str]:
-    """A rule and effects that concern one node, or a loop over all, or what no node owns."""
+    """A rule and effects that concern one node, all nodes by a loop, or cells without a node."""
     weaker = ("all(self.up[x] for x in Node)", "not any(self.seen[x] for x in Node)", "self.on")
     quantified = chance.choice(weaker) if chance.randrange(12) else "any(self.up[x] for x in Node)"
     if chance.randrange(3) == 0:
@@ -109,14 +109,14 @@ def model(chance: random.Random, *, divided: bool = False) -> str:
             '    """A step."""',
             *(f"    {line}" for line in body),
         ]
-    # Some rule has to answer each error, so that a log can have it.
+    # Some rule has to give each error, so that a log can have it.
     lines += ["", "@action", "def ask(self) -> None:", '    """A question."""']
     lines += ['    require(self.on, "R-8", E.LATE)', '    require(not self.done, "R-9", E.FAR)']
     return HEAD + "".join(f"    {line}\n" for line in lines)
 
 
 def log_of(chance: random.Random, with_node: set[str]) -> list[dict[str, Any]]:
-    """Some events, as they come: most logs are no run, but hidden steps explain many."""
+    """A log of random events: most are no run, but hidden steps explain many."""
     found: list[dict[str, Any]] = [{"holdfast": "log", "version": 1, "literals": {}}]
     for number in range(1, chance.randint(2, 5)):
         action = chance.choice((*ACTIONS, "ask"))
@@ -135,7 +135,7 @@ def log_of(chance: random.Random, with_node: set[str]) -> list[dict[str, Any]]:
 
 
 def told(log: list[dict[str, Any]], with_node: set[str]) -> list[dict[str, Any]]:
-    """The log with nothing left open."""
+    """The log with every unknown argument and outcome filled in."""
     for line in log[1:]:
         if line["action"] in with_node:
             line["args"].setdefault("n", "x")
@@ -145,7 +145,7 @@ def told(log: list[dict[str, Any]], with_node: set[str]) -> list[dict[str, Any]]
 
 
 def run_of(found: Any, chance: random.Random, with_node: set[str]) -> list[dict[str, Any]]:
-    """The log of a run, with a last line that may be none of its steps."""
+    """The log of a run, whose last line may be no step of the model."""
     log: list[dict[str, Any]] = [{"holdfast": "log", "version": 1, "literals": {}}]
     for _ in range(14):
         _, line, *_ = told(log_of(chance, with_node), with_node)
@@ -158,7 +158,7 @@ def run_of(found: Any, chance: random.Random, with_node: set[str]) -> list[dict[
 
 
 def alone(system: System, log: list[dict[str, Any]], folder: Path, hidden: tuple[str, ...]) -> str:
-    """What the judge says of one node at a time, if the model can be judged so."""
+    """The judge's answer for one node at a time, or "refused" if the model cannot be divided."""
     try:
         return judged(system, log, folder, hidden=hidden, project="Node", joint=1).kind
     except UsageError:
@@ -167,7 +167,7 @@ def alone(system: System, log: list[dict[str, Any]], folder: Path, hidden: tuple
 
 @pytest.mark.parametrize("part", range(5))
 def test_hidden_steps_explain_what_they_can(part: int, tmp_path: Path) -> None:
-    """The judge inserts them where they may matter; the oracle inserts any number of them anywhere."""
+    """The judge inserts hidden steps only where they matter, and the oracle anywhere: the answers agree."""
     chance = random.Random(part)
     kinds: Counter[str] = Counter()
     for _ in range(8):
@@ -191,7 +191,7 @@ def test_hidden_steps_explain_what_they_can(part: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", range(3))
 def test_one_node_at_a_time(part: int, tmp_path: Path) -> None:
-    """Worlds of one node find impossible what all nodes together do, unless a rule looks at all nodes."""
+    """Worlds of one node find the same logs impossible as all nodes together, unless a rule reads all nodes."""
     chance = random.Random(f"divided {part}")
     kinds: Counter[str] = Counter()
     for _ in range(10):

@@ -1,4 +1,4 @@
-"""The judge of logs: walks conform, edits are rejected, and what cannot be told is said."""
+"""The judge of logs: logs of random runs conform, edits are rejected, and open questions are reported."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MODELS = ("ownership", pytest.param("fast_close", marks=pytest.mark.slow), "reas
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_wide_window_says_the_same(model: str, tmp_path: Path) -> None:
-    """A window that forgets nothing agrees."""
+    """A window that never forgets a number gives the same answer."""
     wide = {nat.name: 60 for nat in system(model).nats}
     assert judged(model, lines(model, 1, 150), tmp_path / "a.log", windows=wide).kind == "conforms"
 
 
 def test_all_streams_together_say_the_same(tmp_path: Path) -> None:
-    """One world of all streams, or of two, agrees with one world a stream."""
+    """One world of all streams, or worlds of two, give the same answer as one world for each stream."""
     for model in ("ownership", "fast_close"):
         found = judged(model, lines(model, 1, 150), tmp_path / "a.log", joint=0)
         assert (found.kind, found.worlds) == ("conforms", 1)
@@ -28,7 +28,7 @@ def test_all_streams_together_say_the_same(tmp_path: Path) -> None:
 
 
 def test_a_window_that_is_too_small_is_named(tmp_path: Path) -> None:
-    """The verdict has the Nat and the number."""
+    """If a window is too small, the verdict names the Nat and the needed number."""
     found = judged("ownership", lines("ownership", 1, 300), tmp_path / "a.log", windows={"Offset": 2})
     assert found.kind == "unknown"
     assert found.reason is not None
@@ -37,7 +37,7 @@ def test_a_window_that_is_too_small_is_named(tmp_path: Path) -> None:
 
 
 def test_a_verdict_names_guard_and_cell(tmp_path: Path) -> None:
-    """With the value of the model beside that of the log."""
+    """The verdict names the guard and the cell, with the model's value beside the log's."""
     log: list[Line] = [
         {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 7}}},
         event(1, "register", p=["n1", 7]),
@@ -58,12 +58,12 @@ def test_a_verdict_names_guard_and_cell(tmp_path: Path) -> None:
 
 
 def event(seq: int, action: str, **more: object) -> Line:
-    """A line of the source a."""
+    """A line of source a."""
     return {"source": "a", "seq": seq, "t": seq, "action": action, **more}
 
 
 def test_a_count_that_is_not_told_is_unknown(tmp_path: Path) -> None:
-    """The next number is not known, so nothing is impossible."""
+    """If the log omits the next number, nothing after it is impossible."""
     log: list[Line] = [
         {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 1}}},
         event(1, "register", p=["n1", 1]),
@@ -77,7 +77,7 @@ def test_a_count_that_is_not_told_is_unknown(tmp_path: Path) -> None:
 
 
 def test_an_unknown_outcome_leaves_both_open(tmp_path: Path) -> None:
-    """What follows decides whether the request had an effect."""
+    """Later events decide whether a request with an unknown outcome had an effect."""
     log: list[Line] = [
         {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 1}}},
         event(1, "register", p=["n1", 1]),
@@ -92,7 +92,7 @@ def test_an_unknown_outcome_leaves_both_open(tmp_path: Path) -> None:
 
 
 def test_a_hidden_step_is_inserted(tmp_path: Path) -> None:
-    """The verdict counts the events that needed one."""
+    """A hidden step is inserted where an event needs it, and the verdict counts such events."""
     log: list[Line] = [
         {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 1}}},
         event(1, "register", p=["n1", 1]),
@@ -107,14 +107,14 @@ def test_a_hidden_step_is_inserted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_sources_with_overlapping_intervals_conform(model: str, tmp_path: Path) -> None:
-    """Some order of the events is the run."""
+    """A log with overlapping intervals conforms if some order of its events is a run."""
     for seed in range(2):
         found = judged(model, lines(model, seed, 120, sources=3), tmp_path / "a.log")
         assert found.kind == "conforms", found.reason
 
 
 def test_the_order_of_the_clock_is_not_the_only_one(tmp_path: Path) -> None:
-    """Of two sources, one opens within the time in which the other one registers."""
+    """Two overlapping events of two sources may take effect in either order."""
     header = {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 1}}}
 
     def log(first: object, second: object) -> list[Line]:
@@ -133,7 +133,7 @@ def test_the_order_of_the_clock_is_not_the_only_one(tmp_path: Path) -> None:
 
 
 def test_a_cell_of_another_stream_is_told(tmp_path: Path) -> None:
-    """An event of one stream that tells another one's cell is held to it."""
+    """An event is compared with another stream's cell if its line gives that cell."""
     log: list[Line] = [
         {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 1}}},
         event(1, "register", p=["n1", 1]),
@@ -147,7 +147,7 @@ def test_a_cell_of_another_stream_is_told(tmp_path: Path) -> None:
 
 
 def test_an_event_without_its_stream_is_unknown(tmp_path: Path) -> None:
-    """No world of one stream can say whether it is meant, and all together can."""
+    """If an event does not name its stream, worlds of one stream cannot decide, but one world of all streams can."""
     log: list[Line] = [
         {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 1}}},
         event(1, "register", p=["n1", 1]),

@@ -1,4 +1,4 @@
-"""Budgets, signals, and every way in and out of the verb ``conform``."""
+"""Budgets, signals, inputs and outputs of the verb ``conform``."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ VERDICTS = [("conforms", 0, RUNS), ("impossible", 12, IMPOSSIBLE), ("unknown", 2
 
 
 def write(path: Path, lines: list[Line]) -> str:
-    """Writes a log."""
+    """Write a log."""
     path.write_text("".join(f"{json.dumps(line)}\n" for line in [HEADER, *lines]))
     return str(path)
 
 
 def long_log(path: Path, events: int) -> str:
-    """A process registers again and again."""
+    """Write a log in which a process registers again and again."""
     one = '{"source": "a", "seq": %d, "t": %d, "action": "register", "p": ["n1", 7]}\n'
     with path.open("w") as file:
         file.write(f"{json.dumps(HEADER)}\n")
@@ -50,7 +50,7 @@ def long_log(path: Path, events: int) -> str:
 
 
 def test_a_limit_of_steps_says_what_was_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each event is a step in two states: the node may be registered at the start, or not."""
+    """A limit of steps counts two for each event here, since the node may be registered at the start or not."""
     assert main(["conform", "ownership", long_log(tmp_path / "a.log", 500), "--budget", "100states", "--json"]) == 20
     found = json.loads(capsys.readouterr().out)
     assert found["reason"] == "stopped by a limit (states: more than 100)"
@@ -59,7 +59,7 @@ def test_a_limit_of_steps_says_what_was_judged(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("limit", ["1MB", "0.000001s"])
 def test_a_limit_holds_while_the_log_is_read(limit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Then nothing was judged yet."""
+    """If a limit ends the reading of the log, no event was judged."""
     assert main(["conform", "ownership", long_log(tmp_path / "a.log", 500), "--budget", limit]) == 20
     out = capsys.readouterr().out
     assert "unknown after 0 of 64 events: stopped by a limit (" in out
@@ -67,7 +67,7 @@ def test_a_limit_holds_while_the_log_is_read(limit: str, tmp_path: Path, capsys:
 
 
 def test_a_limit_holds_for_the_run_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The verdict stands, and the line says why there is no run."""
+    """If a limit ends the search for the run, the verdict stands, and a line says why there is no run."""
     log = write(tmp_path / "a.log", [*RUNS, *({**RUNS[0], "seq": n, "t": n} for n in range(3, 80))])
     assert main(["conform", "ownership", log, "--run", str(tmp_path / "b.py"), "--budget", "1000states"]) == 0
     assert "No run is written" not in capsys.readouterr().out
@@ -80,7 +80,7 @@ def test_a_limit_holds_for_the_run_too(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_nothing_behind(signal_number: int, tmp_path: Path) -> None:
-    """Ctrl-C and SIGTERM end with 20 and what was judged so far. The copy of standard input is gone."""
+    """Ctrl-C and SIGTERM end with 20 and the result so far, and the copy of standard input is deleted."""
     log = long_log(tmp_path / "a.log", 300_000)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -97,7 +97,7 @@ def test_a_signal_leaves_nothing_behind(signal_number: int, tmp_path: Path) -> N
         ) as process,
     ):
         os.close(theirs)
-        # Progress is shown on a terminal alone, and not before the log is read.
+        # Progress is shown on a terminal only, and only once the log is being read.
         assert b"events read" in os.read(ours, 4096)
         process.send_signal(signal_number)
         while read_some(ours):
@@ -114,7 +114,7 @@ def test_a_signal_leaves_nothing_behind(signal_number: int, tmp_path: Path) -> N
 
 
 def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is read twice like any file."""
+    """Standard input is read twice, like a file."""
     text = Path(write(tmp_path / "a.log", IMPOSSIBLE)).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert main(["conform", "ownership", "-"]) == 12
@@ -122,13 +122,13 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_an_option_that_is_none_is_no_log(capsys: pytest.CaptureFixture[str]) -> None:
-    """A log may be -, and nothing else that begins so."""
+    """The name of a log may be -, but no other name may begin with it."""
     assert main(["conform", "ownership", "--windows", "Offset=3"]) == 2
     assert "unknown option '--windows'" in capsys.readouterr().err
 
 
 def test_several_files_are_one_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A source may go on in the next file; the other way round a line is missing."""
+    """A source may continue in the next file; with the files swapped, a line is missing."""
     one, two = write(tmp_path / "1.log", RUNS), write(tmp_path / "2.log", IMPOSSIBLE[2:])
     assert main(["conform", "ownership", one, two]) == 12
     assert "2.log:2, delete" in capsys.readouterr().out
@@ -137,7 +137,7 @@ def test_several_files_are_one_log(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_mapping_reads_a_foreign_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its verdict is that of the same log in the own format."""
+    """A foreign log with its mapping gets the same verdict as the same log in our own format."""
     mapping = tmp_path / "map.yaml"
     mapping.write_text(
         "model: ownership\n"
@@ -168,7 +168,7 @@ def test_a_mapping_reads_a_foreign_log(tmp_path: Path, capsys: pytest.CaptureFix
 def test_every_report_of_every_verdict(
     kind: str, code: int, lines: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They agree with the exit code, and name the line where there is one."""
+    """All reports agree with the exit code, and name the line if there is one."""
     log = write(tmp_path / "a.log", lines)
     junit, sarif = tmp_path / "a.xml", tmp_path / "a.sarif"
     assert main(["conform", "ownership", log, "--junit", str(junit), "--sarif", str(sarif), "--github"]) == code
@@ -191,7 +191,7 @@ def test_every_report_of_every_verdict(
 
 
 def test_the_verdict_of_an_impossible_log_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Line, guard with its place, whose fault it may be, what else is possible, and the events before."""
+    """The verdict has the line, the guard and its place, the possible culprits, possible steps, and earlier events."""
     assert main(["conform", "ownership", write(tmp_path / "a.log", IMPOSSIBLE)]) == 12
     out = capsys.readouterr().out
     assert 'a.log:4, delete(s="s1")' in out
@@ -203,7 +203,7 @@ def test_the_verdict_of_an_impossible_log_is_whole(tmp_path: Path, capsys: pytes
 
 
 def test_steps_that_would_be_possible_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line that is missing, and a line with the wrong action."""
+    """The verdict suggests a missing line, or the right action for a line."""
     late = [RUNS[0], {**RUNS[1], "p": ["n1", 9]}, {**RUNS[1], "seq": 3, "t": 3, "error": "NODE_EPOCH_EXPIRED"}]
     assert main(["conform", "ownership", write(tmp_path / "a.log", late)]) == 12
     assert "register(p=[n1,9,false]) makes the event possible, if it comes before it" in capsys.readouterr().out
@@ -216,7 +216,7 @@ def test_steps_that_would_be_possible_are_named(tmp_path: Path, capsys: pytest.C
 
 
 def test_choices_of_each_world_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two streams may be explained by two outcomes of one request: the table says that this is weaker than one run."""
+    """If each stream chooses its own outcome of a request, the table says that this is weaker than one run."""
     two = [*RUNS, {**RUNS[0], "seq": 3, "t": 3, "error": "?"}, {**RUNS[1], "seq": 4, "t": 4, "s": "s2"}]
     assert main(["conform", "ownership", write(tmp_path / "a.log", two)]) == 0
     chosen = "chosen by each world:   unknown outcomes, the numbers that a count goes over: weaker"

@@ -1,4 +1,4 @@
-"""Logs: what is read from them."""
+"""Reading logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.conform.log_lines import HEADER, MIB, line, lines, problem, raw, surv
 
 
 def test_an_event_has_what_its_line_says(file: Callable[..., str]) -> None:
-    """Every key of a line becomes a part of the event, and a key that is not reserved an argument."""
+    """Every key of a line becomes a part of the event, and an unreserved key becomes an argument."""
     path = file(
         lines(
             line("b", 1, 5),
@@ -40,14 +40,14 @@ def test_an_event_has_what_its_line_says(file: Callable[..., str]) -> None:
 
 
 def test_null_stands_for_an_optional_key_that_is_not_there(file: Callable[..., str]) -> None:
-    """A writer that writes every key may write null."""
+    """A null stands for a missing optional key, for writers that write every key."""
     nulls = dict.fromkeys(("cause", "error", "span", "pre", "post"))
     assert survey(file(lines(line(**nulls)), "b.log"))[0].args == {}
     assert survey(file(lines(line(**nulls))))[0] == survey(file(lines(line())))[0]
 
 
 def test_the_events_of_a_source_are_read_by_their_places(file: Callable[..., str]) -> None:
-    """After the survey each source gives its events in order, however the sources are interleaved and divided."""
+    """After the survey each source's events come in order, however sources are interleaved and split into files."""
     rng = random.Random(4)
     counts: dict[str, int] = {}
     files: list[str] = []
@@ -83,7 +83,7 @@ def test_a_header_names_model_variants_and_literals(file: Callable[..., str]) ->
 
 
 def test_every_file_may_have_the_header(file: Callable[..., str]) -> None:
-    """A log in several files may repeat the header of the first file, and no other one."""
+    """Further files of a log may repeat the first file's header, but may have no other header."""
     first = file(lines(HEADER, line()), "1.log")
     assert len(survey(first, file(lines(HEADER, line(seq=2)), "2.log"))) == 2
     other = file(lines('{"holdfast": "log", "version": 1, "model": "x"}', line(seq=2)), "3.log")
@@ -93,14 +93,14 @@ def test_every_file_may_have_the_header(file: Callable[..., str]) -> None:
 
 
 def test_causes_may_stand_later_in_the_files(file: Callable[..., str]) -> None:
-    """The files of a log are often one for each source, so a cause may come in a later file."""
+    """A cause may stand in a later file, since a log often has one file for each source."""
     one = file(lines(line("a", 1, [1, 9], cause=["b", 2])), "a.log")
     two = file(lines(line("b", 1, 1), line("b", 2, 5), line("b", 3, 9, cause=["a", 1])), "b.log")
     assert [event.cause for event in survey(one, two)] == [("b", 2), None, None, ("a", 1)]
 
 
 def test_many_causes_in_both_directions_are_in_order(file: Callable[..., str]) -> None:
-    """Causes of a run, whose files are one for each source, are taken; one that is turned round is found."""
+    """With one file for each source, the causes of a run are accepted, and a reversed cause is found."""
     rng = random.Random(7)
     order = [rng.choice("abcd") for _ in range(400)]
     counts = dict.fromkeys("abcd", 0)
@@ -149,7 +149,7 @@ def test_many_causes_in_both_directions_are_in_order(file: Callable[..., str]) -
     ],
 )
 def test_logs_that_only_look_wrong_are_read(file: Callable[..., str], text: str) -> None:
-    """What JSON allows in a line is read."""
+    """Lines with unusual but valid JSON are read."""
     path = file(text)
     with Log([path]) as log:
         seen: list[LogEvent] = []
@@ -159,14 +159,14 @@ def test_logs_that_only_look_wrong_are_read(file: Callable[..., str], text: str)
 
 
 def test_large_numbers_and_names_in_unicode_are_kept(file: Callable[..., str]) -> None:
-    """Integers have any size, and texts any letters."""
+    """Integers of any size and all Unicode letters are kept."""
     (event,) = survey(file(lines(line("brøker-Ω", x=2**63, y=-(2**70), span=[2**63, 2**64], größe="中"))))
     assert (event.source, event.span) == ("brøker-Ω", (2**63, 2**64))
     assert event.args == {"x": 2**63, "y": -(2**70), "größe": "中"}
 
 
 def test_files_that_cannot_be_read_are_one_line(file: Callable[..., str], tmp_path: Path) -> None:
-    """A missing file, a folder, an impossible name and no name at all are errors of use."""
+    """A missing file, a folder, an impossible name and no name at all are usage errors."""
     assert "No such file" in problem(file(lines(line())), str(tmp_path / "no.log"))
     for path, words in (
         (tmp_path / "no.log", "No such file"),
@@ -179,13 +179,13 @@ def test_files_that_cannot_be_read_are_one_line(file: Callable[..., str], tmp_pa
 
 
 def test_a_file_that_is_given_twice_repeats_its_events(file: Callable[..., str]) -> None:
-    """The same events a second time are damage."""
+    """A file given twice is damage, since its events are repeated."""
     path = file(lines(line()))
     assert problem(path, path).startswith(f"{path}:1: seq 1 of")
 
 
 def test_standard_input_is_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard input is kept, so that the events of each source can be read after the survey."""
+    """Standard input is stored, so that each source's events can be read after the survey."""
 
     class Input:
         buffer = io.BytesIO(lines(HEADER, line(), line("b"), line(seq=2)).encode())
@@ -207,7 +207,7 @@ def test_damage_in_standard_input_has_its_line(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_pipe_is_read_twice(tmp_path: Path) -> None:
-    """A pipe in which one cannot go back, such as a shell's ``<(zcat a.log.gz)``, is kept like standard input."""
+    """A pipe without seeking, such as a shell's ``<(zcat a.log.gz)``, is stored like standard input."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=(lines(line(), line(seq=2)),))
@@ -219,7 +219,7 @@ def test_a_pipe_is_read_twice(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changes_is_noticed(file: Callable[..., str]) -> None:
-    """A log that is written anew between the survey and the search is not read as something else."""
+    """If a log is rewritten between the survey and the search, the change is detected."""
     path = file(lines(line(), line(seq=2)))
     with Log([path]) as log:
         log.survey(lambda event: None)

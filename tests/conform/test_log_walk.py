@@ -1,4 +1,4 @@
-"""Logs of random runs: each model conforms to its own, with all that a log may leave open."""
+"""Logs of random runs conform to their own model, with all the gaps that a log may have."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ CENTRAL = {
     "reassignment": {"reassign", "open", "append", "ack", "commit", "close"},
     "route_epoch": {"bump", "learn", "publish", "commit", "apply"},
 }
-"""The actions of a model that each part of a log should show."""
+"""The actions of a model that each part of a log should contain."""
 
 
 @cache
 def log(model: str, seed: int, gaps: Gaps | None = None, sources: int = 1) -> list[Line]:
-    """The lines of a log."""
+    """The lines of a random run's log."""
     found = system(model)
     walk = LogWalk(found, found.scope("default"), seed=seed, stretched=True, sources=sources, gaps=gaps)
     return list(walk.lines(EVENTS))
@@ -52,7 +52,7 @@ def log(model: str, seed: int, gaps: Gaps | None = None, sources: int = 1) -> li
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_a_walk_conforms(model: str, seed: int, tmp_path: Path) -> None:
-    """Every model conforms to its own walks. Only wal comes to an end, since it has few slots."""
+    """Every model's random runs conform. Only wal's end early, since it has few slots."""
     lines = log(model, seed)
     found = judged(model, lines, tmp_path / "a.log")
     assert (found.kind, found.judged) == ("conforms", len(lines) - 1), found.reason
@@ -61,7 +61,7 @@ def test_a_walk_conforms(model: str, seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", CENTRAL)
 def test_the_central_actions_are_seen(model: str) -> None:
-    """A walk of 400 events takes the central actions, and is not over before."""
+    """A random run of 400 events takes every central action, and does not end early."""
     found = system(model)
     lines = list(LogWalk(found, found.scope("default"), seed=1, stretched=True).lines(400))[1:]
     assert len(lines) == 400
@@ -71,14 +71,14 @@ def test_the_central_actions_are_seen(model: str) -> None:
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model not in ("wal", "stream_log")])
 def test_a_walk_with_gaps_conforms(model: str, tmp_path: Path) -> None:
-    """Unknown outcomes have their true effect, an argument that is left out has a value, and spans are steps."""
+    """A log with unknown outcomes, missing arguments and spans conforms."""
     found = judged(model, log(model, 1, Gaps(0.02, 0.05, spans=True)), tmp_path / "a.log")
     assert found.kind == "conforms", found.reason
 
 
 @pytest.mark.parametrize("model", ["ownership", "cancellation", "kip_236"])
 def test_a_walk_of_two_sources_conforms(model: str, tmp_path: Path) -> None:
-    """The true order lies within the intervals, and respects the causes."""
+    """The true order of two sources lies within the intervals and respects the causes, so the log conforms."""
     lines = log(model, 1, sources=2)
     assert any("cause" in line for line in lines)
     found = judged(model, lines, tmp_path / "a.log")
@@ -86,7 +86,7 @@ def test_a_walk_of_two_sources_conforms(model: str, tmp_path: Path) -> None:
 
 
 def test_gaps_are_there() -> None:
-    """As many as were asked for, and in one log all kinds of them."""
+    """The log has as many gaps as requested, and every kind of gap."""
     lines = log("ownership", 1, Gaps(0.5, 0.5, spans=True))[1:]
     assert 0.2 * EVENTS < sum(line.get("error") == "?" for line in lines) < 0.6 * EVENTS
     opens = [line for line in lines if line["action"] == "open"]
@@ -98,7 +98,7 @@ def test_gaps_are_there() -> None:
 
 
 def test_new_processes_appear() -> None:
-    """A long walk has more processes than the scope."""
+    """A long random run has more processes than the scope."""
     found = system("ownership")
     walk = LogWalk(found, found.scope("default"), seed=1, stretched=True)
     named = {str(line["p"]) for line in walk.lines(3000) if "p" in line}
@@ -106,7 +106,7 @@ def test_new_processes_appear() -> None:
 
 
 def test_there_is_room_for_the_numbers_of_crashed_processes() -> None:
-    """They keep them; without room for more the walk could append nothing, and would end."""
+    """Crashed processes keep their numbers; the scope has room for more, or nothing could be appended."""
     found = system("fast_close")
     given = uses(found, frozenset())
     sizes = LogScope(found, found.scope("default"), given, 3, 100_000, {"Proc": MOST}).scope.sizes
@@ -116,7 +116,7 @@ def test_there_is_room_for_the_numbers_of_crashed_processes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "events"), [(0, 60_000), (2, 40_000)])
 def test_a_long_walk_goes_on(seed: int, events: int) -> None:
-    """To its end, it opens, appends and commits as at the beginning, and now and then a process crashes."""
+    """Until its end a long random run opens, appends and commits, and sometimes a process crashes."""
     found = system("fast_close")
     lines = list(LogWalk(found, found.scope("default"), seed=seed, stretched=True).lines(events))
     assert len(lines) == events + 1
@@ -127,6 +127,6 @@ def test_a_long_walk_goes_on(seed: int, events: int) -> None:
 
 @pytest.mark.parametrize("text", ["1", "x%", "101%", "-1%", "%"])
 def test_a_share_is_a_percentage(text: str) -> None:
-    """Anything else is refused by the option's name."""
+    """A share that is no percentage is refused with the option's name."""
     with pytest.raises(UsageError, match="--unknown"):
         share("--unknown", text)

@@ -1,4 +1,4 @@
-"""The steps that a machine keeps are those of each state, and the names of elements are not mixed up."""
+"""The machine's cached steps equal the steps of each state, and names of elements are not confused."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ AT = Place("a.log", 1)
 
 @pytest.fixture(scope="module")
 def ownership() -> System:
-    """A model whose states have cells that most actions leave alone."""
+    """A model in which most actions do not read all cells."""
     return compile_model(load_model("ownership"))
 
 
 def test_kept_steps_are_those_of_the_state(ownership: System) -> None:
-    """Along a random walk, also in states that differ in cells that the action does not read."""
+    """On a random run, cached steps are right in states that differ in cells that the action does not read."""
     machine = LogMachine(Layout(ownership, ownership.scope("default"), frozenset()))
     chance = random.Random(1)
     init = machine.step(ownership.init)
@@ -49,7 +49,7 @@ def test_kept_steps_are_those_of_the_state(ownership: System) -> None:
 
 
 def test_a_text_that_looks_like_a_list_is_another_element(ownership: System) -> None:
-    """Whichever of them comes first; a process and the key of an object that names it are one."""
+    """A text that looks like a list is another element than the list; a process equals the object key that names it."""
     names = LogNames(ownership)
     values: list[Json] = [["n1", 7], "['n1', 7]", ["n1", True], ["n1", 1]]
     nodes = [names.element("Stream", each, AT, "s") for each in values]

@@ -1,4 +1,4 @@
-"""Malformed mappings, and lines of a log that do not fit a mapping: one line about each."""
+"""Malformed mappings, and log lines that do not fit a mapping: each gives one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conform.malformed_mappings import ACK, MALFORMED, SOURCE
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_mapping_is_one_line(tmp_path: Path, name: str) -> None:
-    """A malformed mapping ends with exit code 2 and one line: its file and line, what is wrong, and a remedy."""
+    """A malformed mapping ends with exit code 2 and one line: its file and line, the problem, and the remedy."""
     text, number, words = MALFORMED[name]
     path = tmp_path / "m.yaml"
     path.write_bytes(text.encode())
@@ -32,12 +32,12 @@ def test_a_malformed_mapping_is_one_line(tmp_path: Path, name: str) -> None:
 
 
 def test_there_are_enough_malformed_mappings() -> None:
-    """The table of malformed mappings is as long as planned."""
+    """There are as many malformed mappings as planned."""
     assert len(MALFORMED) >= 100
 
 
 def test_files_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
-    """A missing file, a folder and a file in another encoding are errors of use."""
+    """A missing file, a folder and a file in another encoding are usage errors."""
     latin = tmp_path / "latin.yaml"
     latin.write_bytes("# a\n# ä\n".encode("latin-1"))
     for path, words in (
@@ -87,7 +87,7 @@ FOREIGN: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_a_line_that_does_not_fit_the_mapping_is_an_error(rows: Callable[..., str], name: str) -> None:
-    """A line that lacks what the mapping uses ends with one line: the log's file and line, and where to mend it."""
+    """A line without a field that the mapping uses gives one line: the log's file and line, and the place to fix."""
     rest, more, words = FOREIGN[name]
     mapping = mapping_of(
         f"{SOURCE}events:\n  ack:\n    action: append\n    {rest}\ntables: {{codes: {{NONE: 1, NO: 2}}}}\n"
@@ -105,7 +105,7 @@ def test_a_line_that_does_not_fit_the_mapping_is_an_error(rows: Callable[..., st
 
 
 def test_a_line_needs_no_optional_kind_time_number_or_source() -> None:
-    """What every event has may not be marked as optional and be missing."""
+    """A field that every event needs is required even if the mapping marks it as optional."""
     mapping = mapping_of(SOURCE.replace("time: ts", 'time: "ts?"') + ACK, "m.yaml")
     with pytest.raises(UsageError, match=r"x.log:7: the line has no ts\?"):
         mapping.event(line(ts=None), AT)

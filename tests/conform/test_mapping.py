@@ -23,19 +23,19 @@ from tests.conform.malformed_mappings import ACK, SOURCE
 
 
 def acked(arguments: str, **more: Any) -> LogEvent:
-    """The event of a line by a mapping whose ``ack`` has these arguments."""
+    """The event that a mapping, whose ``ack`` has these arguments, makes of a line."""
     event = mapping_of(f"{SOURCE}events:\n  ack:\n    action: append\n{arguments}\n", "m.yaml").event(line(**more), AT)
     assert event is not None
     return event
 
 
 def value(expression: str, **more: Any) -> Any:
-    """The value of an expression, as YAML has it after a key."""
+    """The value of an expression that stands in YAML after a key."""
     return acked(f"    x: {expression}", **more).args["x"]
 
 
 def test_a_mapping_has_what_its_file_says() -> None:
-    """The parts of the sketch are there, with their places."""
+    """The mapping has the parts of its file, with their places."""
     mapping = mapping_of(SKETCH, "m.yaml")
     assert mapping.about == Header(Place("m.yaml", 1, 8), "ownership", ("hears_late",), {"NodeEpoch": {1: 1000}})
     assert (mapping.file, mapping.format, mapping.records, mapping.snapshot) == ("m.yaml", NDJSON, None, None)
@@ -86,7 +86,7 @@ def test_a_line_becomes_an_event() -> None:
     ],
 )
 def test_the_outcome_is_taken_unknown_or_an_error(field: dict[str, Any], outcome: str | None) -> None:
-    """A line without the field was taken; a value in neither list is the name of an error."""
+    """A line without the outcome's field was taken; a value outside both lists is an error's name."""
     text = f"{SOURCE}{ACK}outcome: {{field: error, taken: [NONE, 0], unknown: [TIMED_OUT]}}"
     event = mapping_of(text, "m.yaml").event(line(**field), AT)
     assert event is not None
@@ -94,7 +94,7 @@ def test_the_outcome_is_taken_unknown_or_an_error(field: dict[str, Any], outcome
 
 
 def test_without_outcome_every_line_was_taken() -> None:
-    """A log that shows only what happened needs no outcome."""
+    """A mapping without an outcome takes every line as a taken step."""
     assert acked("    x: 1", error="FENCED").outcome is None
 
 
@@ -147,7 +147,7 @@ def test_without_outcome_every_line_was_taken() -> None:
     ],
 )
 def test_an_expression_has_its_value(expression: str, more: dict[str, Any], expected: Any) -> None:
-    """Fields, constants, sums, look-ups and lists of them."""
+    """Fields, constants, sums, look-ups, and lists of them have their values."""
     tables = "tables: {of: {x: 1, 1: one, 'y z': true, one: nested, false: 'no', -1: minus one}}\n"
     text = f"{tables}{SOURCE}events:\n  ack:\n    action: append\n    x: {expression}\n"
     event = mapping_of(text, "m.yaml").event(line(**more), AT)
@@ -159,14 +159,14 @@ def test_an_expression_has_its_value(expression: str, more: dict[str, Any], expe
 @pytest.mark.parametrize("expression", ["a?", "a.b?", "a.b.c?", "a? + 1", '[1, "a?"]', "a.b? - c?"])
 @pytest.mark.parametrize("more", [{}, {"a": None}, {"a": {"b": None}}])
 def test_an_argument_of_an_optional_field_is_not_known_without_it(expression: str, more: dict[str, Any]) -> None:
-    """A field with ``?`` that a line lacks, or that is null, leaves the argument out."""
+    """If an optional field (``?``) is missing or null in a line, the argument is unknown."""
     if expression in ("a?", "a? + 1", '[1, "a?"]') and more.get("a") is not None:
         more = {"a": None}
     assert acked(f"    x: {expression}\n    y: 1", **more).args == {"y": 1}
 
 
 def test_cells_are_nested_by_the_values_of_their_keys() -> None:
-    """Fields of the model are names; below them, keys are expressions, and a cell that is not known is left out."""
+    """The first key is a field of the model, keys below are expressions, and a cell with an unknown key is left out."""
     event = acked(
         '    pre: {count: 3, empty: "a?"}\n'
         "    post: {next: {stream: end, 's2': 5, \"other?\": 1}, held: {[node, 7]: {1: true}}}",
@@ -179,7 +179,7 @@ def test_cells_are_nested_by_the_values_of_their_keys() -> None:
 
 
 def test_a_span_may_be_a_field_or_be_missing() -> None:
-    """A span is a pair of offsets; an optional one may be missing."""
+    """A span is a pair of offsets, and may be optional."""
     assert acked("    span: range", range=[3, 5]).span == (3, 5)
     assert acked('    span: ["a?", b]', b=5).span is None
     assert acked("    span: range", range=None).span is None
@@ -187,7 +187,7 @@ def test_a_span_may_be_a_field_or_be_missing() -> None:
 
 
 def test_a_cause_may_be_made_of_fields() -> None:
-    """A cause is a pair; a line that lacks one of its fields has none."""
+    """A cause is a pair of fields; a line without one of them has no cause."""
     text = SOURCE.replace("cause: after", "cause: [from, at.n]") + ACK
     mapping = mapping_of(text, "m.yaml")
     for more, cause in (({"from": "b", "at": {"n": 2}}, ("b", 2)), ({"from": "b"}, None), ({}, None)):
@@ -197,7 +197,7 @@ def test_a_cause_may_be_made_of_fields() -> None:
 
 
 def test_ignored_lines_count_for_their_source_but_are_no_events(rows: Callable[..., str]) -> None:
-    """Numbers of lines become numbers of events, in causes as well."""
+    """Ignored lines are no events, so numbers of lines are translated to numbers of events, in causes too."""
     mapping = mapping_of(SOURCE + ACK + "ignore: [beat]", "m.yaml")
     path = rows(
         line("beat", n=1, broker="a"),
@@ -224,7 +224,7 @@ def test_ignored_lines_count_for_their_source_but_are_no_events(rows: Callable[.
 
 
 def test_a_missing_ignored_line_is_found(rows: Callable[..., str]) -> None:
-    """A line that is ignored may not be missing either, if its source counts it."""
+    """A missing ignored line is found if its source numbers it."""
     mapping = mapping_of(SOURCE + ACK + "ignore: [beat]", "m.yaml")
     path = rows(line(), line("beat", n=3))
     with Log([path], mapping) as log, pytest.raises(UsageError, match="jumps from 1 to 3"):
@@ -232,14 +232,14 @@ def test_a_missing_ignored_line_is_found(rows: Callable[..., str]) -> None:
 
 
 def test_a_log_of_ignored_lines_holds_no_event(rows: Callable[..., str]) -> None:
-    """A log that says nothing about the model is damaged."""
+    """A log that holds only ignored lines is damaged."""
     mapping = mapping_of(SOURCE + ACK + "ignore: [beat]", "m.yaml")
     with Log([rows(line("beat"))], mapping) as log, pytest.raises(UsageError, match="every line is ignored"):
         log.survey(lambda event: None)
 
 
 def test_a_mapping_of_a_dump_has_operations() -> None:
-    """Records stand for operations, with the expressions of all mappings."""
+    """The mapping of a dump has operations made of records, with the expressions of all mappings."""
     text = (
         "model: controller_tables\nsource: {format: kafka-dump}\nignore: [NO_OP_RECORD]\nunseen: [acks]\n"
         "tables: {of: {1: one}}\nrecords:\n  open:\n    sequence: [S3_STREAM_RECORD: {streamState: 1}]\n"
@@ -274,7 +274,7 @@ def test_a_mapping_of_a_dump_has_operations() -> None:
     ],
 )  # fmt: skip
 def test_mappings_that_only_look_wrong_are_read(tmp_path: Path, text: str) -> None:
-    """What YAML allows in a mapping is read."""
+    """Mappings with unusual but valid YAML are read."""
     path = tmp_path / "m.yaml"
     path.write_bytes(text.encode())
     mapping = read_mapping(path)
@@ -282,7 +282,7 @@ def test_mappings_that_only_look_wrong_are_read(tmp_path: Path, text: str) -> No
 
 
 def test_a_log_of_the_own_format_needs_no_yaml() -> None:
-    """Reading a log does not import the library of the extra ``impl``; neither does a mapping that is there already."""
+    """Reading a log imports no YAML library, neither for our own format nor with a mapping that is loaded already."""
     code = (
         "import sys; import holdfast.check.conform.logs.log, holdfast.check.conform.mappings.mapping; "
         "sys.exit('yaml' in sys.modules)"
@@ -291,7 +291,7 @@ def test_a_log_of_the_own_format_needs_no_yaml() -> None:
 
 
 def test_a_mapping_is_a_format_of_a_log() -> None:
-    """A mapping can be compared and printed; two readings of a file are equal but for what YAML keeps."""
+    """Mappings can be compared and printed; two readings of one file are equal, except for the parsed YAML."""
     assert mapping_of(SKETCH, "m.yaml") == mapping_of(SKETCH, "m.yaml")
     assert isinstance(mapping_of(SKETCH, "m.yaml"), Mapping)
     assert root("a: 1", "m.yaml").start_mark.line == 0

@@ -1,4 +1,4 @@
-"""Which uses of a Nat the judge takes, and that it refuses all others by name and place."""
+"""The uses of a Nat that the judge accepts; it refuses all others with name and place."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Small(Model):
 
 
 def read(tmp_path: Path, body: str) -> tuple[dict[str, tuple[str, ...]], dict[str, frozenset[int]]]:
-    """What the uses of Nats in the action are."""
+    """The counted fields and the literals of the action."""
     found = found_uses(tmp_path, body)
     assert not found.plain
     return found.counted, found.literals
@@ -72,12 +72,12 @@ def found_uses(tmp_path: Path, body: str) -> Uses:
     ],
 )
 def test_order_alone_is_taken(tmp_path: Path, body: str) -> None:
-    """Comparisons, half-open ranges, and reading at a number that the log has told."""
+    """Comparisons, half-open ranges, and reads at a number from the log are accepted."""
     assert read(tmp_path, body) == ({}, {})
 
 
 def test_counting_on_and_literals_are_noted(tmp_path: Path) -> None:
-    """The log has to tell them."""
+    """Counting on and literals are recorded, since the log has to give these numbers."""
     assert read(tmp_path, "require(a > Offset(2), 'R-1')\nself.low = self.low + 1") == (
         {"go": ("low",)},
         {"Offset": frozenset({2})},
@@ -97,7 +97,7 @@ def test_counting_on_and_literals_are_noted(tmp_path: Path) -> None:
     ],
 )
 def test_more_than_order_is_taken_as_it_is(tmp_path: Path, body: str, problem: str) -> None:
-    """No window can hold such a Nat; the reason has the file and the line."""
+    """A Nat used for more than order cannot have a window and is taken as a plain number; file and line are named."""
     plain = found_uses(tmp_path, body).plain
     assert list(plain) == ["Offset"]
     assert problem in plain["Offset"]
@@ -105,7 +105,7 @@ def test_more_than_order_is_taken_as_it_is(tmp_path: Path, body: str, problem: s
 
 
 def test_a_plain_number_that_rises(tmp_path: Path) -> None:
-    """It is not counted on as the next number of a log is."""
+    """A plain number that is counted on is recorded as rising, and not as counted."""
     uses = found_uses(tmp_path, "self.full[a] = True\nself.low = self.low + 1")
     assert (uses.counted, uses.rising) == ({}, frozenset({"Offset"}))
 
@@ -121,7 +121,7 @@ def test_a_plain_number_that_rises(tmp_path: Path) -> None:
     ],
 )
 def test_sums_are_refused(tmp_path: Path, body: str, problem: str) -> None:
-    """With the Nat, the file and the line."""
+    """Sums are refused with the Nat, the file and the line."""
     with pytest.raises(UsageError) as caught:
         found_uses(tmp_path, body)
     assert problem in str(caught.value)
@@ -130,7 +130,7 @@ def test_sums_are_refused(tmp_path: Path, body: str, problem: str) -> None:
 
 
 def test_a_value_stays_whose_cells_are_not_those_below(tmp_path: Path) -> None:
-    """No cell holds it, and a state without it would forget where a range begins."""
+    """A number whose cells differ from those below it stays in the window, since a range begins there."""
     path = tmp_path / "small.py"
     path.write_text(MODEL.format(body="self.low = a"))
     system = compile_model(load_model(str(path)))

@@ -1,4 +1,4 @@
-"""The mapping of the repository for a log of a controller and brokers: a day of two brokers, and what it refuses."""
+"""The repository's mapping for a log of a controller and brokers: a day of two brokers, and forbidden changes of it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ NEXT = {"node": 2, "nodeEpoch": 1090, "failover": False}
 
 
 def state(opened: bool, epoch: int, node: int, end: int) -> Line:
-    """What the controller logs of the stream."""
+    """The controller's log fields about the stream."""
     return {"opened": opened, "epoch": epoch, "node": node, "start": 0, "end": end}
 
 
 class Writer:
-    """Writes the lines of a log, and counts those of each source."""
+    """Writes the lines of a log with a running number for each source."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
 
     def add(self, source: str, event: str, t: int | list[int], by: Line | None = None, **more: Any) -> list[Any]:
-        """A line; returns its source and number, for a cause."""
+        """Add a line; returns its source and number, for use as a cause."""
         number = 1 + sum(line["source"] == source for line in self.lines)
         self.lines.append({"event": event, "source": source, "n": number, "t": t, **(by or {}), **more})
         return [source, number]
 
     def request(self, event: str, t: int, by: Line, error: str = "NONE", **more: Any) -> list[Any]:
-        """A line of the controller about a request."""
+        """Add a controller's line about a request."""
         return self.add("controller", event, t, by, error=error, **more)
 
 
@@ -77,25 +77,25 @@ def day() -> list[Line]:
 
 
 def judged(lines: list[Line], folder: Path, *options: str) -> int:
-    """The exit code for a log."""
+    """The exit code for this log."""
     path = folder / "day.log"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return main(["conform", "ownership", str(path), "--map", str(MAPPING), *options])
 
 
 def test_the_day_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every line but those that the mapping ignores is judged; each open is heard in a step of its own."""
+    """Every line that the mapping does not ignore is judged; each broker hears of its open in a separate step."""
     assert judged(day(), tmp_path) == 0
     assert "hear 2, open 3" in capsys.readouterr().out
 
 
 def find(lines: list[Line], event: str, which: int = 0) -> Line:
-    """A line of that kind, by its number among them."""
+    """The N-th line of this kind."""
     return [line for line in lines if line["event"] == event][which]
 
 
 def acks_before_it_hears(lines: list[Line]) -> None:
-    """The first broker acks, and hears only then that it is the owner."""
+    """The first broker acks before it hears that it is the owner."""
     heard, acked = find(lines, "stream.opened"), find(lines, "append.acked")
     heard["n"], acked["n"], heard["t"], acked["t"] = acked["n"], heard["n"], 45, [25, 28]
     del heard["cause"]
@@ -104,17 +104,17 @@ def acks_before_it_hears(lines: list[Line]) -> None:
 
 
 def hears_another_end(lines: list[Line]) -> None:
-    """The second broker begins at 0, where the controller answered 300."""
+    """The second broker begins at 0, although the controller answered 300."""
     find(lines, "stream.opened", 1)["next"] = 0
 
 
 def closes_before_the_upload(lines: list[Line]) -> None:
-    """The first broker sends its close while the commit has yet to come."""
+    """The first broker sends its close before its commit is done."""
     find(lines, "stream.closing")["t"] = 45
 
 
 def recovers_too_little(lines: list[Line]) -> None:
-    """The worker closes a stream of which it has not uploaded the last record that was acked."""
+    """The worker closes a stream before it has uploaded the last acked record."""
     for line in lines[lines.index(find(lines, "COMMIT_STREAM_SET_OBJECT", 2)) :]:
         if "end" in line:
             line["end"] = 304
@@ -123,7 +123,7 @@ def recovers_too_little(lines: list[Line]) -> None:
 
 
 def grants_to_two(lines: list[Line]) -> None:
-    """The controller grants the stream to the second broker, and the first has not closed it."""
+    """The controller grants the stream to the second broker before the first has closed it."""
     lines.remove(find(lines, "CLOSE_STREAM"))
     for number, line in enumerate((line for line in lines if line["source"] == "controller"), start=1):
         line["n"] = number
@@ -144,7 +144,7 @@ def grants_to_two(lines: list[Line]) -> None:
 def test_what_the_protocol_forbids_is_impossible(
     edit: Callable[[list[Line]], None], refused: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One thing of the day goes wrong, and the verdict names the action."""
+    """If one thing of the day goes wrong, the log is impossible, and the verdict names the action."""
     lines = day()
     edit(lines)
     assert judged(lines, tmp_path) == 12
@@ -154,7 +154,7 @@ def test_what_the_protocol_forbids_is_impossible(
 
 
 def late() -> Writer:
-    """The second broker's open is taken, its worker takes over, the first broker has the stream, then it hears."""
+    """A day on which the second broker hears of its open only after the first has the stream again."""
     log = Writer()
     log.add("broker-1", "wal.reserved", [2, 6], FIRST)
     log.add("broker-2", "wal.reserved", [3, 7], SECOND)
@@ -170,7 +170,7 @@ def late() -> Writer:
 
 
 def test_an_answer_may_be_heard_long_after_it_was_true(tmp_path: Path) -> None:
-    """That is no fault, as long as nothing is acked under it."""
+    """Hearing an answer late is no fault, as long as nothing is acked under it."""
     log = late()
     assert judged(log.lines, tmp_path) == 0
     log.add("broker-2", "append.acked", [80, 90], SECOND, stream=7, base=0, end=1)

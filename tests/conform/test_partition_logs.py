@@ -1,4 +1,4 @@
-"""Logs of the partitions of simulated clusters conform to the models of moves; edited ones, and of faulty code, not."""
+"""Logs of simulated clusters' partitions conform to the models of moves; edited logs and faulty code do not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EDITS: Sequence[tuple[Edit, Generation]] = (
 
 
 def all_conform(generation: Generation, version: str, seeds: range, folder: Path) -> Counter[str]:
-    """Judge the logs of some seeds by each model; returns how many lines of each kind they had."""
+    """Judge the logs of some seeds by each model; returns the number of lines of each kind."""
     kinds: Counter[str] = Counter()
     for seed in seeds:
         checked, logs = simulated(seed, generation, version)
@@ -51,7 +51,7 @@ def all_conform(generation: Generation, version: str, seeds: range, folder: Path
 
 @pytest.mark.parametrize(("generation", "version"), BUILDS)
 def test_logs_conform(generation: Generation, version: str, tmp_path: Path) -> None:
-    """No kind of line is ignored, so every line is judged."""
+    """Every line is judged, since no kind of line is ignored, and the logs conform."""
     kinds = all_conform(generation, version, range(4), tmp_path)
     assert kinds.keys() >= {"REASSIGN", "CANCEL", "ELECT_LEADER:source", "CLOSE_STREAM:recovery", "CLOSED", "SERVE"}
     assert ("ELECT_LEADER:timer" in kinds) == (generation == "G0")
@@ -60,37 +60,37 @@ def test_logs_conform(generation: Generation, version: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("generation", "version", "seed", "kind"),
     [
-        # A broker asks for an election though it never had the log open, and the source still has.
+        # A broker asks for an election though it never had the log open, and the source still has it open.
         ("G0", "legacy", 0, "ELECT_LEADER:idle"),
-        # The partition has come back to its source before that has closed it, and asks.
+        # The partition returns to its source before the source has closed it, and the source asks for an election.
         ("G0", "legacy", 3, "ELECT_LEADER:late"),
-        # A process is taken over from between looking at its reservation and asking to be active.
+        # A process is taken over between the check of its reservation and its request to be active.
         ("G1", "legacy", 198, "BROKER_ACTIVE:late"),
         # A late repetition opens a stream again after its close.
         ("G1", "legacy", 126, "OPEN_STREAM:late"),
-        # A shutdown waits no longer for a partition, and closes its streams without its flag.
+        # A shutdown stops waiting for a partition, and closes its streams without its flag.
         ("G1", "legacy", 1, "stream.closing:unflagged"),
         # The attempt to open has ended, and its open is granted.
         ("G1", "legacy", 57, "OPEN_STREAM:late"),
         # The controller takes a close of a process that has ended.
         ("G0", "legacy", 123, "CLOSE_STREAM:late"),
-        # A process closes what was opened without its hearing.
+        # A process closes a stream whose open it never heard of.
         ("G0", "V6", 71, "CLOSE_STREAM:stray"),
         # G1 accepts a target that is in controlled shutdown.
         ("G1", "legacy", 116, "REASSIGN:leaving"),
-        # A timer has elected another broker while the source closes its last stream, so its request comes late.
+        # A timer elects another broker while the source closes its last stream, so the source's request comes late.
         ("G0", "V6", 84, "ELECT_LEADER:late"),
         # A late repetition opens a stream between the request of the source and its execution.
         ("G0", "legacy", 132, "ELECT_LEADER:late"),
     ],
 )
 def test_rare_ways_conform(generation: Generation, version: str, seed: int, kind: str, tmp_path: Path) -> None:
-    """What few logs have."""
+    """Logs with rare events conform."""
     assert all_conform(generation, version, range(seed, seed + 1), tmp_path)[kind]
 
 
 def test_a_worker_may_stand_for_a_broker_that_is_active_again(tmp_path: Path) -> None:
-    """It was told of the fencing before."""
+    """A worker may take over a broker that is active again, since it was told of the fencing earlier."""
     _, logs = simulated(95, "G1", "legacy")
     states = [_states_at_failover(lines) for lines in logs]
     assert any("BROKER_ACTIVE" in each for each in states)
@@ -99,7 +99,7 @@ def test_a_worker_may_stand_for_a_broker_that_is_active_again(tmp_path: Path) ->
 
 
 def _states_at_failover(lines: Sequence[Line]) -> list[str]:
-    """What the controller has said last of each broker for which a worker has registered."""
+    """The controller's last line about each broker at the time when a worker registered for it."""
     newest: dict[int, str] = {}
     found: list[str] = []
     for line in lines:
@@ -113,7 +113,7 @@ def _states_at_failover(lines: Sequence[Line]) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("generation", "version"), BUILDS)
 def test_two_hundred_logs_conform(generation: Generation, version: str, tmp_path: Path) -> None:
-    """Moves, cancels, failovers and late messages, each in many of them."""
+    """Two hundred logs conform, with many moves, cancels, failovers and late messages."""
     kinds = all_conform(generation, version, range(200), tmp_path)
     assert kinds["REASSIGN"] > 2_000
     assert kinds["CANCEL"] > 300
@@ -138,7 +138,7 @@ def noticed(edit: Edit, generation: Generation, seeds: range, folder: Path) -> C
     ("edit", "generation"), EDITS, ids=lambda each: each if isinstance(each, str) else each.__name__
 )
 def test_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Path) -> None:
-    """The lines are numbered anew, so the model has to notice, and not the count of lines."""
+    """The lines of an edited log are renumbered, so the model must detect the edit, and does."""
     found = noticed(edit, generation, range(2), tmp_path)
     assert found.keys() == {"impossible"}
     assert found["impossible"] >= 8
@@ -149,7 +149,7 @@ def test_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Path) -
     ("edit", "generation"), EDITS, ids=lambda each: each if isinstance(each, str) else each.__name__
 )
 def test_all_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Path) -> None:
-    """Two edits in each log of twenty seeds."""
+    """The models detect two edits in each log of twenty seeds."""
     found = noticed(edit, generation, range(20), tmp_path)
     assert found.keys() == {"impossible"}
     assert found["impossible"] >= 80
@@ -167,7 +167,7 @@ def test_all_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Pat
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
 def test_the_guard_is_named(edit: Edit, named: str, tmp_path: Path) -> None:
-    """One of the edits of a seed leads to the guard; others may meet another one first."""
+    """For some edit of a seed the verdict names this guard; other edits may be stopped by an earlier guard."""
     _, logs = simulated(1, "G0", "legacy")
     texts = []
     for lines in logs:
@@ -198,7 +198,7 @@ def test_the_guard_is_named(edit: Edit, named: str, tmp_path: Path) -> None:
 def test_faulty_code_is_noticed(
     rules: tuple[str, ...], generation: Generation, version: str, seed: int, name: str, named: str, tmp_path: Path
 ) -> None:
-    """Of a run without a rule, the model finds the log of a partition impossible, and names what speaks against it."""
+    """If the code lacks a rule, the model finds some partition's log impossible, and the reasons name this text."""
     _, logs = simulated(seed, generation, version, rules)
     found = [judged(name, generation, lines, tmp_path) for lines in logs]
     texts = [reasons(name, generation, each) for each in found if each.kind == "impossible"]

@@ -1,4 +1,4 @@
-"""Plain Nats: numbers of a log that are the model's own."""
+"""Plain Nats: the numbers of the log are the numbers of the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.conform.walked_logs import Line, judged, lines
 
 
 def test_the_verdict_says_which_numbers_there_are(tmp_path: Path) -> None:
-    """Which were taken as they are, and up to which one."""
+    """The verdict names the plain Nats, with their greatest numbers."""
     log = lines("kip_236", 1, 60)
     greatest = max(line[name] for line in log[1:] for name in ("a", "b", "n", "x") if name in line)
     found = judged("kip_236", log, tmp_path / "a.log")
@@ -17,20 +17,20 @@ def test_the_verdict_says_which_numbers_there_are(tmp_path: Path) -> None:
 
 
 def test_a_wrong_number_is_impossible(tmp_path: Path) -> None:
-    """All numbers were tried for the start, so that nothing is a guess."""
+    """A wrong plain number is impossible, since the judge tries all numbers for the start."""
     found = judged("kip_236", [*HEADER, event(1, "expand", n=1, x=0)], tmp_path / "a.log")
     assert (found.kind, found.reason) == ("impossible", None)
 
 
 def test_an_argument_that_is_left_out_is_tried(tmp_path: Path) -> None:
-    """With every number that there is, and an impossible one is no guess."""
+    """A missing plain argument is tried with every number; if none fits, the event is impossible."""
     log = [*HEADER, event(1, "fence", n=1)]
     assert judged("kip_236", log, tmp_path / "a.log").kind == "conforms"
     assert judged("kip_236", [*HEADER, event(1, "expand")], tmp_path / "a.log").kind == "impossible"
 
 
 def test_a_great_number_is_unknown(tmp_path: Path) -> None:
-    """With the Nat, the number, and the use that asks for more than order."""
+    """A number that is too great is unknown; the reason names the Nat, the number, and the use beyond order."""
     found = judged("kip_236", [*HEADER, event(1, "fetch", n=64)], tmp_path / "a.log")
     assert found.kind == "unknown"
     assert "the number 64 of Broker" in str(found.reason)
@@ -42,13 +42,13 @@ def test_a_great_number_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_window_gives_more_numbers(tmp_path: Path) -> None:
-    """Brokers that the log does not name."""
+    """A window gives a plain Nat numbers that the log does not name."""
     found = judged("kip_236", [*HEADER, event(1, "fetch", n=1)], tmp_path / "a.log", windows={"Broker": 4})
     assert found.notes == ["numbers taken as they are: Broker 0 to 3; the model has no others"]
 
 
 def test_a_rising_number_has_room_for_one_more(tmp_path: Path) -> None:
-    """What is counted on past that is unknown, and not impossible."""
+    """A rising number has room for one more; counting beyond that is unknown, not impossible."""
     puts = [event(seq, "put", p=0, t=0) for seq in (1, 2, 3)]
     assert judged("wal", [*HEADER, *puts[:1]], tmp_path / "a.log").kind == "conforms"
     found = judged("wal", [*HEADER, *puts], tmp_path / "a.log")
@@ -60,5 +60,5 @@ HEADER: list[Line] = [{"holdfast": "log", "version": 1}]
 
 
 def event(seq: int, action: str, **more: object) -> Line:
-    """A line of the source a."""
+    """A line of source a."""
     return {"source": "a", "seq": seq, "t": seq, "action": action, **more}

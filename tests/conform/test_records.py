@@ -1,4 +1,4 @@
-"""The grammar of dumps: how records are divided into operations, and what is said where that fails."""
+"""The grammar of dumps: how records are divided into operations, and the errors where that fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def records(*rows: Row) -> list[DumpRecord]:
 
 
 def divider(text: str, last: str = "") -> Divider:
-    """The divider of the operations in a text."""
+    """The divider for the operations of this mapping."""
     mapping = mapping_of(f"{last}{HEAD}{text}", "m.yaml")
     assert mapping.records is not None
     return Divider(mapping.records)
@@ -43,7 +43,7 @@ def events(found: Divider, *rows: Row) -> list[tuple[int, str, dict[str, Any]]]:
 
 
 def misfit(found: Divider, *rows: Row) -> tuple[int, str]:
-    """Offset and reason of the first record that begins no operation."""
+    """The offset and the problem of the first record that begins no operation."""
     with pytest.raises(MisfitError) as caught:
         events(found, *rows)
     return caught.value.record.offset, str(caught.value)
@@ -56,7 +56,7 @@ TWO = """
 
 
 def test_the_first_operation_that_fits_is_taken() -> None:
-    """A batch may hold several operations, one behind the other."""
+    """A batch may hold several operations in a row, and the first operation that fits is taken."""
     rows = [("A", {"x": 1}), ("B", {"y": 5}), ("A", {"x": 2}), ("A", {"x": 1})]
     assert events(divider(TWO), *rows) == [
         (0, "long", {"s": 5}),
@@ -66,7 +66,7 @@ def test_the_first_operation_that_fits_is_taken() -> None:
 
 
 def test_an_operation_does_not_go_on_in_the_next_batch() -> None:
-    """The controller appends all of it at once."""
+    """An operation ends with its batch, since the controller appends it at once."""
     only = divider("  op: {sequence: [A, B]}\n")
     assert misfit(only, ("A", {})) == (0, "op: the batch ends, and a B is missing")
 
@@ -76,7 +76,7 @@ def test_an_operation_does_not_go_on_in_the_next_batch() -> None:
     [("", 1, {1}), ("?", 1, {0, 1}), ("*", 3, {0, 1, 2, 3}), ("+", 3, {1, 2, 3})],
 )
 def test_an_element_stands_as_often_as_its_sign_says(sign: str, most: int, fits: set[int]) -> None:
-    """Once, at most once, any number of times, at least once."""
+    """An element occurs once, at most once, any number of times, or at least once, as its sign says."""
     found = divider(f"  op: {{sequence: [A, 'B{sign}', C], events: [{{action: x, s: 3.z}}]}}\n")
     for count in range(most + 2):
         rows: list[Row] = [("A", {}), *[("B", {})] * count, ("C", {"z": 7})]
@@ -87,7 +87,7 @@ def test_an_element_stands_as_often_as_its_sign_says(sign: str, most: int, fits:
 
 
 def test_conditions_compare_fields_places_and_constants() -> None:
-    """Of the record itself by their names, of earlier ones by their places; 1 is not true."""
+    """A condition names the record's own fields, and earlier records by place; 1 does not equal true."""
     found = divider("  op: {sequence: [A: {x: y}, B: {s: 1.s, n: 1.n + 1, flag: true}]}\n")
     good: list[Row] = [("A", {"x": 1, "y": 1, "s": 3, "n": 4}), ("B", {"s": 3, "n": 5, "flag": True})]
     assert events(found, *good) == []
@@ -101,7 +101,7 @@ def test_conditions_compare_fields_places_and_constants() -> None:
 
 
 def test_a_condition_on_an_absent_field_does_not_hold_unless_it_is_optional() -> None:
-    """A record that lacks a field fits no condition on it."""
+    """A condition on an absent field fails unless the field is optional."""
     strict, loose = divider("  op: {sequence: [A: {x: 1}]}\n"), divider('  op: {sequence: [A: {"x?": 1}]}\n')
     assert misfit(strict, ("A", {}))[0] == 0
     assert events(loose, ("A", {})) == []
@@ -109,7 +109,7 @@ def test_a_condition_on_an_absent_field_does_not_hold_unless_it_is_optional() ->
 
 
 def test_last_is_the_record_of_the_same_key_before_the_operation() -> None:
-    """It may stand in an earlier batch; a record of another key, or of this operation, is none."""
+    """``last`` is the latest record with the same key before this operation, perhaps in an earlier batch."""
     text = '  first: {sequence: [A: {n: 0}]}\n  next: {sequence: [A: {n: "last.n? + 1"}]}\n'
     found = divider(text, "last: {A: s}\n")
     assert events(found, ("A", {"s": 1, "n": 0}), ("A", {"s": 1, "n": 1}), ("A", {"s": 2, "n": 0})) == []
@@ -122,7 +122,7 @@ def test_last_is_the_record_of_the_same_key_before_the_operation() -> None:
 
 
 def test_each_element_of_a_list_is_an_event() -> None:
-    """Of a list in a record, of the records of one place, and of lists in these; the first case that fits."""
+    """Elements of a record's list, of repeated records and of nested lists are events by the first case that fits."""
     text = """
   op:
     sequence: [A, 'B*', 'C?']
@@ -142,13 +142,13 @@ def test_each_element_of_a_list_is_an_event() -> None:
 
 
 def test_an_element_that_no_case_covers_is_a_misfit() -> None:
-    """It is named, with the record that has it."""
+    """An element that no case covers is named, with its record."""
     text = "  op: {sequence: [A], events: [{each: 1.rows, where: {a: 1}, action: x}]}\n"
     assert misfit(divider(text), ("A", {"rows": [{"a": 1}, {"a": 2}]})) == (0, "op: no case of m.yaml:3 fits")
 
 
 def test_cells_are_keyed_by_fields() -> None:
-    """As in all mappings."""
+    """Cells have fields as keys, as in all mappings."""
     text = "  op: {sequence: [A], events: [{action: x, post: {f: {1.n: {1.s: 1.v - 1}}}}]}\n"
     ((record, kind, scope),) = divider(text).events(records(("A", {"n": 4, "s": 2, "v": 8})))
     assert cells_of(kind.post, scope, record.at) == {"f": {"4": {"2": 7}}}
@@ -156,7 +156,7 @@ def test_cells_are_keyed_by_fields() -> None:
 
 @pytest.mark.parametrize("name", MALFORMED_RECORDS)
 def test_a_malformed_mapping_of_a_dump_is_one_line(tmp_path: Path, name: str) -> None:
-    """With its file and line, what is wrong, and a remedy."""
+    """A malformed mapping of a dump gives one line: its file and line, the problem, and the remedy."""
     text, number, words = MALFORMED_RECORDS[name]
     path = tmp_path / "m.yaml"
     path.write_text(text, encoding="utf-8")
@@ -199,7 +199,7 @@ def in_event(text: str) -> str:
     ],
 )
 def test_names_that_the_model_lacks_are_named(text: str, number: int, words: str) -> None:
-    """Before any log is read; of dumps and of lines."""
+    """Names that the model lacks are reported before any log is read, for mappings of dumps and of lines."""
     with pytest.raises(UsageError) as caught:
         check_names(mapping_of(text, "m.yaml"), TABLES)
     said = str(caught.value)
@@ -209,7 +209,7 @@ def test_names_that_the_model_lacks_are_named(text: str, number: int, words: str
 
 
 def test_a_mapping_that_comes_with_holdfast_has_a_name() -> None:
-    """It names what its model has."""
+    """A mapping that comes with Holdfast can be named, and its own names exist in the model."""
     mapping = read_mapping(Path("automq-metadata"))
     assert mapping.file.endswith("mappings/automq-metadata.yaml")
     check_names(mapping, TABLES)

@@ -1,4 +1,4 @@
-"""The run that explains a log: for every log that was judged, and replayed each time."""
+"""The run that explains a log exists for every judged log, and can be replayed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OPENED = [
 
 
 def steps(log: list[Line], path: Path, model: str = "ownership", **options: object) -> list[str]:
-    """The steps of the run that explains a log, once ``replay`` has taken it to the last of them."""
+    """The steps of the run that explains a log, after ``replay`` has followed it to its end."""
     command = said(log, path, model, **options)[-1]
     assert command.startswith("replay: holdfast replay '"), command
     line = command.split("'")[1]
@@ -43,7 +43,7 @@ def steps(log: list[Line], path: Path, model: str = "ownership", **options: obje
 
 
 def said(log: list[Line], path: Path, model: str = "ownership", **options: object) -> tuple[str, ...]:
-    """What is said of the run."""
+    """The output about the run."""
     with judged_log(model, log, path / "a.log", **options) as (opened, judgement):
         return lines_of(system(model), opened, judgement, path / "explained.py", lambda _: None)
 
@@ -53,7 +53,7 @@ def said(log: list[Line], path: Path, model: str = "ownership", **options: objec
 )
 @pytest.mark.parametrize("sources", [1, 3])
 def test_a_log_that_conforms_has_a_run(model: str, sources: int, tmp_path: Path) -> None:
-    """The run has the steps that the log has as taken, of all streams together, whatever the order that was found."""
+    """The run has exactly the log's taken steps, of all streams together, in any valid order."""
     log = lines(model, 3, 120, sources=sources)
     found = steps(log, tmp_path, model)
     taken = [line["action"] for line in log[1:] if "error" not in line]
@@ -63,13 +63,13 @@ def test_a_log_that_conforms_has_a_run(model: str, sources: int, tmp_path: Path)
 
 
 def test_an_impossible_log_has_the_run_before(tmp_path: Path) -> None:
-    """The events before the impossible one, and no others."""
+    """The run has the events before the impossible one, and no others."""
     log = [*OPENED, event(4, "open", p=P, s="s1", e=4, heard=False)]
     assert steps(log, tmp_path) == ["init(False)", "register(p1)", "reserve(p1)", "open(p1,s1,1,True)"]
 
 
 def test_an_impossible_log_of_several_sources(tmp_path: Path) -> None:
-    """The run goes as far as any order does."""
+    """With several sources, the run goes as far as the best order."""
     log = [
         HEADER,
         event(1, "register", t=[1, 9], p=P),
@@ -83,7 +83,7 @@ def test_an_impossible_log_of_several_sources(tmp_path: Path) -> None:
 
 
 def test_a_hidden_step_is_a_step_of_the_run(tmp_path: Path) -> None:
-    """At its place before the event that needs it."""
+    """A hidden step is part of the run, before the event that needs it."""
     log = [HEADER, event(1, "register", p=P), event(2, "register", p=["n1", 9])]
     log.append(event(3, "open", p=["n1", 9], s="s1", e=5, heard=True))
     found = steps(log, tmp_path, hidden=("reserve",))
@@ -91,7 +91,7 @@ def test_a_hidden_step_is_a_step_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_span_is_a_step_for_each_number_within(tmp_path: Path) -> None:
-    """Numbers that the log mentions only later lie within a span, too."""
+    """A span is one step for each mentioned number in it, even if the log mentions the number later."""
     log = [
         *OPENED,
         event(4, "append", p=P, s="s1", span=[0, 100]),
@@ -102,7 +102,7 @@ def test_a_span_is_a_step_for_each_number_within(tmp_path: Path) -> None:
 
 
 def test_a_count_over_later_numbers_is_several_steps(tmp_path: Path) -> None:
-    """One append leads to 100, and the log mentions 40 afterwards."""
+    """One append leads to 100, and the log mentions 40 later, so the run has two steps."""
     log = [
         *OPENED,
         event(4, "append", p=P, s="s1", post={"next_offset": {'["n1",7]': {"s1": 100}}}),
@@ -112,7 +112,7 @@ def test_a_count_over_later_numbers_is_several_steps(tmp_path: Path) -> None:
 
 
 def test_an_unknown_outcome_is_a_step_if_it_was_needed(tmp_path: Path) -> None:
-    """What follows decides it."""
+    """A request with an unknown outcome is a step of the run if later events need it."""
     log = [HEADER, event(1, "register", p=P), event(2, "open", p=P, s="s1", e=5, heard=False, error="?")]
     closed = [*log, event(3, "delete", s="s1", error="STREAM_NOT_CLOSED")]
     assert "open(p1,s1,1,False)" in steps(closed, tmp_path)
@@ -122,7 +122,7 @@ def test_an_unknown_outcome_is_a_step_if_it_was_needed(tmp_path: Path) -> None:
 
 
 def test_each_stream_is_explained_where_all_together_are_not(tmp_path: Path) -> None:
-    """Each world may take the unknown registration or not, and no run can do both. The verdict says so before."""
+    """If streams chose different outcomes, no run explains all; each stream has its own run, and the output says so."""
     log = [
         HEADER,
         event(1, "register", p=P),
@@ -146,7 +146,7 @@ def test_each_stream_is_explained_where_all_together_are_not(tmp_path: Path) -> 
 
 
 def test_the_run_is_the_same_in_every_process(tmp_path: Path) -> None:
-    """With another seed of hashes the command prints the same."""
+    """Two processes with different hash seeds print the same run."""
     log = tmp_path / "a.log"
     log.write_text("".join(f"{json.dumps(line)}\n" for line in lines("ownership", 2, 60, sources=3)))
     found = set()
@@ -164,7 +164,7 @@ def test_the_run_is_the_same_in_every_process(tmp_path: Path) -> None:
 
 
 def test_no_other_file_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A model of one's own is not the place for the sizes of a log."""
+    """A file that ``conform`` did not write is not overwritten, such as a user's own model."""
     log = tmp_path / "a.log"
     log.write_text("".join(f"{json.dumps(line)}\n" for line in OPENED))
     mine = tmp_path / "mine.py"

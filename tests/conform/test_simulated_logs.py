@@ -1,4 +1,4 @@
-"""Logs of simulated clusters conform to the models, whatever the faults; edited ones, and those of faulty code, not."""
+"""Logs of simulated clusters conform to the models, whatever the faults; edited logs and faulty code do not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EDITS = (without_an_open, with_another_stream_epoch, with_another_node_epoch)
 
 
 def all_conform(version: str, seeds: range, folder: Path) -> Counter[str]:
-    """Judge the logs of some seeds by each model; returns in how many of the runs each kind of fault happened."""
+    """Judge the logs of some seeds by each model; returns the number of runs with each kind of fault."""
     happened: Counter[str] = Counter()
     for seed in seeds:
         checked, lines = simulated(seed, version)
@@ -43,7 +43,7 @@ def all_conform(version: str, seeds: range, folder: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("version", ["legacy", "V6"])
 def test_logs_conform(version: str, tmp_path: Path) -> None:
-    """With each kind of fault of a process in some run."""
+    """The logs conform, and each kind of process fault occurs in some run."""
     assert all_conform(version, range(6), tmp_path).keys() >= {"pause", "replace", "crash_fast", "crash_slow"}
 
 
@@ -52,7 +52,7 @@ def test_logs_conform(version: str, tmp_path: Path) -> None:
     [
         # A recovery closes a stream that a late repetition of an open has opened once more.
         ("V6", 94, "recovery.closing:unused"),
-        # Three processes overwrite each other's reservation: two older ones that of the newest, and one goes on.
+        # Three processes overwrite each other's reservation: two old ones overwrite the newest's, and one goes on.
         ("legacy", 64, "wal.reserved.unused"),
         # A recovery commits what the next owner has trimmed meanwhile.
         ("V6", 22, "COMMIT_STREAM_SET_OBJECT:trimmed"),
@@ -62,7 +62,7 @@ def test_logs_conform(version: str, tmp_path: Path) -> None:
         ("V6", 209, "storage.failed"),
         # The answer to an open is heard after the storage has failed.
         ("V6", 95, "storage.failed"),
-        # A late request comes from a dead process whose node epoch the living one has, too.
+        # A dead process has sent a late request with the living process's node epoch.
         ("legacy", 225, "OPEN_STREAM:refused"),
         ("legacy", 388, "COMMIT_STREAM_SET_OBJECT:refused"),
         # An old process puts an object where a newer one has put its own.
@@ -70,7 +70,7 @@ def test_logs_conform(version: str, tmp_path: Path) -> None:
     ],
 )
 def test_rare_ways_conform(version: str, seed: int, kind: str, tmp_path: Path) -> None:
-    """What about one log in two hundred has."""
+    """Logs conform that have events found in about one log of two hundred."""
     _, lines = simulated(seed, version)
     assert kind in {line["kind"] for line in lines}
     all_conform(version, range(seed, seed + 1), tmp_path)
@@ -78,7 +78,7 @@ def test_rare_ways_conform(version: str, seed: int, kind: str, tmp_path: Path) -
 
 @pytest.mark.parametrize(("version", "seed", "name"), [("legacy", 284, "stream_log"), ("V6", 73, "fast_close")])
 def test_an_unused_lease_is_not_used(version: str, seed: int, name: str, tmp_path: Path) -> None:
-    """The models leave out that a late repetition renews a lease. An append under it is impossible all the same."""
+    """The models leave out a late repetition's renewal of a lease, yet an append under that lease is impossible."""
     _, lines = simulated(seed, version)
     place, opened = next((at, line) for at, line in enumerate(lines) if line["kind"] == "OPEN_STREAM:unused")
     end = opened["state"]["end"]
@@ -91,7 +91,7 @@ def test_an_unused_lease_is_not_used(version: str, seed: int, name: str, tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["legacy", "V6"])
 def test_two_hundred_logs_conform(version: str, tmp_path: Path) -> None:
-    """Processes were paused, replaced while they live, crashed, and started with wrong epochs, each in many runs."""
+    """The logs conform, with many runs in which processes pause, are replaced, crash, or start with wrong epochs."""
     happened = all_conform(version, range(200), tmp_path)
     assert all(happened[kind] >= 50 for kind in FAULTS), happened
     assert happened["pause"] >= 100
@@ -99,7 +99,7 @@ def test_two_hundred_logs_conform(version: str, tmp_path: Path) -> None:
 
 
 def noticed(edit: Edit, seeds: range, times: int, folder: Path) -> Counter[tuple[str, str]]:
-    """How often a model accepts or rejects an edited log. Of an edit that is accepted the log must be a good one."""
+    """The numbers of rejected and accepted edited logs for each model. An accepted edit must leave a good log."""
     found: Counter[tuple[str, str]] = Counter()
     for version, names in MODELS.items():
         for seed in seeds:
@@ -114,9 +114,9 @@ def noticed(edit: Edit, seeds: range, times: int, folder: Path) -> Counter[tuple
 
 
 def is_sent_again(lines: Sequence[Line], edited: Sequence[Line]) -> bool:
-    """Whether a line is gone, and the next one about its stream is the same request once more, as its answer was lost.
+    """Whether a line was removed whose request the next line about the stream repeats.
 
-    The log without the first of the two is that of a run in which it was lost on its way.
+    Such a log is right: it belongs to a run in which the first request was lost on its way.
     """
     if len(edited) == len(lines):
         return False
@@ -129,13 +129,13 @@ def is_sent_again(lines: Sequence[Line], edited: Sequence[Line]) -> bool:
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
-    """The lines are numbered anew, so the model has to notice, and not the count of lines."""
+    """The lines of an edited log are renumbered, so the model must detect the edit, and does."""
     found = noticed(edit, range(2), 2, tmp_path)
     assert found == {(name, "impossible"): 4 for names in MODELS.values() for name in names}
 
 
 def test_a_missing_line_is_damage(tmp_path: Path) -> None:
-    """Without new numbers the log itself says that something is missing."""
+    """Without renumbering, the log itself shows that a line is missing."""
     _, lines = simulated(0, "V6")
     with pytest.raises(UsageError, match="is missing"):
         judged("fast_close", lines[:40] + lines[41:], tmp_path)
@@ -144,7 +144,7 @@ def test_a_missing_line_is_damage(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_nearly_all_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
-    """Five edits in each of twenty logs."""
+    """Nearly all of five edits in each of twenty logs are detected."""
     found = noticed(edit, range(20), 5, tmp_path)
     for name in ("ownership", "stream_log", "fast_close"):
         assert found[name, "impossible"] >= 99, found
@@ -171,7 +171,7 @@ def test_nearly_all_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
     ],
 )
 def test_faulty_code_is_noticed(rule: str, version: str, seed: int, name: str, named: str, tmp_path: Path) -> None:
-    """A run without a rule, to which an oracle objects too: the model names the rule, or what the loss leads to."""
+    """If the code lacks a rule and an oracle objects, the model names the rule or a consequence of its absence."""
     checked, lines = simulated(seed, version, (rule,))
     assert checked.violations
     found = judged(name, lines, tmp_path)

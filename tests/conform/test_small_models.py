@@ -1,4 +1,4 @@
-"""Models of a few lines, each with one thing that the judge has to get right or to refuse."""
+"""Models of a few lines, each with one feature that the judge has to handle or to refuse."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def said(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -> s
 
 
 def go(**more: Any) -> dict[str, Any]:
-    """A line."""
+    """A line with action ``go``."""
     return {"action": "go", **more}
 
 
 @pytest.mark.parametrize("at", [3, 7])
 @pytest.mark.parametrize("condition", ["v == 3", "v != 3", "v in (Tick(0), 3)", "v == (Tick(0) if self.on else 3)"])
 def test_a_number_of_the_model_without_a_type_is_a_literal(condition: str, at: int, tmp_path: Path) -> None:
-    """The log has to say which number it is: 3 of the model may be any number of the log."""
+    """An untyped number of the model, such as 3, may be any number of the log, so the log must list it as a literal."""
     text = said(model(f'require({condition}, "R-2")', "self, v: Tick"), tmp_path, go(v=at))
     assert text.startswith("refused: ")
     assert "literals" in text
@@ -121,7 +121,7 @@ def test_a_number_of_the_model_without_a_type_is_a_literal(condition: str, at: i
     "number", ["count(self.up[x] for x in Node)", "max((1 for x in Node if self.up[x]), default=0)"]
 )
 def test_a_number_of_elements_is_no_number_of_the_log(number: str, tmp_path: Path) -> None:
-    """Whether 3 is more than the nodes that are up depends on the numbers themselves, and not on their order."""
+    """Comparing a count of elements with a Nat needs the numbers themselves, so order is not enough."""
     source = model(
         f'require({number} < v, "R-2")', "self, v: Tick, n: Node", "up: Rel[Node]", "self.up.fill(True)", ", Node: 2"
     )
@@ -130,7 +130,7 @@ def test_a_number_of_elements_is_no_number_of_the_log(number: str, tmp_path: Pat
 
 
 def test_a_span_is_no_step_that_copies_its_number(tmp_path: Path) -> None:
-    """After [0, 100) the number before the last one is 99, which the log need not mention."""
+    """After the span [0, 100) the number before the last is 99, though the log may not mention it."""
     source = model("self.last = self.clock\nself.clock = self.clock + 1")
     span = go(span=[0, 100])
     assert said(source, tmp_path, span, {"action": "ask", "v": 99}) != "impossible"
@@ -138,13 +138,13 @@ def test_a_span_is_no_step_that_copies_its_number(tmp_path: Path) -> None:
 
 
 def test_a_span_is_no_step_that_two_steps_undo(tmp_path: Path) -> None:
-    """[0, 2) may be two steps, and the log need not mention 1."""
+    """The span [0, 2) may be two steps, though the log may not mention 1."""
     source = model("self.on = not self.on\nself.clock = self.clock + 1")
     assert said(source, tmp_path, go(span=[0, 2], post={"on": False})) != "impossible"
 
 
 def test_a_count_goes_over_numbers_that_nobody_holds(tmp_path: Path) -> None:
-    """3 was mentioned. No cell holds it, so 5 may follow upon 0, whatever the window holds by then."""
+    """If no cell holds the mentioned 3, counting may go from 0 to 5, however large the window."""
     source = model("self.clock = self.clock + 1")
     asked = [{"action": "ask", "v": number, "error": "LATE"} for number in (3, 20, 21, 22)]
     for width in (3, 4, 20):
@@ -152,7 +152,7 @@ def test_a_count_goes_over_numbers_that_nobody_holds(tmp_path: Path) -> None:
 
 
 def test_a_count_does_not_go_over_a_number_that_is_held(tmp_path: Path) -> None:
-    """From 1 to 5, while another cell has 3."""
+    """Counting from 1 to 5 is impossible while another cell holds 3."""
     source = model("self.last = v\nself.clock = self.clock + 1", "self, v: Tick")
     for width in (6, 20):
         for last, kind in ((3, "impossible"), (9, "conforms")):
@@ -161,7 +161,7 @@ def test_a_count_does_not_go_over_a_number_that_is_held(tmp_path: Path) -> None:
 
 
 def test_a_step_of_one_element_that_counts_a_shared_cell_divides_no_model(tmp_path: Path) -> None:
-    """The worlds of other nodes do not learn to which number it counts."""
+    """If one node's step counts a shared cell, the model cannot be divided: other worlds miss the new number."""
     source = model(
         "self.up[n] = True\nself.clock = self.clock + 1",
         "self, n: Node",
@@ -176,7 +176,7 @@ def test_a_step_of_one_element_that_counts_a_shared_cell_divides_no_model(tmp_pa
 
 
 def test_no_node_is_missing_once_all_have_come(tmp_path: Path) -> None:
-    """A rule looks at all nodes after each of them has come up: no other node is there that could refuse the step."""
+    """A rule about all nodes is satisfied once each node of the log has come up, since there are no others."""
     source = model("self.up[n] = True", "self, n: Node", "up: Rel[Node]", "self.up.fill(False)", ", Node: 2") + ALL_UP
     lines = [go(n="a"), go(n="b"), {"action": "meet"}]
     assert said(source, tmp_path, *lines, joint=0) == "conforms"
@@ -185,7 +185,7 @@ def test_no_node_is_missing_once_all_have_come(tmp_path: Path) -> None:
 
 
 def test_processes_divide_no_model(tmp_path: Path) -> None:
-    """Each has its own constants, so that no world of one process is like another."""
+    """A model is not divided by processes, since each process has its own constants."""
     source = model(
         'require(self.born[p] <= v, "R-2")\nself.up[p] = True', "self, p: Proc, v: Tick",
         "born: Map[Proc, Tick]\n    up: Rel[Proc]", "self.up.fill(False)", ", Proc: 2", ', given={"born": (0, 1)}',
@@ -198,7 +198,7 @@ def test_processes_divide_no_model(tmp_path: Path) -> None:
 
 
 def test_a_hidden_step_before_an_event_that_prevents_it(tmp_path: Path) -> None:
-    """The event writes what the hidden step reads, and nothing else that the two share."""
+    """A hidden step may be inserted before an event that disables it."""
     source = model('require(not self.on, "R-2")\nself.done = True', "self", "done: bool", "self.done = False") + CLOSE
     lines: list[dict[str, Any]] = [{"action": "close"}, {"action": "ask", "args": {"v": 0}, "post": {"done": True}}]
     assert said(source, tmp_path, *lines, hidden=("go",)) == "conforms"
@@ -206,7 +206,7 @@ def test_a_hidden_step_before_an_event_that_prevents_it(tmp_path: Path) -> None:
 
 
 def test_a_number_that_nobody_told_may_be_any(tmp_path: Path) -> None:
-    """An argument, one of a hidden step, and one of the start: 7 is possible though no line before has it."""
+    """A number that the log omits may be any number, in an event, in a hidden step and in the start."""
     source = model("self.last = v", "self, v: Tick")
     ask = {"action": "ask", "args": {"v": 7}}
     assert said(source, tmp_path, go(), ask) in ("conforms", "unknown")
@@ -266,7 +266,7 @@ UP = "up: Rel[Node]"
     ],
 )
 def test_what_divides_a_model(fields: str, params: str, body: str, problem: str | None) -> None:
-    """A world of one node never refuses what all nodes together allow, and sees all that others do to it."""
+    """A model is divided only if a world of one node never refuses too much and sees all effects of other nodes."""
     start = "self.up.fill(False)" + ("\n        self.owner = None" if "owner" in fields else "")
     with loaded(model(body, params, fields, start, ", Node: 2")) as found:
         said_problem = project(compile_model(found), "Node", frozenset()).problem
@@ -275,7 +275,7 @@ def test_what_divides_a_model(fields: str, params: str, body: str, problem: str 
 
 @pytest.mark.parametrize("told", ["pre", "post"])
 def test_a_hidden_step_before_an_event_that_tells_its_cell(told: str, tmp_path: Path) -> None:
-    """The action of the event has nothing to do with that cell."""
+    """A hidden step is inserted before an event that gives its cell, even if the event's action does not use it."""
     source = model("self.on = True")
     line = {"action": "ask", "args": {"v": 0}, told: {"on": True}}
     assert said(source, tmp_path, line, hidden=("go",)) == "conforms"
@@ -284,7 +284,7 @@ def test_a_hidden_step_before_an_event_that_tells_its_cell(told: str, tmp_path: 
 
 @pytest.mark.parametrize("optional", ["", " | None"])
 def test_a_process_is_not_named_by_itself(optional: str, tmp_path: Path) -> None:
-    """A process is the list of its constants, and such a list would have no end."""
+    """A constant that holds a process is refused, since a process's name lists its constants and would be endless."""
     source = model(
         f'require(self.peer[p] {"is None" if optional else "== p"}, "R-2")', "self, p: Proc",
         f"peer: Map[Proc, Proc{optional}]", sizes=", Proc: 2", given=', given={"peer": (0, 1)}',
@@ -295,7 +295,7 @@ def test_a_process_is_not_named_by_itself(optional: str, tmp_path: Path) -> None
 
 
 def test_a_count_goes_over_a_number_of_an_overlapping_event(tmp_path: Path) -> None:
-    """The question after 3 comes before or after the step to 5; the windows are the same for both orders."""
+    """Two overlapping events work in either order, with the same windows for both orders."""
     source = model("self.clock = self.clock + 1")
     first = {"source": "a", "seq": 1, "t": [0, 100], **go(post={"clock": 5})}
     second = {"source": "b", "seq": 1, "t": [0, 100], "action": "ask", "v": 3, "error": "LATE"}
@@ -305,7 +305,7 @@ def test_a_count_goes_over_a_number_of_an_overlapping_event(tmp_path: Path) -> N
 
 
 def test_a_log_without_streams_is_judged(tmp_path: Path) -> None:
-    """Its events are those of nodes, and each of them is held to the model."""
+    """A log without streams is judged: its events concern nodes, and each must be a step of the model."""
     log = [
         {"action": "register", "p": ["n1", 7]},
         {"action": "register", "p": ["n1", 7], "error": "NODE_EPOCH_EXPIRED"},

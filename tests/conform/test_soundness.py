@@ -1,4 +1,4 @@
-"""No wrong "conforms" and no wrong "impossible": each test is a log that a weaker judge would answer wrongly."""
+"""No wrong "conforms" and no wrong "impossible": for each log here, a weaker judge would give a wrong answer."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def event(seq: int, action: str, source: str = "a", t: object = None, **more: ob
 
 @pytest.fixture
 def loops(tmp_path: Path) -> str:
-    """A model whose one action changes all streams."""
+    """A model whose only action changes all streams."""
     path = tmp_path / "loops_of_conform.py"
     path.write_text(textwrap.dedent(LOOPS))
     return str(path)
@@ -96,7 +96,7 @@ def loops(tmp_path: Path) -> str:
     ],
 )
 def test_an_unknown_outcome_takes_effect_within_its_interval(end: int, kind: str, tmp_path: Path) -> None:
-    """The request is a source of its own, and its interval ends when it cannot take effect any more."""
+    """The request is its own source, and its interval ends when it can no longer take effect."""
     log = [
         HEADER,
         event(1, "register", p=P),
@@ -109,7 +109,7 @@ def test_an_unknown_outcome_takes_effect_within_its_interval(end: int, kind: str
 
 
 def test_an_unknown_outcome_may_be_that_nothing_happened(tmp_path: Path) -> None:
-    """Also at the end of its interval."""
+    """A request with an unknown outcome may never take effect, even after its interval."""
     log = [
         HEADER,
         event(1, "register", p=P),
@@ -120,7 +120,7 @@ def test_an_unknown_outcome_may_be_that_nothing_happened(tmp_path: Path) -> None
 
 
 def test_post_of_an_unknown_outcome_holds_in_both_cases(tmp_path: Path) -> None:
-    """The cells tell that the request had no effect, so what needs the effect is impossible."""
+    """The cells show that the request had no effect, so events that need the effect are impossible."""
     log = [
         HEADER,
         event(1, "register", p=P),
@@ -136,7 +136,7 @@ def test_post_of_an_unknown_outcome_holds_in_both_cases(tmp_path: Path) -> None:
 
 
 def test_causes_against_the_times_are_a_damaged_log(tmp_path: Path) -> None:
-    """Each cause fits the times of its own event, and no order fits all of them. That says nothing about the model."""
+    """Each cause fits its own event's times, but no order fits all: the log is damaged, whatever the model."""
     log = [
         HEADER,
         event(1, "register", "a", t=[10, 20], p=P, cause=["b", 1]),
@@ -150,7 +150,7 @@ def test_causes_against_the_times_are_a_damaged_log(tmp_path: Path) -> None:
 
 
 def test_a_long_event_before_a_short_one_of_its_source(tmp_path: Path) -> None:
-    """The second event of a ends before b begins, so the first one took effect before that, too, whatever its end."""
+    """A source's first event takes effect before its second, and so before b's, however late its interval ends."""
     log = [
         HEADER,
         event(1, "register", "a", t=[1, 100], p=P),
@@ -167,7 +167,7 @@ def test_a_long_event_before_a_short_one_of_its_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sources", [1, 2])
 def test_all_streams_have_the_same_start(sources: int, tmp_path: Path) -> None:
-    """The node is registered at the start, or it is not: s1 needs the one, and s2 the other."""
+    """All streams share one start: s1 needs the node to be registered there and s2 needs it not to be."""
     log = [
         HEADER,
         event(1, "open", p=P, s="s1", e=5, heard=False),
@@ -187,7 +187,7 @@ def test_all_streams_have_the_same_start(sources: int, tmp_path: Path) -> None:
 
 
 def test_post_of_a_refusal_is_compared(tmp_path: Path) -> None:
-    """A refused request changes nothing."""
+    """The cells of a refused request are compared with the unchanged state."""
     log = [HEADER, event(1, "register", p=P), event(2, "open", p=P, s="s", e=5, heard=False)]
     refused = event(3, "delete", s="s", error="STREAM_NOT_CLOSED", post={"exists": {"s": True}})
     assert judged("ownership", [*log, refused], tmp_path / "a.log").kind == "conforms"
@@ -196,7 +196,7 @@ def test_post_of_a_refusal_is_compared(tmp_path: Path) -> None:
 
 
 def test_pre_is_compared_after_the_hidden_steps(tmp_path: Path) -> None:
-    """A hidden step may lie between the last event and the cells before this one, but not behind these cells."""
+    """A hidden step may come before the cells that a line gives as ``pre``, but not between them and the event."""
     log = [HEADER, event(1, "register", p=P), event(2, "register", p=Q)]
     needs = event(3, "open", p=Q, s="s", e=5, heard=True, pre={"reserved": {'["n1",9]': True}})
     assert judged("ownership", [*log, needs], tmp_path / "a.log", hidden=("reserve",)).kind == "conforms"
@@ -208,7 +208,7 @@ def test_pre_is_compared_after_the_hidden_steps(tmp_path: Path) -> None:
 
 
 def test_a_span_goes_over_the_numbers_within(tmp_path: Path) -> None:
-    """Each part between two numbers of the window is a step, and all of them have to be possible."""
+    """A span is one step for each part between two numbers of the window, and every step must be possible."""
     log = [
         HEADER,
         event(1, "register", p=P),
@@ -223,14 +223,14 @@ def test_a_span_goes_over_the_numbers_within(tmp_path: Path) -> None:
 
 
 def test_a_span_of_nothing_is_damaged(tmp_path: Path) -> None:
-    """No step would be taken for it, so no guard would be asked."""
+    """An empty span is damaged, since it would have no step and ask no guard."""
     log = [HEADER, event(1, "register", p=P), event(2, "append", p=P, s="s", span=[5, 5])]
     with pytest.raises(UsageError, match="has no offset"):
         judged("ownership", log, tmp_path / "a.log")
 
 
 def test_a_span_of_a_loop_over_all_streams_is_unknown(loops: str, tmp_path: Path) -> None:
-    """Each step of it changes the other streams, and one world does not see how many steps there are."""
+    """Each step of the span changes all streams, and a world of one stream cannot know how many steps there are."""
     log = [event(1, "put", s="s2", a=0), event(2, "bump", s="s1", span=[0, 10])]
     found = judged(loops, log, tmp_path / "a.log")
     assert (found.kind, "each step of which changes all streams" in str(found.reason)) == ("unknown", True)
@@ -240,14 +240,14 @@ def test_a_span_of_a_loop_over_all_streams_is_unknown(loops: str, tmp_path: Path
 
 
 def test_hidden_steps_at_the_bound_of_an_int(loops: str, tmp_path: Path) -> None:
-    """The model ends there and the system need not: so nothing that follows is impossible."""
+    """Beyond the bound of an Int nothing is impossible, since the system may have more values than the model."""
     log = [event(1, "put", s="s", a=0), event(2, "fall"), event(3, "fall", post={"level": 1})]
     assert judged(loops, log, tmp_path / "a.log", hidden=("rise",)).kind == "unknown"
     assert judged(loops, log[:2], tmp_path / "a.log", hidden=("rise",)).kind == "conforms"
 
 
 def test_a_guess_names_the_line_that_fits_no_state(tmp_path: Path) -> None:
-    """After an argument that was left open, nothing is impossible any more, also where it does not matter."""
+    """After an unknown argument nothing is impossible, even if the argument does not matter."""
     log = [
         HEADER,
         event(1, "register", p=P),
@@ -263,7 +263,7 @@ def test_a_guess_names_the_line_that_fits_no_state(tmp_path: Path) -> None:
 def test_more_hidden_steps_than_are_tried_are_unknown(
     loops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fall needs two of them."""
+    """An event that would need more hidden steps than are tried is unknown; here it needs two."""
     log = [event(1, "put", s="s", a=0), event(2, "fall")]
     monkeypatch.setattr(world, "IN_A_ROW", 2)
     assert judged(loops, log, tmp_path / "a.log", hidden=("rise",)).kind == "conforms"
@@ -285,7 +285,7 @@ def test_more_hidden_steps_than_are_tried_are_unknown(
 def test_a_cap_is_unknown(
     module: object, name: str, options: dict[str, object], wrong: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the log is a run or not."""
+    """Above the cap the answer is unknown, for a run and for other logs."""
     sources = 3 if module is orders else 1
     log = [line for line in lines("ownership", 1, 60, sources=sources) if line.get("action") != "reserve"]
     if not options:

@@ -1,4 +1,4 @@
-"""The quick and the slow reader of JSON agree: whatever the quick one reads, the slow one reads as the same value."""
+"""The fast and the slow reader of JSON agree on every text that the fast one reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OBJECTS = st.dictionaries(KEYS, VALUES, max_size=3)
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """JSON in many forms, most of it with a small edit."""
+    """JSON in many forms, mostly with a small edit."""
     separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", "\t: ")]))
     text = json.dumps(draw(OBJECTS), ensure_ascii=draw(st.booleans()), separators=separators)
     at = draw(st.integers(0, len(text)))
@@ -29,7 +29,7 @@ def texts(draw: st.DrawFn) -> str:
 
 
 def strictly(text: str) -> object:
-    """What the slow reader reads, with the types of all values; None if it refuses the text."""
+    """The slow reader's value with its types; None if it refuses the text."""
     try:
         return repr(STRICT.decode(text))
     except ValueError:
@@ -46,7 +46,7 @@ def strictly(text: str) -> object:
 @example('{"a":1e999}')
 @example('{"a":-0,"b":-0.0,"c":1E5,"d":18446744073709551616}')
 def test_the_readers_agree(text: str) -> None:
-    """The quick one may leave any text to the slow one, but never reads what the slow one refuses."""
+    """The fast reader may leave any text to the slow one, but never reads a text that the slow one refuses."""
     raw = quick(text.encode("utf-8", "surrogatepass"))
     assert raw is None or repr(raw) == strictly(text)
 
@@ -59,11 +59,11 @@ def test_the_readers_agree(text: str) -> None:
     ],
 )
 def test_usual_lines_are_read_quickly(text: str) -> None:
-    """Lines of a log, and payloads of a dump."""
+    """The fast reader reads a log's lines and a dump's payloads."""
     assert quick(text.encode()) == json.loads(text)
 
 
 def test_what_is_nested_is_left_to_the_slow_reader() -> None:
-    """It counts levels, and says how many there may be."""
+    """Nested text is left to the slow reader, which counts levels and names the limit."""
     assert quick(b'{"a":' + b"[" * 40 + b"]" * 40 + b"}") is None
     assert quick(b"[1]") is None

@@ -1,4 +1,4 @@
-"""Windows against plain cells for every number: what a state of few codes stands for, after random writes."""
+"""Windows compared with plain cells for every number, after random writes."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ MOST = 12
 
 @cache
 def layout(room: int) -> Layout:
-    """States with windows of so many values."""
+    """A layout whose windows have room for N values."""
     with loaded(MODEL) as found:
         system = compile_model(found)
     return Layout(system, Scope("window", {"Offset": room - 1}, {}, {}, system.init.at), frozenset())
 
 
 class Plain:
-    """The same cells with one for every number."""
+    """Plain cells, one for every number."""
 
     def __init__(self) -> None:
         self.low = 0
@@ -63,7 +63,7 @@ class Plain:
 
 
 def meaning(windows: Windows, state: bytes, room: int) -> Plain:
-    """The plain cells that a state stands for: a cell keyed by a number stands for those up to the next one."""
+    """The plain cells of a state: a cell keyed by a number covers all numbers up to the next one in the window."""
     values = windows.values["Offset"]
     found = Plain()
     low, last, full, pair = (layout(room).field(name) for name in ("low", "last", "full", "pair"))
@@ -82,7 +82,7 @@ def meaning(windows: Windows, state: bytes, room: int) -> Plain:
 
 
 def write(chance: random.Random, windows: Windows, state: bytes, plain: Plain, room: int) -> bytes:
-    """Write some cells in both, after the window has taken in two numbers."""
+    """Write some cells in both, after the window has accepted two numbers."""
     one, two = sorted(chance.sample(range(MOST + 1), 2))
     (state,) = windows.refer([("Offset", one), ("Offset", two)], {state})
     codes = windows.code("Offset", one), windows.code("Offset", two)
@@ -111,7 +111,7 @@ def write(chance: random.Random, windows: Windows, state: bytes, plain: Plain, r
 
 @pytest.mark.parametrize("room", [4, 5, 7, 20])
 def test_a_state_stands_for_all_numbers(room: int) -> None:
-    """Whatever is put into the window and forgotten again."""
+    """The state represents all plain cells, whatever numbers the window accepts and forgets."""
     forgotten = 0
     for seed in range(40):
         chance = random.Random(seed)
@@ -129,7 +129,7 @@ def test_a_state_stands_for_all_numbers(room: int) -> None:
 
 
 def test_a_number_that_some_state_needs_stays() -> None:
-    """A value is forgotten if no state holds it and no state tells its cells from those below."""
+    """A value is forgotten only if no state holds it and no state has other cells there than below."""
     windows, room = Windows(layout(4)), layout(4)
     (state,) = windows.refer([("Offset", 3), ("Offset", 6), ("Offset", 9)], {room.blank()})
     place = room.field("full").offset + 2

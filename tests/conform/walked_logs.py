@@ -1,4 +1,4 @@
-"""Logs of random runs, and what the judge says of them."""
+"""Logs of random runs, and the judge's answers on them."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def walked(
 
 
 def lines(model: str, seed: int, events: int, **more: Any) -> list[Line]:
-    """The same as objects, to be edited."""
+    """The same lines as objects, to be edited."""
     return [json.loads(line) for line in walked(model, seed, events, **more)]
 
 
 @contextmanager
 def judged_log(model: str, log_lines: list[Line], path: Path, **options: Any) -> Iterator[tuple[Log, Judgement]]:
-    """A log, still open, and what the judge says of it."""
+    """A log, still open, and the judge's answer."""
     path.write_text("".join(f"{json.dumps(line)}\n" for line in log_lines))
     with Log([str(path)]) as log:
         literals = log.header.literals if log.header is not None else {}
@@ -51,6 +51,6 @@ def judged_log(model: str, log_lines: list[Line], path: Path, **options: Any) ->
 
 
 def judged(model: str, log_lines: list[Line], path: Path, **options: Any) -> Judgement:
-    """What the judge says of a log."""
+    """The judge's answer on a log."""
     with judged_log(model, log_lines, path, **options) as (_, judgement):
         return judgement

@@ -1,4 +1,4 @@
-"""Bodies of the language as lines of source: of values, of actions and of initial conditions."""
+"""Generates bodies of the language as lines of source: of values, of actions and of initial conditions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 @attrs.define
 class Block:
-    """Lines written so far, and what may be used after them."""
+    """The lines written so far, and the Sight for the lines after them."""
 
     sight: Sight
     lines: list[str] = attrs.field(factory=list)
@@ -41,25 +41,25 @@ class Block:
     returns: bool = False
 
     def write(self, field: str) -> None:
-        """Note a write: what was known of the field is no longer."""
+        """Record a write: facts about the field no longer hold."""
         self.written.add(field)
         self.sight = self.sight.after({field})
 
     def take(self, inner: Block) -> None:
-        """Note what a nested block may have done."""
+        """Record the possible effects of a nested block."""
         self.written |= inner.written
         self.ends |= inner.ends
         self.returns |= inner.returns
         self.sight = self.sight.after(inner.written)
 
     def burn(self, inner: Block) -> None:
-        """What follows a branch that may return is compiled after each branch, so their names hold values there."""
+        """Record a branch that may return: later lines are compiled after each branch, so its names hold values."""
         names = set(inner.sight.names) | inner.sight.burnt
         self.sight = attrs.evolve(self.sight, burnt=self.sight.burnt | names)
 
 
 class Bodies(Expressions):
-    """Writes bodies; ``labels`` counts the rules, each of which has a label of its own."""
+    """Writes bodies; ``labels`` counts the rules, since each rule has its own label."""
 
     def __init__(self, choices: Choices, bounds: Mapping[str, int], words: Words) -> None:
         super().__init__(choices, bounds, words)
@@ -73,19 +73,19 @@ class Bodies(Expressions):
         return f'"GA-{self.labels:02}{self.choices.one(("", ".also", ".x_1"))}"'
 
     def fresh(self, sight: Sight) -> str | None:
-        """A name without a value here; others may have used it in branches that do not lead here."""
+        """A name that has no value here and on no path that leads here."""
         free = [name for name in NAMES if name not in sight.names and name not in sight.burnt]
         return self.choices.one(free) if free else None
 
     def test(self, sight: Sight, depth: int = 2) -> tuple[str, Condition, bool]:
-        """The test of an ``if``: its text, what it tells, and whether it is a rule."""
+        """The test of an ``if``: its text, the facts that it establishes, and whether it is a rule."""
         if not sight.ruled or not self.choices.chance(25):
             cond = self.condition(sight, depth)
             return cond.text, cond, False
         if self.choices.chance(25):
             return f"rule({self.label()})", Condition("True"), True
         cond = self.condition(sight, depth)
-        # Where a rule fails it may just have been removed.
+        # A rule that fails may have been removed, so its failure establishes nothing.
         return f"rule({self.label()}, {cond.text})", Condition(cond.text, cond.held), True
 
     # Values ---------------------------------------------------------------------------------------------------
@@ -120,13 +120,13 @@ class Bodies(Expressions):
         return [*lines, f"return {self.returned(kind, sight)}"]
 
     def returned(self, kind: str, sight: Sight) -> str:
-        """What a helper or a property returns."""
+        """A ``return`` of a helper or a property."""
         if is_computed(kind):
             return self.argument(kind, sight, 1)
         return self.strict(kind, sight, 2)
 
     def local(self, sight: Sight, annotated: int = 30) -> tuple[str, Sight] | None:
-        """A line that names a value, and what is in sight after it; None if all names are taken."""
+        """A line that gives a value a name, and the Sight after it; None if all names are taken."""
         name = self.fresh(sight)
         kinds = [kind for kind in self.local_kinds if is_optional(kind) or self.reaches(kind, sight)]
         kind = self.choices.one(kinds)
@@ -158,14 +158,14 @@ class Bodies(Expressions):
         return block
 
     def statements(self, block: Block, size: int) -> None:
-        """Up to ``size`` statements more."""
+        """Up to ``size`` more statements."""
         for _ in range(self.choices.between(1, size) if size else 0):
             if block.ended:
                 return
             self.choices.weighted(self.forms(block, size))(block)
 
     def forms(self, block: Block, size: int) -> list[tuple[int, Callable[[Block], None]]]:
-        """The statements that may stand here."""
+        """The statements that are allowed here."""
         sight = block.sight
         free = not sight.in_loop and not sight.in_ghost
         found: list[tuple[int, Callable[[Block], None]]] = [
@@ -213,7 +213,7 @@ class Bodies(Expressions):
         block.write(field.name)
 
     def assigned(self, kind: str, sight: Sight) -> str:
-        """What is written to a cell: a computed number only where it is more than a literal."""
+        """The value written to a cell: either a computed number that is more than a literal, or any fitting value."""
         if kind in self.words.units and self.choices.chance(40):
             return self.number(kind, sight, 2, bare=False)
         return self.fitting(kind, sight) if is_optional(kind) else self.value(kind, sight)
@@ -229,7 +229,7 @@ class Bodies(Expressions):
             block.write(field.name)
 
     def record(self, block: Block) -> None:
-        """A branch that a ghost decides, and in which only ghosts change."""
+        """A branch with a ghost as its condition, in which only ghosts change."""
         sight = attrs.evolve(block.sight, ghosts=True)
         text, cond, _ = self.test(sight, 1)
         ghosts = tuple(field for field in sight.writable if field.ghost)
@@ -244,7 +244,7 @@ class Bodies(Expressions):
             block.take(other)
 
     def branch(self, block: Block, size: int) -> None:
-        """``if``, perhaps ``elif`` and ``else``. Where all but one return, what follows knows what that one knew."""
+        """``if``, perhaps ``elif`` and ``else``. If all branches but one return, that one's facts hold afterwards."""
         base = block.sight
         failed = base
         arms: list[tuple[Sight, Block]] = []
@@ -282,7 +282,7 @@ class Bodies(Expressions):
         return inner
 
     def loop(self, block: Block, size: int) -> None:
-        """A loop: each field that it writes is touched at cells of the loop's variable alone."""
+        """A loop, which touches the fields that it writes only at cells of the loop's variable."""
         sight = block.sight
         name = self.fresh(sight)
         domain = self.choices.one(self.words.keys)
@@ -326,7 +326,7 @@ class Bodies(Expressions):
         return helper.writes <= {field.name for field in sight.writable} and self.callable(helper, sight)
 
     def procedure(self, block: Block, helper: Helper) -> None:
-        """A call for its effects."""
+        """A call of a procedure."""
         block.lines.append(self.call("self", helper, block.sight, 1))
         block.ends |= helper.ends
         for field in sorted(helper.writes):
@@ -335,7 +335,7 @@ class Bodies(Expressions):
     # Initial conditions ---------------------------------------------------------------------------------------
 
     def covering(self, field: Field, sight: Sight) -> list[str]:
-        """Lines that set every cell of a field; what was set before may be read."""
+        """Lines that set every cell of a field and may read the fields set before."""
         sight = attrs.evolve(sight, ghosts=field.ghost)
         if not field.keys:
             return [f"self.{field.name} = {self.strict(field.kind, sight, 1)}"]
@@ -358,5 +358,5 @@ class Bodies(Expressions):
 
 
 def needs(fields: Sequence[Field], sorts: Sequence[str]) -> list[str]:
-    """The Sorts of which an initial condition needs an element, for fields that hold one and never None."""
+    """The Sorts whose elements an initial condition needs, since a field holds an element and never None."""
     return [sort for sort in sorts if any(field.kind == sort for field in fields)]

@@ -1,7 +1,7 @@
-"""What must be the same: the interpreter against CPython, and against itself under renaming, pruning and symmetry.
+"""Comparisons of the interpreter with CPython, and with itself under renaming, pruning and symmetry.
 
-Every function here yields sentences, one for each difference; nothing is said where all is well. ``chance`` decides
-which states and choices are looked at.
+Every function here yields sentences, one for each difference, and none if there is no difference. ``chance`` draws the
+states and choices that are compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Make = Callable[[System, Scope], Interpreter]
 
 @attrs.frozen
 class Claim:
-    """A property at one place: its own arguments, or those of the step it judges."""
+    """A property with arguments: its own, or those of the step that it judges."""
 
     prop: Property
     args: Args = ()
@@ -38,7 +38,7 @@ class Claim:
 
 
 def configurations(model: type, chance: random.Random) -> Iterator[System]:
-    """The model as it is, and with some variants chosen and some rules removed."""
+    """The plain model, and the model with some variants chosen and some rules removed."""
     plain = compile_model(model)
     yield plain
     chosen = compile_model(model, variants=sample(list(plain.variants), 2, chance))
@@ -49,7 +49,7 @@ def configurations(model: type, chance: random.Random) -> Iterator[System]:
 
 
 def differences(system: System, chance: random.Random, states: int = 4, make: Make = Interpreter) -> Iterator[str]:
-    """Where the interpreter and CPython part: starts, steps, refusals, cuts, and the values of all properties."""
+    """The differences between interpreter and CPython: starts, steps, refusals, cuts, and values of properties."""
     scope = system.scopes["tiny"]
     interpreter, cpython = make(system, scope), CPython(system, scope)
     starts, wanted = starts_of(interpreter), starts_of(cpython)
@@ -63,7 +63,7 @@ def differences(system: System, chance: random.Random, states: int = 4, make: Ma
 
 
 def starts_of(executor: Interpreter | CPython) -> list[bytes]:
-    """The initial states; none where the executor says that there is no start."""
+    """The initial states; none if the executor reports that there are none."""
     try:
         return executor.initial()
     except ModelError:
@@ -71,7 +71,7 @@ def starts_of(executor: Interpreter | CPython) -> list[bytes]:
 
 
 def some_states(interpreter: Interpreter, starts: list[bytes], number: int, chance: random.Random) -> list[bytes]:
-    """So many states of a walk from a start, and as many that need not be reachable."""
+    """N states of a random run, and N random states that need not be reachable."""
     found: list[bytes] = []
     state = chance.choice(starts) if starts else any_state(interpreter.layout, chance)
     for _ in range(number):
@@ -82,7 +82,7 @@ def some_states(interpreter: Interpreter, starts: list[bytes], number: int, chan
 
 
 def step_differences(interpreter: Interpreter, cpython: CPython, state: bytes) -> Iterator[str]:
-    """What becomes of every action with every argument, one by one and all at once."""
+    """Differences in the outcomes of every action with every argument, one by one and all at once."""
     where = interpreter.layout.decode
     for action, successors in zip(interpreter.system.actions, interpreter.successors, strict=True):
         interpreter.statistics.reset()
@@ -105,7 +105,7 @@ def step_differences(interpreter: Interpreter, cpython: CPython, state: bytes) -
 
 
 def property_differences(interpreter: Interpreter, cpython: CPython, old: bytes, state: bytes) -> Iterator[str]:
-    """The values of all properties, for all their arguments; step properties of the step from ``old``."""
+    """Differences in all properties, with all their arguments; step properties judge the step from ``old``."""
     for claim in claims(interpreter):
         found, wanted = value(interpreter, claim, old, state), value(cpython, claim, old, state)
         if found is not wanted:
@@ -124,7 +124,7 @@ def claims(interpreter: Interpreter) -> Iterator[Claim]:
 
 
 def value(executor: Interpreter | CPython, claim: Claim, old: bytes, state: bytes) -> bool:
-    """What an executor says of a property."""
+    """The executor's value of a property."""
     if claim.prop.kind == "step":
         return executor.holds_step(claim.prop, old, state, claim.args)
     return (executor.goal if claim.goal else executor.holds)(claim.prop, state, claim.args)
@@ -134,7 +134,7 @@ def value(executor: Interpreter | CPython, claim: Claim, old: bytes, state: byte
 
 
 def renamed_differences(system: System, chance: random.Random, states: int = 4) -> Iterator[str]:
-    """Where a renamed state does not do, or is not, what the state does and is, renamed."""
+    """The differences between a renamed state's steps and properties and the state's own, renamed."""
     interpreter = Interpreter(system, system.scopes["tiny"])
     layout, group = interpreter.layout, Symmetry(interpreter.layout)
     closed = [prop for prop in system.properties if not prop.params and prop.of is None]
@@ -159,7 +159,7 @@ def renamed_differences(system: System, chance: random.Random, states: int = 4) 
 
 
 def pruned_differences(system: System, chance: random.Random, states: int = 4) -> Iterator[str]:
-    """Where dropping ghosts changes the rest: the ghosts that one property does not depend on, and all of them."""
+    """The differences that dropping ghosts makes: those that one property does not need, or all ghosts."""
     scope = system.scopes["tiny"]
     whole = Interpreter(system, scope)
     starts = starts_of(whole)
@@ -184,7 +184,7 @@ def kept(pruned: Interpreter, whole: Interpreter, state: bytes) -> bytes:
 
 
 def projected(state: bytes, layout: Layout, fewer: Layout) -> bytes:
-    """The state as a layout with fewer fields has it."""
+    """The state's cells in a layout with fewer fields."""
     wanted = (layout.field(field.name) for field in fewer.fields)
     return b"".join(state[field.offset : field.offset + field.count] for field in wanted)
 

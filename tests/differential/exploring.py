@@ -1,4 +1,4 @@
-"""Plain breadth-first search in a few lines, as a judge of the real one, and comparisons of searches."""
+"""A plain breadth-first search of a few lines, with which searches are compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.differential.comparing import projected
 
 
 def depths(starts: Iterable[bytes], following: Callable[[bytes], Iterable[bytes]]) -> dict[bytes, int]:
-    """Every state that can be reached, with the length of a shortest run to it."""
+    """Every reachable state, with the length of a shortest run to it."""
     found = dict.fromkeys(starts, 0)
     waiting = list(found)
     for state in waiting:
@@ -31,7 +31,7 @@ def depths(starts: Iterable[bytes], following: Callable[[bytes], Iterable[bytes]
 
 
 def by_hand(system: System, scope: Scope) -> dict[bytes, int]:
-    """What CPython reaches, as the states of a search that keeps the ghosts its properties depend on."""
+    """The states that CPython reaches, in the layout of a search that keeps the ghosts of its properties."""
     cpython, fewer = CPython(system, scope), Layout(system, scope, select(system, None).ghosts)
     found = depths(cpython.initial(), lambda state: [new for steps in cpython.successors(state) for new, _ in steps])
     nearest: dict[bytes, int] = {}
@@ -52,7 +52,7 @@ def orbit_sizes(system: System, scope: Scope) -> list[int]:
 
 
 def answers(system: System, scope: Scope, *, symmetry: bool, keep_going: bool, most: int) -> Result | str:
-    """What a search says: its result, or the message of the error."""
+    """The answer of a search: its result, or the message of the error."""
     try:
         return search(system, scope, symmetry=symmetry, keep_going=keep_going, budget=Budget(states=most))
     except HoldfastError as error:
@@ -60,7 +60,7 @@ def answers(system: System, scope: Scope, *, symmetry: bool, keep_going: bool, m
 
 
 def words(result: Result) -> list[object]:
-    """Everything in a result that symmetry must not change."""
+    """The parts of a result that symmetry must not change."""
     figures = result.figures
     return [
         result.verdict,
@@ -76,7 +76,7 @@ def words(result: Result) -> list[object]:
 
 
 def symmetry_differences(system: System, scope: Scope, most: int) -> Iterator[str]:
-    """Where symmetry changes the answer or its text, or the orbits do not add up. Yields nothing beyond the budget."""
+    """Differences that symmetry makes in answer, text or the sum of orbits. Yields nothing beyond the budget."""
     for keep_going in (False, True):
         one = answers(system, scope, symmetry=True, keep_going=keep_going, most=most)
         two = answers(system, scope, symmetry=False, keep_going=keep_going, most=most)

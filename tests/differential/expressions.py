@@ -1,4 +1,4 @@
-"""Typed expressions of the language as source text, over what is in sight."""
+"""Generates typed expressions of the language as source text, from the names and fields of a Sight."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ORDERS = ("==", "!=", "<", "<=", ">", ">=")
 
 @attrs.frozen
 class Condition:
-    """A condition, and the Optionals that are not None where it holds and where it fails."""
+    """A condition, and the Optionals that are known not to be None if it holds and if it fails."""
 
     text: str
     held: Facts = attrs.field(factory=dict)
@@ -42,19 +42,19 @@ class Condition:
 
 
 class Expressions:
-    """Writes expressions. ``touched`` collects the cells that the body at hand reads and writes."""
+    """Writes expressions. ``touched`` collects the cells that the current body reads and writes."""
 
     def __init__(self, choices: Choices, bounds: Mapping[str, int], words: Words) -> None:
         self.choices = choices
         self.words = words
         self.bounds = bounds
-        """Of each Nat the greatest value: a greater literal is no key."""
+        """For each Nat the greatest value: a greater literal cannot be a key."""
         self.touched: list[Touch] = []
 
     # Values of any kind ---------------------------------------------------------------------------------------
 
     def value(self, kind: str, sight: Sight, depth: int = 2) -> str:
-        """An expression whose type is exactly this kind; a computed one may also be measured in nothing."""
+        """An expression of exactly this kind; a computed number may also have no unit."""
         if kind == BOOL:
             return self.condition(sight, depth).text
         if is_computed(kind):
@@ -66,13 +66,13 @@ class Expressions:
             makers.append((1, lambda: self.if_else(kind, sight, depth)))
             makers += [(3, maker) for maker in self.calls((kind,), sight, depth)]
         if not makers:
-            # All that is in sight is known not to be None, and would be taken as a plain value.
+            # Every Optional in sight is known not to be None, so it would count as a plain value.
             plain = self.choices.weighted(self.reads(some(kind), sight, 0))()
             return f"({plain} if True else None)"
         return self.choices.weighted(makers)()
 
     def fitting(self, kind: str, sight: Sight, depth: int = 2) -> str:
-        """An expression where this kind is wanted: None, a plain value or a computed number may stand there too."""
+        """An expression that fits this kind: it may be None, a plain value or a computed number too."""
         ghost = sight.in_ghost or sight.ghosts
         if not is_optional(kind):
             computes = kind in self.words.units and not ghost and self.choices.chance(40)
@@ -100,13 +100,13 @@ class Expressions:
         return self.choices.one(("True", "False"))
 
     def reaches(self, kind: str, sight: Sight) -> bool:
-        """Whether there is a value of the kind to start from: Sorts have no literals."""
+        """Whether some name or field gives a value of the kind: Sorts have no literals."""
         if not is_optional(kind) and kind not in self.words.sorts:
             return True
         return bool(self.reads(kind, sight, 0))
 
     def reads(self, kind: str, sight: Sight, depth: int) -> list[tuple[int, Maker]]:
-        """Ways to read a value of exactly this kind: a name, an Optional that is known, a field; with weights."""
+        """Ways to read a value of exactly this kind, with weights: a name, an Optional that is not None, a field."""
         found: list[tuple[int, Maker]] = [
             (8, lambda name=name: name)  # type: ignore[misc]
             for name, local in sight.names.items()
@@ -129,7 +129,7 @@ class Expressions:
         )
 
     def names_for(self, key: str, sight: Sight) -> bool:
-        """Whether a key of this kind is at hand without reading a map."""
+        """Whether a key of this kind is available without reading a map."""
         return (
             key not in self.words.sorts
             or any(local.kind == key and (sight.ghosts or not local.ghost) for local in sight.names.values())
@@ -137,13 +137,13 @@ class Expressions:
         )
 
     def mention(self, text: str, sight: Sight) -> str:
-        """The text again, with the cells it reads noted."""
+        """The text again, with its reads recorded."""
         for field, keys in re.findall(r"\bself\.(\w+)(?:\[([^\[\]]*)\])?", text):
             self.touched.append(sight.touch(field, keys.split(", ") if keys else ()))
         return text
 
     def unknown_cell(self, receiver: str, field: Field, sight: Sight, depth: int) -> str:
-        """A cell as an expression of its whole type: one that is known not to be None would be a plain value."""
+        """A cell read with its whole type. A cell known not to be None is left out, since it would be a plain value."""
         text = self.cell(receiver, field, sight, depth)
         return f"({text} if {self.choices.one(('True', 'False'))} else None)" if text in sight.known else text
 
@@ -188,7 +188,7 @@ class Expressions:
     # Helpers --------------------------------------------------------------------------------------------------
 
     def calls(self, kinds: tuple[str, ...], sight: Sight, depth: int) -> list[Maker]:
-        """Calls of the helpers that give one of these kinds."""
+        """Calls of the helpers that return one of these kinds."""
         return [
             lambda receiver=receiver, helper=helper: self.call(receiver, helper, sight, depth - 1)  # type: ignore[misc]
             for helper in sight.helpers
@@ -208,7 +208,7 @@ class Expressions:
         )
 
     def forced(self, helper: Helper, sight: Sight) -> dict[str, str] | None:
-        """The arguments that the enclosing loops ask for; None if the helper touches what they forbid."""
+        """The arguments that the enclosing loops require; None if the helper touches cells that they forbid."""
         found: dict[str, str] = {}
         for touch in helper.touches:
             held = sight.held.get(touch.field, {})
@@ -233,7 +233,7 @@ class Expressions:
         return f"{receiver}.{helper.name}({', '.join(listed)})"
 
     def passed(self, kind: str, helper: Helper, sight: Sight, depth: int) -> str:
-        """An argument; gladly something that the helper itself changes."""
+        """An argument, preferably one that the helper itself changes."""
         kinds = (kind.replace("computed ", ""), some(kind))
         changed = [f for f in sight.fields if f.name in helper.writes and f.kind in kinds and self.may_read(f, sight)]
         if changed and self.choices.chance(70):
@@ -247,7 +247,7 @@ class Expressions:
         return self.number(kind.removeprefix("computed").strip(), sight, depth, bare=False)
 
     def strict(self, kind: str, sight: Sight, depth: int) -> str:
-        """A value that fits the kind and is not computed."""
+        """A value that fits the kind and is no computed number."""
         if not is_optional(kind):
             return self.value(kind, sight, depth)
         options: list[tuple[int, Maker]] = [(1, lambda: "None")]
@@ -280,7 +280,7 @@ class Expressions:
         return self.choices.weighted(leaves)()
 
     def negation(self, sight: Sight, depth: int) -> Condition:
-        """A negation, which exchanges what is known."""
+        """A negation, which swaps the facts of success and failure."""
         inner = self.condition(sight, depth)
         return Condition(f"(not {inner.text})", inner.failed, inner.held)
 
@@ -305,7 +305,7 @@ class Expressions:
         return Condition(f"({' or '.join(texts)})", failed=failed)
 
     def optionals(self, sight: Sight) -> list[Callable[[], tuple[str, str]]]:
-        """Ways to name an Optional, each with its plain kind, so that a test of it tells something."""
+        """Ways to name an Optional, each with its plain kind, so that a test for None establishes a fact."""
         found: list[Callable[[], tuple[str, str]]] = [
             lambda name=name, kind=local.kind: (name, some(kind))  # type: ignore[misc]
             for name, local in sight.names.items()
@@ -319,7 +319,7 @@ class Expressions:
         return found
 
     def none_test(self, sight: Sight) -> Condition:
-        """A test for None, mostly followed by a use of what it tells."""
+        """A test for None, mostly followed by a use of the fact that it establishes."""
         text, plain = self.choices.one(self.optionals(sight))()
         fact = {text: plain}
         if self.choices.chance(40):
@@ -345,7 +345,7 @@ class Expressions:
         kinds = [kind for kind in (*self.words.units, MODE, *self.words.sorts, BOOL) if self.reaches(kind, sight)]
         holders = (*self.words.sorts, *self.words.nats, MODE)
         kinds += [optional(kind) for kind in holders if self.reads(optional(kind), sight, 0)]
-        # Two literals compared say little.
+        # A comparison of two literals tests little.
         kind = self.choices.weighted([(8 if self.reads(kind, sight, 0) else 1, kind) for kind in kinds])
         ordered = kind in self.words.units
         wanted = computed(kind) if ordered and self.choices.chance(60) else kind
@@ -372,8 +372,8 @@ class Expressions:
         return f"{self.choices.one(('all', 'any'))}({self.condition(inner, depth).text} {head})"
 
     def generators(self, sight: Sight, depth: int, number: int) -> tuple[str, Sight]:
-        """The ``for`` parts of a comprehension, and what is in sight inside."""
-        # To hide a name is allowed, and worth trying.
+        """The ``for`` parts of a comprehension, and the Sight inside."""
+        # Hiding a name is allowed, and worth testing.
         free = [name for name in ("n", "i", "t", *NAMES) if name not in sight.loop_variables()]
         names = [self.choices.one(free) for _ in range(number)]
         parts: list[str] = []
@@ -392,7 +392,7 @@ class Expressions:
     # Numbers --------------------------------------------------------------------------------------------------
 
     def number(self, unit: str, sight: Sight, depth: int, *, bare: bool = True) -> str:
-        """A computed number in the unit; a ``bare`` one may be a literal alone."""
+        """A computed number with this unit; a ``bare`` one may be only a literal."""
         makers: list[tuple[int, Maker]] = []
         if bare:
             makers.append((3, lambda: str(self.choices.between(-1, 3))))
@@ -457,5 +457,5 @@ class Expressions:
         return made
 
     def touches_since(self, start: int) -> tuple[Touch, ...]:
-        """The cells that the body at hand has touched since."""
+        """The cells that the current body has touched since then."""
         return tuple(dict.fromkeys(self.touched[start:]))

@@ -1,4 +1,4 @@
-"""Whole models of the language, as source text."""
+"""Generates whole models of the language as source text."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from tests.differential.vocabulary import (
 )
 
 PARAMS = {"n": NODE, "m": NODE, "i": ITEM, "j": ITEM, "t": TICK, "g": GAP, "k": MODE, "p": BOOL}
-"""What parameters are called. Locals have other names, and comprehensions may hide either."""
+"""The names of parameters. Locals have other names, and comprehensions may hide either."""
 
 START = {"n": NODE, "i": ITEM, "r": ROLE}
-"""What the choices of an initial condition are called."""
+"""The names of an initial condition's choices."""
 
 GIVEN = (
     Field("home", (ITEM,), NODE, given=True),
@@ -70,12 +70,12 @@ class Part:
 
 @attrs.frozen
 class Action:
-    """An action as properties and other actions see it."""
+    """An action with the facts that properties and other actions need."""
 
     name: str
     params: tuple[tuple[str, str], ...]
     mark: str
-    """Its decorator, which an action that overrides it has as well."""
+    """Its decorator, which an overriding action repeats."""
 
 
 class Writer(Bodies):
@@ -105,7 +105,7 @@ class Writer(Bodies):
             self.fields += [field for field in every if field in part.fields]
             self.write_helpers(part, whole if part is base else None)
         self.fields = every
-        # A part knows its own fields only, but Python does not mind: its actions may use the child's.
+        # A part declares only its own fields, but CPython finds the child's too, so its actions may use them.
         for number in range(self.choices.between(2, 3)):
             self.write_action(self.choices.one(parts), f"act{number + 1}")
         if extends and self.choices.chance(40):
@@ -169,13 +169,13 @@ class Writer(Bodies):
     # Methods --------------------------------------------------------------------------------------------------
 
     def sight(self, *, ghosts: bool = False, ruled: bool = True) -> Sight:
-        """What the body of a method may use."""
+        """The Sight of a method's body."""
         fields = tuple(self.fields)
         writable = tuple(field for field in fields if not field.given and not field.constant)
         return Sight(fields, tuple(self.helpers), self.flags, writable=writable, ghosts=ghosts, ruled=ruled)
 
     def some_params(self, most: int) -> tuple[tuple[str, str], ...]:
-        """Up to so many parameters, one for each name."""
+        """Up to N parameters, one for each name."""
         names = list(PARAMS)
         number = self.choices.weighted([(1, 0), (3, 1), (5, 2), (3, most)])
         chosen = {self.choices.one(names) for _ in range(number)}
@@ -207,12 +207,12 @@ class Writer(Bodies):
         return tuple(params)
 
     def within(self, sight: Sight, params: tuple[tuple[str, str], ...], *, ghost: bool = False) -> Sight:
-        """The sight of a helper's body."""
+        """The Sight of a helper's body."""
         names = {name: Local(kind, ghost) for name, kind in params}
         return attrs.evolve(sight, names=names, params=frozenset(names))
 
     def value_helper(self, part: Part, name: str, child: Part | None) -> None:
-        """A helper that computes a value; what calls it must do with the child's as well."""
+        """A helper that computes a value; its callers must work with the child's version too."""
         params, ghost, ruled = self.helper_params(), self.choices.chance(25), self.choices.chance(40)
         sight = self.within(self.sight(ghosts=ghost, ruled=ruled), params)
         words = self.words
@@ -233,7 +233,7 @@ class Writer(Bodies):
         before = len(self.touched)
         block = self.body(self.within(self.sight(), params), 2, require=30)
         for _ in range(2 if block.sight.writable and not block.ended else 0):
-            # A late use of a parameter, perhaps after a write to what was passed.
+            # A late use of a parameter, perhaps after a write to the argument's cell.
             self.assign(block)
         part.methods[name] = self.method(self.signature(name, params, "None"), block.lines)
         written = frozenset(block.written)
@@ -303,7 +303,7 @@ def model_of(seed: int) -> str:
 def models() -> st.SearchStrategy[str]:
     """Sources of models.
 
-    A model takes some thousand choices, of which Hypothesis would vary a few at a time; a seed varies them all. What
-    fails is made smaller as text: see ``running.reduced``.
+    A model takes some thousand choices, and Hypothesis would vary only a few at a time, so one seed draws them all. A
+    failing model is reduced as text: see ``running.reduced``.
     """
     return st.integers(0, 2**32 - 1).map(model_of)

@@ -1,4 +1,4 @@
-"""Running a generated model: written to a file, loaded, compiled, and forgotten again."""
+"""Load a generated model: write it to a file, import it, and forget it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.lower.python.interpreter import Args
 
 @contextmanager
 def loaded(source: str) -> Iterator[type]:
-    """The model's class; after this no trace of its module is left."""
+    """The model's class; afterwards no trace of its module is left."""
     before = list(sys.path)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "generated.py"
@@ -33,7 +33,7 @@ def loaded(source: str) -> Iterator[type]:
 
 
 def reduced(source: str, fails: Callable[[str], bool]) -> str:
-    """The source without all lines that can go, with what is indented below them, such that it still fails."""
+    """Remove lines, each with its indented block, as long as the source still fails; returns the rest."""
     lines, position = source.splitlines(), 0
     while position < len(lines):
         depth = len(lines[position]) - len(lines[position].lstrip())
@@ -54,16 +54,16 @@ def arguments(layout: Layout, of: Action | Property) -> Iterator[Args]:
 
 
 def any_state(layout: Layout, chance: random.Random) -> bytes:
-    """Any state of a layout, reached or not."""
+    """A random state of a layout, reachable or not."""
     return bytes(chance.randrange(cell.field.codes) for cell in layout.cells)
 
 
 def rules_of(system: System) -> list[str]:
-    """What can be removed from a system: every rule, and every rule in each action it serves."""
+    """The removable rules of a system: every rule, and every rule in each action that it serves."""
     return [text for rule in system.rules for text in (rule.label, *(f"{rule.label}@{act}" for act in rule.actions))]
 
 
 def sample(options: Sequence[str], most: int, chance: random.Random) -> tuple[str, ...]:
-    """Up to so many of the options, in their order."""
+    """Up to N of the options, in their order."""
     chosen = {chance.randrange(len(options)) for _ in range(chance.randrange(most + 1))} if options else set()
     return tuple(option for place, option in enumerate(options) if place in chosen)

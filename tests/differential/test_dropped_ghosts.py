@@ -1,7 +1,7 @@
-"""Short ways for a value to reach a ghost, and for a ghost to reach something real: what the compiler accepts does the
-same with its ghosts and without them.
+"""Accepted models do the same with their ghosts and without them.
 
-The models of ``generate.py`` are all within the language. Here half of them are not, and the compiler has to say which.
+The models here have short paths by which a value reaches a ghost, or a ghost reaches a real cell. The models of
+``generate.py`` are all within the language. Here half of them are not, and the compiler has to tell which.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REAL = ("self.clock", "self.seen[i]")
 """Real cells of the same types."""
 
 VALUES = ("t", "Tick(2)", "Tick(3)", "t + 1", "self.seen[i]", *GHOSTS)
-"""The scope has no room for ``Tick(3)``, and ``t + 1`` may be as large. No real cell may learn the last two."""
+"""The scope has no room for ``Tick(3)``, nor always for ``t + 1``. No real cell may read the last two values."""
 
 WAYS = {
     "as it is": "TARGET = VALUE",
@@ -104,7 +104,7 @@ class Case:
 
     @property
     def source(self) -> str:
-        """A model with one action that does it."""
+        """A model with one action that takes the value to the cell."""
         cell = self.target.removeprefix("self.").partition("[")[0]
         lines = WAYS[self.way].replace("CELL", cell).replace("TARGET", self.target).replace("VALUE", self.value)
         return MODEL.replace("BODY", "\n".join(f"        {line}" for line in lines.splitlines()))
@@ -127,7 +127,7 @@ def compiled(case: Case) -> System | None:
 
 
 def differences(system: System) -> Iterator[str]:
-    """What changes where the ghosts are dropped: a start, a step, a property, or what a bound cuts."""
+    """The differences without the ghosts: in a start, a step, a property, or a cut."""
     cuts = []
     for ghosts in (frozenset({"past", "when"}), frozenset[str]()):
         interpreter = Interpreter(system, system.scopes["tiny"], ghosts=ghosts, properties=())
@@ -140,7 +140,7 @@ def differences(system: System) -> Iterator[str]:
 
 
 def test_what_is_accepted_does_the_same_without_its_ghosts() -> None:
-    """No step, start or property of an accepted model depends on whether its ghosts are kept; many are accepted."""
+    """Dropping ghosts changes no step, start or property of an accepted model; many models are accepted."""
     systems = [(case, system) for case in CASES if (system := compiled(case)) is not None]
 
     assert {case: text for case, system in systems if (text := first(differences(system)))} == {}
@@ -149,7 +149,7 @@ def test_what_is_accepted_does_the_same_without_its_ghosts() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_without_the_checks_each_way_shows_a_difference(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The comparison itself would notice each way, were ghosts not checked."""
+    """If the compiler did not check ghosts, the comparison would notice each path."""
     for check in ("check_ghosts", "check_ghost_literals"):
         monkeypatch.setattr(model, check, lambda *_: None)
     systems = [compiled(case) for case in CASES if case.way == way and case.value in ("t + 1", "self.past")]

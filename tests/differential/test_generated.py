@@ -1,5 +1,6 @@
-"""Generated models of the language: CPython, which runs their text, against the interpreter, which runs what the
-compiler made of it; and the interpreter against itself under renaming, dropped ghosts and symmetry.
+"""Generated models: CPython, which runs their text, compared with the interpreter, which runs the compiled model.
+
+The interpreter is also compared with itself under renaming, dropped ghosts and symmetry.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from tests.differential.running import loaded, reduced
 Check = Callable[[System, random.Random], Iterator[str]]
 
 MOST_STATES = 300
-"""How many states a search of a generated model may store; larger ones are not searched to the end."""
+"""The most states that a search of a generated model stores; larger searches are not finished."""
 
 SEEDS = st.integers(0, 2**32 - 1)
-"""Seeds of the choices that are not part of the model: states, variants, rules to remove."""
+"""Seeds of the choices outside the model: states, variants, rules to remove."""
 
 
 def searched(system: System, chance: random.Random) -> Iterator[str]:  # noqa: ARG001 - a search draws nothing
-    """Where symmetry changes what a search answers."""
+    """The differences that symmetry makes in a search's answer."""
     return symmetry_differences(system, system.scopes["tiny"], MOST_STATES)
 
 
@@ -47,9 +48,12 @@ CHECKS: dict[str, Check] = {
 
 
 REFUSED = ("may be None here", "never None", "a key is not computed", "and a ghost must not cut a step")
-"""How the problems end for which the compiler may refuse a generated model. After a branch that goes on without a
-return it knows of Optionals what the text alone does not show, and then tells a plain value from an Optional. And it
-follows computed numbers through Optional locals, which whoever writes these models does not."""
+"""The ends of the messages with which the compiler may refuse a generated model.
+
+The compiler knows more than the generator in two places. After a branch without a return it knows facts about Optionals
+that the text does not show, and then distinguishes a plain value from an Optional. And it follows computed numbers
+through Optional locals.
+"""
 
 
 def disagreement(source: str, seed: int, check: Check) -> str | None:
@@ -97,7 +101,7 @@ def test_generated_models_agree(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKS)
 def test_many_generated_models_agree(name: str) -> None:
-    """The same, for many more models."""
+    """Nothing differs on many more models."""
 
     @given(source=models(), seed=SEEDS)
     @settings(max_examples=1_000, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -108,7 +112,7 @@ def test_many_generated_models_agree(name: str) -> None:
 
 
 def test_hardly_a_generated_model_is_refused() -> None:
-    """Of sixty models the compiler refuses one at most, for a known reason: what is compared is no remnant."""
+    """The compiler refuses at most one of sixty models, for a known reason, so nearly all are compared."""
     refused: list[str] = []
     for seed in range(60):
         with loaded(model_of(seed)) as model:
@@ -136,7 +140,7 @@ class Whole(Model):
 
 
 def test_a_failing_model_is_made_smaller() -> None:
-    """Lines that a failure does not need go, with their blocks, and the others stay."""
+    """Lines that the failure does not need are removed with their blocks, and the others stay."""
 
     def fails(text: str) -> bool:
         return "self.last.fill(t)" in text and "def act(" in text

@@ -1,8 +1,8 @@
-"""A test of the generated differential: faults planted in the compiler and the interpreter, each of which it must find.
+"""A test of the generated differential, which must find every fault planted in the compiler or the interpreter.
 
-The models are the same hundred every time. The faults of ``tests/lower/test_faults.py``, which a fixed model shows, are
-to be found here too. What cannot be found this way is a check that refuses too little (independent loops, facts that
-survive a write): the generator writes only what is within the language. ``tests/language`` shows these.
+The models are the same hundred every time. A fixed model shows the faults of ``tests/lower/test_faults.py``, and these
+tests must find them too. They cannot find a check that refuses too little (independent loops, facts that survive a
+write), since the generator writes only accepted models. ``tests/language`` shows such checks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 from holdfast.ir import removal
 from holdfast.ir.compile import bodies, expressions, folds, helpers, model, simplify
 from holdfast.ir.compile import conversions as fitting
-from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, RuleTest
+from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, Ruled
 from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import System
 from holdfast.ir.types import SortType
@@ -39,7 +39,7 @@ from tests.differential.running import loaded
 from tests.lower.test_faults import FAULTS
 
 EXAMPLES = 150
-"""So many models at most are looked at; most faults show in the first few."""
+"""The most models that are tried; most faults show in the first few."""
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 Check = Callable[[System, random.Random, int], Iterator[str]]
@@ -47,7 +47,7 @@ Check = Callable[[System, random.Random, int], Iterator[str]]
 
 @cache
 def examples() -> tuple[str, ...]:
-    """The same models every time."""
+    """The same models each time."""
     return tuple(model_of(seed) for seed in range(EXAMPLES))
 
 
@@ -65,12 +65,12 @@ def found_at(compare: Check) -> int | None:
 
 
 def rest_is_lost(patch: pytest.MonkeyPatch) -> None:
-    """What follows an ``if`` with a return is dropped."""
+    """Lines after an ``if`` with a return are dropped."""
     patch.setattr(bodies, "join_rest", lambda branch, rest: list(branch) or list(rest))
 
 
 def return_goes_on(patch: pytest.MonkeyPatch) -> None:
-    """A ``return`` in a branch of an action is overlooked."""
+    """A ``return`` in a branch of an action is ignored."""
 
     def join(branch: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
         kept = [stmt for stmt in branch if not isinstance(stmt, ast.Return)]
@@ -80,12 +80,12 @@ def return_goes_on(patch: pytest.MonkeyPatch) -> None:
 
 
 def arguments_are_late(patch: pytest.MonkeyPatch) -> None:
-    """What a procedure is passed is evaluated again at each use, after its writes."""
+    """A procedure's argument is evaluated again at each use, even after the procedure's writes."""
     patch.setattr(bodies, "walk", lambda expr: iter(()))
 
 
 def old_is_self(patch: pytest.MonkeyPatch) -> None:
-    """A helper that is called on the old state reads the new one."""
+    """A helper called on the old state reads the new state."""
     real = helpers.helper_value
     patch.setattr(
         expressions, "helper_value", lambda compiler, node, name, old, env: real(compiler, node, name, False, env)
@@ -105,7 +105,7 @@ def swapped_choice(patch: pytest.MonkeyPatch) -> None:
 
 
 def folded_wrongly(match: Callable[[Expr], Expr | None]) -> Plant:
-    """A folding that changes what it should only shorten."""
+    """Constant folding changes the value of an expression."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         real = simplify.simplify
@@ -151,7 +151,7 @@ def lost_filter(patch: pytest.MonkeyPatch) -> None:
 
 
 def lost_chain(patch: pytest.MonkeyPatch) -> None:
-    """Of ``a < b < c`` only the first comparison counts."""
+    """In ``a < b < c`` only the first comparison counts."""
     real = expressions.Expressions._comparison
     patch.setattr(
         expressions.Expressions,
@@ -168,7 +168,7 @@ def in_is_not_in(patch: pytest.MonkeyPatch) -> None:
 
 
 class _AddsOnly:
-    """The module ``ast``, but for a BinOp that adds where it should subtract."""
+    """The module ``ast``, with a BinOp that adds instead of subtracting."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(ast, name)
@@ -213,13 +213,13 @@ def removed_everywhere(patch: pytest.MonkeyPatch) -> None:
 
 
 def removal_stops_at_branches(patch: pytest.MonkeyPatch) -> None:
-    """A condition keeps its rule where it is the test of a branch."""
+    """A rule is not removed if its condition is the test of a branch."""
     real = removal._expr
-    patch.setattr(removal, "_expr", lambda expr, labels: expr if isinstance(expr, RuleTest) else real(expr, labels))
+    patch.setattr(removal, "_expr", lambda expr, labels: expr if isinstance(expr, Ruled) else real(expr, labels))
 
 
 def ghosts_take_all(patch: pytest.MonkeyPatch) -> None:
-    """With a ghost's last statement the whole ``if`` around it is dropped."""
+    """If the last statement of an ``if`` writes a ghost, the whole ``if`` is dropped with it."""
     real = prune._prune
 
     def lose(body: tuple[Stmt, ...], dropped: frozenset[str], lost: set[str]) -> tuple[Stmt, ...]:
@@ -271,7 +271,7 @@ PLANTS: dict[str, tuple[Plant, Check]] = {
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_planted_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of the compiler, of removal, of pruning or of symmetry shows in one of the models."""
+    """Some model shows each fault of the compiler, of rule removal, of pruning and of symmetry."""
     plant, check = PLANTS[name]
     plant(monkeypatch)
     assert found_at(check) is not None
@@ -279,7 +279,7 @@ def test_a_planted_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_faulty_interpreter_is_found(fault: type[Emitter]) -> None:
-    """Each fault of the interpreter that the fixed models show is found in a generated model too."""
+    """Some generated model shows each fault of the interpreter that the fixed models show."""
 
     def compare(system: System, chance: random.Random, states: int) -> Iterator[str]:
         make = partial(Interpreter, emitter=fault)

@@ -1,4 +1,4 @@
-"""The self-test of symmetry, and of the search: orbits add up, and CPython searched by hand finds the same states."""
+"""The self-test of symmetry and of the search: orbits add up, and a plain search in CPython finds the same states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def gauges() -> tuple[System, Scope]:
-    """Every part of the language: two nests, which are interchangeable; few steps, to keep it small."""
+    """A model with every construct of the language: two interchangeable nests, and few steps to keep it small."""
     system = compile_model(load_model(str(ROOT / "tests/lower/models/gauges.py")))
     scope = system.scopes["tiny"]
     given = {**scope.given, "node_of": (0, 0), "home": (None, None, None), "limit": (1,)}
@@ -54,7 +54,7 @@ MODELS = {"gauges": gauges, "streams": streams, "ownership": ownership, "lock se
 
 @pytest.mark.parametrize("name", MODELS)
 def test_orbits_add_up(name: str) -> None:
-    """The orbits visited under symmetry have as many states together as the search without it finds."""
+    """The orbits of a search with symmetry have together as many states as the search without it finds."""
     system, scope = MODELS[name]()
     reduced = search(system, scope, keep_going=True)
     full = search(system, scope, symmetry=False, keep_going=True)
@@ -65,13 +65,13 @@ def test_orbits_add_up(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_symmetry_changes_no_answer(name: str) -> None:
-    """Verdict, depth, runs and their text are the same with symmetry and without, whether the search goes on or not."""
+    """Verdict, depth, runs and their text are the same with and without symmetry, also with keep-going."""
     assert list(symmetry_differences(*MODELS[name](), most=100_000)) == []
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_search_by_hand_agrees(name: str) -> None:
-    """A plain breadth-first search that runs the models in CPython finds as many states, at the same depths."""
+    """A plain breadth-first search in CPython finds as many states, at the same depths."""
     system, scope = MODELS[name]()
     found = by_hand(system, scope)
     figures = search(system, scope, symmetry=False, keep_going=True).figures
@@ -79,7 +79,7 @@ def test_a_search_by_hand_agrees(name: str) -> None:
 
 
 def test_a_wrong_group_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Symmetry that treats processes of different nodes as equal changes the count, and so the self-test fails."""
+    """A symmetry that exchanges processes of different nodes changes the count, so the self-test fails."""
     system, scope = ownership()
     scope = attrs.evolve(scope, given={"node_of": (0, 1), "incarnation": (1, 1), "failover": (True, False)})
     monkeypatch.setattr(Symmetry, "_fixes", lambda *_: True)

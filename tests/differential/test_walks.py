@@ -1,4 +1,4 @@
-"""Random runs of generated models: the kernel makes the interpreter's, one by one."""
+"""Random runs of generated models: each run of the kernel equals the interpreter's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNS = 25
 
 
 def agree(system: System, seed: int, pct: int | None) -> None:
-    """Fail where a run differs; with priorities where the actions have a sort to give them to."""
+    """Fail if a run differs; priorities are used if the actions have a sort for them."""
     both = Both.of(system, system.scopes["tiny"], seed, 12, pct)
     for number in range(RUNS):
         tally = both.walker.tally()
@@ -32,7 +32,7 @@ def agree(system: System, seed: int, pct: int | None) -> None:
 
 
 def check(examples: int) -> None:
-    """Compare so many generated models, each with some variants chosen and some rules removed."""
+    """Compare N generated models, each with some variants chosen and some rules removed."""
 
     @given(source=models(), seed=st.integers(0, 2**64 - 1))
     @settings(max_examples=examples, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -53,5 +53,5 @@ def test_some_generated_models_agree() -> None:
 
 @pytest.mark.slow
 def test_many_generated_models_agree() -> None:
-    """The same over many models; each takes seconds to compile."""
+    """Each run is the same over many models; each model takes seconds to compile."""
     check(30)

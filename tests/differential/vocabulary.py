@@ -1,8 +1,8 @@
-"""What generated models are written with: kinds of values, fields, helpers, and what one line of a body may use.
+"""The vocabulary of generated models: kinds of values, fields, helpers, and the Sight of a line in a body.
 
-A kind is written as its annotation: ``Node``, ``Tick | None``. ``computed Tick`` is the kind of a number measured in
-Ticks that may lie beyond every bound, so it is no key; ``computed`` alone is measured in nothing. Every method of a
-model is written with these in hand, so that nearly all models are within the language.
+A kind is written as its annotation: ``Node``, ``Tick | None``. ``computed Tick`` is the kind of a number in Ticks that
+may lie beyond every bound, so it is no key; ``computed`` alone has no unit. Every method of a model is generated from
+this vocabulary, so that nearly all models are within the language.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 BOOL, MODE, NODE, ITEM, TICK, GAP = "bool", "Mode", "Node", "Item", "Tick", "Gap"
 ROLE, ERA = "Role", "Era"
-"""A third Sort and a second Nat, for the models that want more."""
+"""A third Sort and a second Nat, for models that need more types."""
 GAP_BOUNDS = (-2, 1)
 
 HEADER = f'''\
@@ -68,30 +68,30 @@ def is_computed(kind: str) -> bool:
 
 
 def annotation(kind: str) -> str:
-    """The kind as a model says it."""
+    """The kind as an annotation in a model."""
     return kind.removeprefix("computed").strip() or "int"
 
 
 @attrs.frozen
 class Words:
-    """The types that a model is written with, beside bool, ``Mode`` and ``Gap``: its Sorts and its Nats."""
+    """The types of a model besides bool, ``Mode`` and ``Gap``: its Sorts and its Nats."""
 
     sorts: tuple[str, ...] = (NODE, ITEM)
     nats: tuple[str, ...] = (TICK,)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What a map may be keyed by, and a loop run over."""
+        """The types of a map's keys and of a loop."""
         return (*self.sorts, *self.nats, MODE)
 
     @property
     def plain(self) -> tuple[str, ...]:
-        """What a cell may hold."""
+        """The types of a cell."""
         return (BOOL, MODE, *self.sorts, *self.nats, GAP)
 
     @property
     def units(self) -> tuple[str, ...]:
-        """What is ordered and computed with."""
+        """The types with an order and arithmetic."""
         return (*self.nats, GAP)
 
 
@@ -121,7 +121,7 @@ class Field:
 
 @attrs.frozen
 class Touch:
-    """A cell that a helper reads or writes: of each key, which parameter it is, if it is one."""
+    """A cell that a helper reads or writes. For each key: the helper's parameter that is the key, or None."""
 
     field: str
     keys: tuple[str | None, ...]
@@ -154,10 +154,10 @@ class Local:
 
 @attrs.frozen
 class Sight:
-    """What a line may use, and where it stands.
+    """The names and fields that a line may use, and the place of the line.
 
-    ``known`` are the texts of Optionals that are not None here, with their kinds; ``held`` says, of each field that
-    an enclosing loop writes, which loop variable must stand at which position of its key.
+    ``known`` maps the texts of Optionals that are not None here to their kinds. ``held`` maps each field that an
+    enclosing loop writes to the loop variables that must stand at certain positions of its key.
     """
 
     fields: tuple[Field, ...]
@@ -175,15 +175,15 @@ class Sight:
     burnt: frozenset[str] = frozenset()
     """Names that hold a value on some path that leads here."""
     params: frozenset[str] = frozenset()
-    """Of a helper's body, its parameters as far as nothing hides them."""
+    """In a helper's body: its parameters that no other name hides."""
 
     def bind(self, name: str, kind: str, *, ghost: bool = False) -> Sight:
-        """With one more name, which hides what had this name before."""
+        """A Sight with one more name, which hides an older use of the name."""
         hidden = self.hiding({name})
         return attrs.evolve(hidden, names={**hidden.names, name: Local(kind, ghost)})
 
     def hiding(self, names: set[str]) -> Sight:
-        """Without these names and all that is known in terms of them."""
+        """A Sight without these names and without facts that mention them."""
         known = {text: kind for text, kind in self.known.items() if not names & set(re.findall(r"\w+", text))}
         kept = {name: local for name, local in self.names.items() if name not in names}
         return attrs.evolve(self, names=kept, known=known, params=self.params - names)
@@ -193,29 +193,29 @@ class Sight:
         return Touch(field, tuple(key if key in self.params else None for key in keys))
 
     def knowing(self, facts: Mapping[str, str]) -> Sight:
-        """With more Optionals that are not None."""
+        """A Sight with more Optionals that are not None."""
         return attrs.evolve(self, known={**self.known, **facts})
 
     def after(self, written: frozenset[str] | set[str]) -> Sight:
-        """Without what is no longer known once these fields have been written."""
+        """A Sight without the facts that a write to these fields invalidates."""
         known = {
             text: kind for text, kind in self.known.items() if not written & set(re.findall(r"\bself\.(\w+)", text))
         }
         return attrs.evolve(self, known=known)
 
     def loop_variables(self) -> set[str]:
-        """The variables that cells must be keyed by; they may not be hidden."""
+        """The loop variables that must stand in cells' keys; they may not be hidden."""
         return {name for at in self.held.values() for name in at.values()}
 
 
 class Choices:
-    """Draws the choices that make a model, all from one seed: every seed gives a model as rich as any other."""
+    """Draws all choices of a model from one seed, so that every seed gives an equally rich model."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
 
     def below(self, number: int) -> int:
-        """A number from 0 up to this one, without it."""
+        """A number from 0 up to ``number - 1``."""
         return self._chance.randrange(number)
 
     def between(self, low: int, high: int) -> int:
@@ -227,7 +227,7 @@ class Choices:
         return options[self.below(len(options))]
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
-        """One of the options, each as often as its weight says; those of weight 0 never."""
+        """One of the options, with these weights; an option of weight 0 is never drawn."""
         place = self.below(sum(weight for weight, _ in options))
         for weight, option in options:
             if place < weight:
@@ -236,5 +236,5 @@ class Choices:
         raise AssertionError(options)
 
     def chance(self, percent: int) -> bool:
-        """True so many times in a hundred."""
+        """True in N percent of all calls."""
         return self.below(100) >= 100 - percent

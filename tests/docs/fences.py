@@ -1,4 +1,4 @@
-"""The fenced blocks of a Markdown page, and the page with other text in them."""
+"""The fenced blocks of a Markdown page, and replacing their text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def with_lines(page: str, changed: Mapping[Block, tuple[str, ...]]) -> str:
-    """The page with other lines in some of its blocks."""
+    """The page with new lines in some of its blocks."""
     lines = page.splitlines()
     for block in sorted(changed, key=lambda block: block.first, reverse=True):
         lines[block.first : block.first + len(block.lines)] = changed[block]

@@ -29,7 +29,7 @@ PARAMETERS = "n: Node, m: Node, s: Stream, t: Stream, e: Epoch, up: bool"
 REFUSED = "# refused: "
 WIDTH = 118
 FILES = re.compile(r"\S*page\d+\.py")
-"""The files of the blocks, of which the reader knows nothing."""
+"""The blocks' file names, which must not show in a message, since the reader does not know them."""
 CODE = re.compile(r"`[^`]*`")
 """Code in a message, which stays on one line."""
 
@@ -41,11 +41,11 @@ class Compiler:
         self.folder = folder
         self.model = ""
         self.accepted: dict[Path, System] = {}
-        """What compiled as a whole, by its file."""
+        """The systems of the blocks that compiled as a whole, by file."""
         self._numbers = count()
 
     def follow(self, page: str) -> str:
-        """The page as it should be: with the messages as they are now."""
+        """The page with the compiler's current messages."""
         changed: dict[Block, tuple[str, ...]] = {}
         for block in blocks(page):
             if block.language == "python":
@@ -71,7 +71,7 @@ class Compiler:
             raise AssertionError(f"the block that begins in line {block.first + 1} is refused: {error}") from error
 
     def message(self, code: str) -> str:
-        """What is said of the code, without its place."""
+        """The compiler's message about the code, without its place."""
         path, name = self._write(code)
         try:
             compile_model(load_model(f"{path}:{name}"))
@@ -80,7 +80,7 @@ class Compiler:
         return "nothing; it compiles"
 
     def _write(self, code: str) -> tuple[Path, str]:
-        """The file in which the code stands in its surroundings, and the class to compile."""
+        """The file with the code in its surroundings, and the class to compile."""
         path = self.folder / f"page{next(self._numbers)}.py"
         text, name = surrounded(code, self.model)
         path.write_text(text)
@@ -88,7 +88,7 @@ class Compiler:
 
 
 def refused_parts(block: Block) -> Iterator[list[str]]:
-    """The runs of lines that are refused, each without the comment below it."""
+    """The groups of lines that are refused, each without the comment below it."""
     code: list[str] = []
     in_comment = False
     for line in block.lines:
@@ -131,7 +131,7 @@ def surrounded(code: str, model: str) -> tuple[str, str]:
 
 
 def _is_attribute(stmt: ast.stmt) -> bool:
-    """Whether this is a scope, or what is declared of mutants."""
+    """Whether this is a scope or a declaration of mutants."""
     match stmt:
         case ast.Assign(value=ast.Call(func=ast.Name(id="Scope" | "outcomes"))):
             return True

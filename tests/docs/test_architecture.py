@@ -1,4 +1,4 @@
-"""What docs/architecture.md says about the repository: its folders, paths, functions, and who may import whom."""
+"""The statements of docs/architecture.md about the repository: its folders, paths, functions, and import rule."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def section(page: str, title: str) -> str:
 
 
 def files() -> list[str]:
-    """The files of the repository, new ones included; git says which files do not belong to it."""
+    """The files of the repository, including new files that git does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
 
 
 def folders(names: Iterable[str]) -> list[str]:
-    """The folders that have one of these files directly in them, but for those that the tree leaves out."""
+    """The folders with one of these files directly in them, except for folders that the page's tree leaves out."""
     found = {name.rpartition("/")[0] for name in names}
     return sorted(folder for folder in found if folder and not INNER.match(folder))
 
 
 def wrong_folders(page: str, wanted: Iterable[str]) -> list[str]:
-    """The folders that the tree lacks, has twice, or has although they are gone; and lines that are no folder."""
+    """Folders that the tree lacks, has twice, or has although they are gone; and lines that name no folder."""
     [tree] = [block for block in blocks(section(page, "The tree")) if block.language == "text"]
     lines = [re.fullmatch(r"(\S+)/ {2,}\S.*", line) for line in tree.lines]
     shown = [line[1] for line in lines if line is not None]
@@ -63,12 +63,12 @@ def wrong_folders(page: str, wanted: Iterable[str]) -> list[str]:
 
 
 def wrong_paths(page: str) -> list[str]:
-    """What stands in backquotes, has the form of a path, and is none of the repository."""
+    """Texts in backquotes with the form of a path that is not in the repository."""
     return [span for span in SPAN.findall(prose(page)) if PATH.fullmatch(span) and not (ROOT / span).exists()]
 
 
 def named(text: str) -> Iterator[tuple[str, str]]:
-    """Each file of a text with a name that the text says to stand in it."""
+    """Each file of a text, with a name that the text says is defined in it."""
     for file, first, others in NAMED.findall(text):
         for name in (first, *SPAN.findall(others)):
             yield file, name
@@ -92,7 +92,7 @@ def definitions(file: str) -> frozenset[str]:
 
 
 def wrong_names(page: str) -> list[str]:
-    """Names that stand directly after a file on the page, and not in the file. Files that are gone count as paths."""
+    """Names directly after a file on the page that the file does not define. Missing files are reported as paths."""
     pairs = [(file, name) for file, name in named(prose(page)) if (ROOT / file).exists()]
     return [f"{file}: {name}" for file, name in pairs if name not in definitions(file)]
 
@@ -103,7 +103,7 @@ def steps(page: str, title: str) -> list[str]:
 
 
 def vague_steps(page: str) -> list[str]:
-    """The steps of the walks that name no function or class of a file."""
+    """The steps of the walks that name no function or class."""
     return [step.partition(". ")[0] for title in WALKS for step in steps(page, title) if not any(named(step))]
 
 
@@ -120,12 +120,12 @@ def rows(page: str, header: str) -> Iterator[list[str]]:
 
 
 def full_name(name: str) -> str:
-    """A package as the test of imports calls it: the page leaves out ``holdfast.``."""
+    """A package's full name, as the import test uses it: the page leaves out ``holdfast.``."""
     return name if name.partition(".")[0] in ("impl", "models", "reports", "spark") else f"holdfast.{name}"
 
 
 def import_rule(page: str) -> dict[str, set[str]]:
-    """What each package may import besides itself, as the page says."""
+    """For each package, the packages that the page allows it to import."""
     rule = {}
     for packages, others, _ in rows(page, "package"):
         allowed = {full_name(name) for name in SPAN.findall(others)}
@@ -135,7 +135,7 @@ def import_rule(page: str) -> dict[str, set[str]]:
 
 
 def wrong_libraries(page: str) -> list[str]:
-    """Libraries that the page lacks, or puts where they are not."""
+    """Libraries that the page lacks or lists at the wrong place."""
     pairs = [
         (library, place)
         for libraries, places, _ in rows(page, "library")
@@ -156,19 +156,19 @@ def wrong_libraries(page: str) -> list[str]:
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a clone says which folders belong to the repository")
 def test_the_tree_has_every_folder() -> None:
-    """Each folder with a file of its own has a line, and each line is such a folder."""
+    """Each folder with a file of its own has a line in the tree, and each line is such a folder."""
     wanted = folders(files())
     assert len(wanted) > 50
     assert wrong_folders(PAGE, wanted) == []
 
 
 def test_every_path_exists() -> None:
-    """Whatever stands in backquotes and has the form of a path is a file or a folder."""
+    """Every text in backquotes with the form of a path is a file or a folder."""
     assert wrong_paths(PAGE) == []
 
 
 def test_every_name_stands_in_its_file() -> None:
-    """A name directly after a file is a function, class, method or constant of it."""
+    """A name directly after a file is a function, class, method or constant of that file."""
     assert wrong_names(PAGE) == []
 
 
@@ -179,19 +179,19 @@ def test_every_step_names_what_takes_it() -> None:
 
 
 def test_there_are_ten_files_to_read_first() -> None:
-    """Ten different files, all of them there."""
+    """The page names ten different files, and all of them exist."""
     files = first_files(PAGE)
     assert len(files) == len(set(files)) == 10
     assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
 def test_the_import_rule_is_the_one_that_is_checked() -> None:
-    """The table has the packages of the test of imports, and for each what that test allows."""
+    """The table has the import test's packages, and allows each package the same imports as the test."""
     assert import_rule(PAGE) == {package: set(names) - {package} for package, names in ALLOWED.items()}
 
 
 def test_every_library_has_its_place() -> None:
-    """The table has the libraries of the test of imports, each where it is imported."""
+    """The table has the import test's libraries, each at the place that imports it."""
     assert wrong_libraries(PAGE) == []
 
 
@@ -232,7 +232,7 @@ not a folder
 
 
 def test_what_is_wrong_is_seen() -> None:
-    """The tests themselves find a wrong folder, path, name, step, file, import and library; what is right passes."""
+    """The checks find a wrong folder, path, name, step, file, import and library, and accept right ones."""
     names = ["README.md", "spark/cluster/ship.py", ".ci/run", "tests/docs/a.py", "tests/docs/golden/b.md", "tests/c.py"]
     wanted = folders(names)
 

@@ -1,4 +1,4 @@
-"""The language reference: all its code compiles, or is refused as it says."""
+"""The language reference: all its code compiles, or is refused with the stated message."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def up_now(self) -> bool:
 
 
 def test_the_reference_says_what_the_compiler_says(tmp_path: Path, update_golden: bool) -> None:
-    """Each example compiles, or is refused just so."""
+    """Each example compiles, or is refused with exactly the stated message."""
     page = REFERENCE.read_text()
     seen = Compiler(tmp_path).follow(page)
     if update_golden:
@@ -62,12 +62,12 @@ def test_examples_mean_the_same_to_both_executors(tmp_path: Path) -> None:
 
 
 def test_examples_pass_a_strict_type_checker(tmp_path: Path) -> None:
-    """An author keeps type checking: mypy --strict finds nothing in the examples, and does see a wrong one."""
+    """A strict mypy finds nothing in the examples, and finds an error in a wrong example."""
     compiler = Compiler(tmp_path)
     compiler.follow(REFERENCE.read_text())
     wrong = tmp_path / "wrong.py"
     wrong.write_text(compiler.model + "\n    def wrong(self) -> Node:\n        return self.clock\n")
-    # A cache of its own: with other options than the repository's, each would spoil the other's.
+    # A cache of its own, since the options differ from the repository's and would invalidate its cache.
     options = ["--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache' / 'docs'}"]
     report, _, _ = mypy([*options, *map(str, compiler.accepted), str(wrong)])
 
@@ -77,7 +77,7 @@ def test_examples_pass_a_strict_type_checker(tmp_path: Path) -> None:
 
 
 def test_refusals_are_compared(tmp_path: Path) -> None:
-    """Right refusals stay; a wrong one, and one of code that compiles, is replaced by what is said."""
+    """A right refusal stays; a wrong one, or one of code that compiles, is replaced by the compiler's answer."""
     page = MODEL + REFUSED
     assert Compiler(tmp_path).follow(page) == page
     (tmp_path / "wrong").mkdir()
@@ -96,6 +96,6 @@ def test_refusals_are_compared(tmp_path: Path) -> None:
     ],
 )
 def test_code_that_should_compile_is_compiled(tmp_path: Path, code: str) -> None:
-    """Statements, members and classes that are refused without saying so fail the test."""
+    """A statement, member or class that is refused without a comment fails the test."""
     with pytest.raises(AssertionError, match="line 17 is refused"):
         Compiler(tmp_path).follow(f"{MODEL}```python\n{code}\n```\n")

@@ -1,4 +1,4 @@
-"""What pages say about the repository: their links, paths, commands and exit codes."""
+"""The statements of pages about the repository: links, paths, commands and exit codes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def prose(page: str) -> str:
 
 
 def anchors(page: str) -> set[str]:
-    """The names under which a page's headings, and the places that it marks, can be linked to."""
+    """The anchors of a page: its headings, and the places that it marks."""
     headings = re.findall(r"^#+ (.*)$", prose(page), flags=re.MULTILINE)
     names = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
     return names | set(re.findall(r'<a id="([^"]+)"></a>', page))
@@ -50,27 +50,27 @@ def anchors(page: str) -> set[str]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name: str) -> None:
-    """Every link leads to a file of the repository and, if it names one, to a heading of it."""
+    """Every link leads to a file of the repository and, if it names one, to a heading of that file."""
     path = ROOT / name
     for link in LINK.findall(prose(path.read_text())):
         file, _, anchor = link.partition("#")
         target = (path.parent / file).resolve() if file else path
 
         assert target.exists(), link
-        # A line of a source is no place in a page.
+        # A line number in a source file is no place in a page.
         assert not anchor or target.suffix == ".py" or anchor in anchors(target.read_text()), link
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_paths_exist(name: str) -> None:
-    """What is written as a path of the repository is one."""
+    """Every text that looks like a path of the repository is one."""
     named = re.findall(r"`((?:models|holdfast|docs|tests|changelog\.d)/[\w./]*)`", prose((ROOT / name).read_text()))
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_lines_are_short(name: str) -> None:
-    """No line of a page is longer than 120 characters, but for what a command prints, and rows of a table."""
+    """No line of a page is longer than 120 characters, except for output of commands and rows of tables."""
     page = (ROOT / name).read_text()
     printed = {line for block in blocks(page) if block.language == "console" for line in block.lines}
     long = [line for line in page.splitlines() if len(line) > LONGEST and line not in printed]
@@ -78,7 +78,7 @@ def test_lines_are_short(name: str) -> None:
 
 
 def test_every_finding_is_in_the_index() -> None:
-    """A row for each page, with its title and a command that the page shows."""
+    """The index has a row for each finding's page, with its title and a command from the page."""
     index = (ROOT / "docs/findings/README.md").read_text()
     rows = re.findall(r"^\| \[([^]]+)\]\(([^)]+)\) \| ([^|]+) \| [^|]+ \| `([^`]+)` \|$", index, re.MULTILINE)
     pages = sorted(path.name for path in (ROOT / "docs/findings").glob("*-*.md"))
@@ -90,14 +90,14 @@ def test_every_finding_is_in_the_index() -> None:
 
 
 def test_the_packages_are_all_named() -> None:
-    """The README's table of paths leaves out no package of the engine."""
+    """The README's table of paths has every package of the engine."""
     page = (ROOT / "README.md").read_text()
     packages = [path.parent.name for path in sorted((ROOT / "holdfast").glob("*/__init__.py"))]
     assert [name for name in packages if f"| `holdfast/{name}/` |" not in page] == []
 
 
 def test_make_targets_exist() -> None:
-    """Each `make` that the README shows or names is a target of the Makefile."""
+    """Each `make` command in the README has a target in the Makefile."""
     page = (ROOT / "README.md").read_text()
     shown = {line for block in blocks(page) if block.language == "sh" for line in block.lines}
     named = {target for line in [*shown, page] for target in re.findall(r"(?:^|`)make ([a-z-]+)", line)}
@@ -107,7 +107,7 @@ def test_make_targets_exist() -> None:
 
 
 def test_the_exit_codes_are_those_of_the_command() -> None:
-    """The README explains the exit codes that `holdfast --help` lists, and no others."""
+    """The README's exit codes are exactly those of `holdfast --help`."""
     explained = re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     listed = re.findall(r"^ +(\d+)  ", CODES, flags=re.MULTILINE)
     assert sorted(explained) == sorted(listed)

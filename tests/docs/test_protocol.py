@@ -1,4 +1,4 @@
-"""The pages of the protocols: every rule id that the repository uses has a row there, and every row is used."""
+"""The protocols' pages: every rule id that the repository uses has a row there, and every row is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGES = ROOT / "docs" / "protocol"
 FINDINGS = ROOT / "docs" / "findings"
 
 NO_RULES = {"KIP-101", "KIP-236", "KIP-279", "KIP-455", "UTF-8", "I-02"}
-"""What looks like a rule id: documents, an encoding, the file of the finding on I-2."""
+"""Texts that look like rule ids: documents, an encoding, the file of the finding on I-2."""
 
 OF_EXAMPLES = {"LA", "TN"}
 """Families of the small models that pages show."""
@@ -27,7 +27,7 @@ OF_EXAMPLES = {"LA", "TN"}
 INVENTED = {"AM-77", "CK-09", "CK-10", "ID-1", "INV-99", "LV-1", "LV-09", "LV-9", "ST-14b", "ST-99"} | {
     *("CS-2005", "CS-95", "ND-1", "ND-2", "ND-3", "ND-4", "PL-2", "PT-6"),
 }
-"""Ids in tests that ask for what is not there, and places in tables of what no run shows."""
+"""Ids of tests that ask for a missing rule, and places in tables of facts that no run shows."""
 
 UNUSED = {
     "F-01": "route_epoch and its tests write F1",
@@ -36,13 +36,13 @@ UNUSED = {
     "F-10": "they write F10",
     "F-12": "they write F12",
 }
-"""Rows whose ids nothing spells out, each with the reason."""
+"""Rows whose ids stand nowhere, each with the reason."""
 
 IN_A_VARIANT = {"CA-44.undo", "CL-01.answer"} | {
     *("CA-47.replica", "CL-07.unflagged", "FO-01.stand", "FO-08.ready"),
     *("RA-02.leaving", "RA-11.open", "RA-16.handles", "RA-17.unflagged", "RA-18.closed"),
 }
-"""Labels that stand in an action of a variant only."""
+"""Labels that stand in a variant's action only."""
 
 SECTION = re.compile(
     r"\b(streams|reassignment|zone-routing|autobalancer)\.md (\d+(?:\.\d+)?(?:(?:, | and )\d+(?:\.\d+)?)*)"
@@ -58,12 +58,12 @@ def book() -> Book:
 
 @cache
 def facts() -> RuleFacts:
-    """Who holds each rule, and what shows that it is needed."""
+    """The holders of each rule, and the evidence that the rule is needed."""
     return RuleFacts(MODELS, book())
 
 
 def texts(*places: str) -> Iterator[tuple[str, str]]:
-    """The files below these places, or these files, by name; but for the pages and rows themselves, and this file."""
+    """The texts of these files or folders, by name, without the protocols' pages and rows and without this file."""
     for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -73,7 +73,7 @@ def texts(*places: str) -> Iterator[tuple[str, str]]:
 
 
 def unexplained(found: Mapping[str, str], explained: Book, *, known_families: bool) -> list[str]:
-    """The rule ids of these texts that no row explains; of families that no row has too, if that is asked for."""
+    """The rule ids of these texts without a row; ids of unknown families count only if requested."""
     families = {entry.partition("-")[0] for entry in explained.entries}
     missing: dict[str, str] = {}
     for name, text in found.items():
@@ -86,14 +86,14 @@ def unexplained(found: Mapping[str, str], explained: Book, *, known_families: bo
 
 
 def test_every_id_of_a_model_or_a_finding_has_a_row() -> None:
-    """Also those that stand in a comment or a docstring only."""
+    """Every rule id in a model or a finding has a row, even if it stands in a comment or a docstring."""
     found = dict(texts("models", "docs/findings", "docs/guards.md", "docs/live.md", "docs/prove.md", "docs/tlc.md"))
     lacking = unexplained(found, book(), known_families=False)
     assert [line for line in lacking if line.partition("-")[0] not in OF_EXAMPLES] == []
 
 
 def test_every_id_of_a_test_or_a_message_has_a_row() -> None:
-    """Ids of other families are the tests' own models'; ids that are invented on purpose are listed."""
+    """Every rule id in a test or a message has a row, except the tests' own families and the listed invented ids."""
     places = ("tests", "holdfast", "impl", "spark", "reports", "benchmarks", "stateful_tests", "docs", "README.md")
     found = dict(texts(*places))
     lacking = [line for line in unexplained(found, book(), known_families=True) if line.split()[0] not in INVENTED]
@@ -101,21 +101,21 @@ def test_every_id_of_a_test_or_a_message_has_a_row() -> None:
 
 
 def test_an_id_without_a_row_is_seen() -> None:
-    """The test itself names it, with the file; it knows what is no rule."""
+    """The check reports a missing row with its file, and ignores texts that are no rule ids."""
     found = {"a.py": 'require(x, "ST-14")  # ST-98, KIP-236', "b.md": "QQ-01"}
     assert unexplained(found, book(), known_families=False) == ["ST-98 in a.py", "QQ-01 in b.md"]
     assert unexplained(found, book(), known_families=True) == ["ST-98 in a.py"]
 
 
 def test_every_row_is_used() -> None:
-    """By a model, a test, a page outside the protocols', or a message."""
+    """Each row is used by a model, a test, a page outside the protocols, or a message."""
     places = ("models", "tests", "holdfast", "impl", "benchmarks", "stateful_tests", "docs", "README.md")
     used = {match["rule"] for _, text in texts(*places) for match in ID.finditer(text)}
     assert set(book().entries) - used == set(UNUSED)
 
 
 def test_every_part_of_a_rule_is_explained_and_used() -> None:
-    """A label ``CK-01.flag`` of a model has its sentence, and each sentence its label."""
+    """Each label of a model, such as ``CK-01.flag``, has its sentence, and each sentence has its label."""
     labels = {site.label for entry in book().entries for site in facts().of(entry)[0].sites}
     used = {label for label in labels if "." in label} | IN_A_VARIANT
     assert {f"{entry.row.id}.{part}" for entry in book().entries.values() for part in entry.row.parts} == used
@@ -123,7 +123,7 @@ def test_every_part_of_a_rule_is_explained_and_used() -> None:
 
 @pytest.mark.parametrize("page", [page.name for page in read_book(MODELS).pages])
 def test_the_tables_are_what_is_generated(page: str) -> None:
-    """The rows, the models and the stored results make the tables as they are."""
+    """The pages' tables equal the tables generated from the rows, the models and the stored results."""
     path = PAGES / f"{page}.md"
     found = next(each for each in book().pages if each.name == page)
     written = page_text(found, path.read_text(encoding="utf-8"), facts())
@@ -139,7 +139,7 @@ def sections_cited(found: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
 
 
 def test_every_section_that_is_cited_stands_on_its_page() -> None:
-    """``streams.md 9.1`` is a heading of that page's rules."""
+    """A citation such as ``streams.md 9.1`` names a heading of that page's rules."""
     there = {(page.name, section.number) for page in book().pages for section in page.sections}
     cited = list(sections_cited(dict(texts("models", "tests", "holdfast", "docs", "README.md"))))
     assert [line for line in cited if line[1:] not in there] == []
@@ -148,7 +148,7 @@ def test_every_section_that_is_cited_stands_on_its_page() -> None:
 
 @pytest.mark.parametrize("path", sorted(FINDINGS.glob("*-*.md")), ids=lambda path: path.stem)
 def test_a_finding_links_the_rules_that_it_cites(path: Path) -> None:
-    """Each of them, somewhere on its page."""
+    """A finding's page links every rule that it cites."""
     text = path.read_text(encoding="utf-8")
     lacking = [cited for cited in book().ids_in(text) if f"(../protocol/{book().entries[cited].link})" not in text]
     assert lacking == []

@@ -1,4 +1,4 @@
-"""The README and the tutorial, followed as a reader follows them."""
+"""The README, the tutorial and other pages, followed step by step."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ GUIDES = [
 ]
 FINDINGS = sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*-*.md"))
 QUICK = ["docs/findings/AM-20.md", "docs/findings/ZG-2.md"]
-"""The others take more than a minute together, and are followed in the slow tier."""
+"""The pages of the quick tier; the others take more than a minute together and run in the slow tier."""
 
 
 @pytest.mark.parametrize(
     "name", [*GUIDES, *(pytest.param(page, marks=() if page in QUICK else pytest.mark.slow) for page in FINDINGS)]
 )
 def test_pages_show_what_happens(name: str, tmp_path: Path, update_golden: bool) -> None:
-    """Who does what the page does sees what the page shows."""
+    """Following the page's steps gives the output that the page shows."""
     path = ROOT / name
     page = path.read_text()
     seen = Reader(tmp_path).follow(page)
@@ -74,12 +74,12 @@ def test_pages_show_what_happens(name: str, tmp_path: Path, update_golden: bool)
 
 
 def test_a_page_is_followed(tmp_path: Path) -> None:
-    """Files are written and edited, commands run, and the exit code of the last one is known."""
+    """Following a page writes and edits files, runs commands, and stores the last exit code."""
     assert Reader(tmp_path).follow(PAGE) == PAGE
 
 
 def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
-    """An output that differs is replaced by the one that comes out."""
+    """A wrong output on a page is replaced by the real output."""
     assert Reader(tmp_path).follow(PAGE.replace("evening\n```\n", "night\n```\n")) == PAGE
 
 
@@ -94,13 +94,13 @@ def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
     ],
 )
 def test_a_step_that_cannot_be_followed_is_an_error(tmp_path: Path, right: str, wrong: str, problem: str) -> None:
-    """An edit without its place, a quotation of nothing, output without a command, and a crash are named."""
+    """An edit without its place, a quotation of nothing, output without a command, and a crash are errors."""
     with pytest.raises(AssertionError, match=problem):
         Reader(tmp_path).follow(PAGE.replace(right, wrong))
 
 
 def test_lines_are_left_out() -> None:
-    """A cut keeps as many lines at the head and at the tail as are shown, and hides at least two."""
+    """A cut keeps as many lines at the head and at the tail as the page shows, and hides at least two."""
     lines = list("abcdef")
     assert cut(lines, ("x", "…", "x", "x")) == ["a", "…", "e", "f"]
     assert cut(lines[:4], ("x", "…", "x")) == ["a", "…", "d"]

@@ -48,7 +48,7 @@ class Reader:
         self.environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def follow(self, page: str) -> str:
-        """The page as it should be: with what its commands print now."""
+        """The page with the current output of its commands."""
         changed: dict[Block, tuple[str, ...]] = {}
         for block in blocks(page):
             match block.language:
@@ -97,7 +97,7 @@ class Reader:
         return tuple(made)
 
     def _run(self, command: str) -> list[str]:
-        """The lines that a command prints; it finds the exit code of the one before it in ``$?``."""
+        """The lines that a command prints; the command finds the previous exit code in ``$?``."""
         ran = subprocess.run(
             ["/bin/sh", "-c", f"(exit {self.code}); {command}"],
             cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=300,
@@ -110,7 +110,7 @@ class Reader:
 
 
 def cut(lines: list[str], shown: tuple[str, ...]) -> list[str]:
-    """The lines, shortened as they are where they are shown: as many at the head and at the tail."""
+    """The lines, shortened like the shown ones: the same numbers of lines at the head and at the tail."""
     if CUT not in shown:
         return lines
     head = shown.index(CUT)

@@ -1,4 +1,4 @@
-"""A screen of its own for each test, worked by keys and read as text."""
+"""Helpers that run the explorer for a test, press keys in it and read its screen as text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from holdfast.cli.explorer.prompt import Prompt
 from holdfast.runs.explorer.session import Session
 
 SMALL = (80, 24)
-"""The least terminal that everything has to fit."""
+"""The smallest terminal, in columns and rows, that the explorer has to fit."""
 
 
 @attrs.frozen
 class Screen:
-    """The explorer as somebody sees it and works it."""
+    """The explorer as its user sees and operates it."""
 
     app: Explorer
     pilot: Pilot[None]
@@ -33,7 +33,7 @@ class Screen:
         await self.pilot.pause()
 
     async def answer(self, key: str, text: str) -> None:
-        """Press the key of a question, and answer it."""
+        """Press the key of a question, and type the answer."""
         await self.press(key)
         self.app.query_one(Prompt).value = text
         await self.press("enter")
@@ -41,7 +41,7 @@ class Screen:
         await self.pilot.pause()
 
     def text(self, selector: str) -> str:
-        """What a line or a pane of text says."""
+        """The text that a line or a pane shows."""
         shown = self.app.query_one(selector, Static).content
         return shown.plain if isinstance(shown, Content) else str(shown)
 
@@ -52,22 +52,22 @@ class Screen:
 
     @property
     def status(self) -> str:
-        """What is said at the bottom."""
+        """The text of the status line at the bottom."""
         return self.text("#status")
 
     @property
     def run(self) -> list[str]:
-        """The steps in the list."""
+        """The steps in the list of the run."""
         return [str(option.prompt) for option in self.app.query_one("#run", OptionList).options]
 
     @property
     def next(self) -> list[str]:
-        """What is unfolded of what may happen next."""
+        """The unfolded nodes in the pane of possible next steps."""
         root = self.app.query_one("#choices", Tree).root
         return list(visible(root))
 
     async def take(self, *path: str) -> None:
-        """Unfold, in the pane of what may happen next, each of these, and take the last."""
+        """In the pane of possible next steps, unfold each of these nodes, and take the last."""
         tree = self.app.query_one("#choices", Tree)
         tree.focus()
         node = tree.root
@@ -79,7 +79,7 @@ class Screen:
 
 
 def visible(node: TreeNode[object]) -> list[str]:
-    """The labels of the unfolded nodes below one, indented."""
+    """The labels of the unfolded nodes below a node, indented."""
     found = []
     for child in node.children:
         found.append(str(child.label))
@@ -95,7 +95,7 @@ def pilot(
     size: tuple[int, int] = SMALL,
     note: str | None = None,
 ) -> Explorer:
-    """Show a session on a screen of that size, and do there what ``drive`` does."""
+    """Show a session on a screen of that size, and run ``drive`` on it."""
     app = Explorer(session, open_session, note)
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""The command ``holdfast explore`` up to its screen: what it opens, and what it refuses on one line."""
+"""The command ``holdfast explore`` until its screen opens: the files and lines that it accepts and refuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.trace.line import to_line
 
 
 def test_a_model_begins_at_its_start() -> None:
-    """A model is opened in tiny unless another scope is named, with the rules and variants that are asked for."""
+    """A model opens in scope tiny unless another is named, without the removed rules and with the named variants."""
     session, note = open_session("ownership", removed=("ST-14",))
     trace = session.trace()
     assert (trace.target, trace.scope, trace.removed, trace.length, note) == ("ownership", "tiny", ("ST-14",), 0, None)
@@ -22,14 +22,14 @@ def test_a_model_begins_at_its_start() -> None:
 
 
 def test_a_file_and_its_line_are_one_run(counterexample: Path) -> None:
-    """What a file opens and what its line opens is equal."""
+    """A file and its replay line open the same run."""
     trace = open_session(str(counterexample))[0].trace()
     again = open_session(to_line(trace))[0].trace()
     assert (again.steps, again.claim) == (trace.steps, trace.claim)
 
 
 def test_a_line_may_begin_with_the_file_of_a_model(counterexample: Path) -> None:
-    """Such as the lines that ``holdfast conform --run`` prints: they are opened as runs, and not as models."""
+    """Lines as ``holdfast conform --run`` prints them, beginning with a model file, open as runs and not as models."""
     trace = open_session(str(counterexample))[0].trace()
     file = f"{Path(__file__).parents[2] / 'models' / trace.target}.py:{trace.target.title()}"
     again = open_session(to_line(trace).replace(trace.target, file, 1))[0].trace()
@@ -37,7 +37,7 @@ def test_a_line_may_begin_with_the_file_of_a_model(counterexample: Path) -> None
 
 
 def test_a_file_of_the_name_of_a_model_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bare name is a model only where there is no such file."""
+    """A bare name means a model only if no file has that name."""
     monkeypatch.chdir(tmp_path)
     Path("ownership").write_text("no trace")
     with pytest.raises(UsageError, match=r"^ownership: "):
@@ -61,7 +61,7 @@ def test_a_file_of_the_name_of_a_model_is_a_file(tmp_path: Path, monkeypatch: py
 def test_one_line_and_exit_two(
     argv: list[str], said: str, counterexample: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever is wrong, and a terminal that is missing, is one line on standard error; nothing is drawn."""
+    """Every error, and a missing terminal, gives one line on standard error; nothing is drawn."""
     code = main(["explore", *(str(counterexample) if word == "FILE" else word for word in argv)])
     out, err = capsys.readouterr()
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -71,7 +71,7 @@ def test_one_line_and_exit_two(
 def test_the_extra_is_named_where_it_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without textual the command says what to install."""
+    """Without textual installed, the command says which extra to install."""
     monkeypatch.setattr("holdfast.cli.explore._check_terminal", lambda: None)
     for name in [name for name in sys.modules if name.startswith(("textual", "holdfast.cli.explorer"))]:
         monkeypatch.delitem(sys.modules, name)

@@ -1,4 +1,4 @@
-"""The explorer's screen, worked by keys as a reader works it."""
+"""The explorer's screen, operated by keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def foreign(counterexample: Path, tmp_path: Path) -> Session:
 
 
 def test_from_the_counterexample_to_another_run_and_back(session: Session, tmp_path: Path) -> None:
-    """Forward to the violation, back, branch, search, save, reopen: what was saved is what was seen."""
+    """Step to the violation and back, branch, search, save and reopen: the saved run is the run on the screen."""
     saved = tmp_path / "mine.itf.json"
 
     async def drive(screen: Screen) -> None:
@@ -76,7 +76,7 @@ def test_from_the_counterexample_to_another_run_and_back(session: Session, tmp_p
 
 
 def test_a_saved_line_is_opened_again(session: Session, tmp_path: Path) -> None:
-    """A name that does not end in .json keeps the run as the line that replays it; the sheet shows the same line."""
+    """A name without the suffix .json saves the run as its replay line; the sheet shows the same line."""
     saved = tmp_path / "mine.txt"
 
     async def drive(screen: Screen) -> None:
@@ -93,7 +93,7 @@ def test_a_saved_line_is_opened_again(session: Session, tmp_path: Path) -> None:
 
 
 def test_the_rules_on_the_screen_are_explained(session: Session) -> None:
-    """The removed rule, what is violated, and the rules that refuse a step here; no others, and within 80 columns."""
+    """The removed rule, the violated property and rules that refuse a step are explained, no others, in 80 columns."""
 
     async def drive(screen: Screen) -> None:
         await screen.press("v", "m")
@@ -108,7 +108,7 @@ def test_the_rules_on_the_screen_are_explained(session: Session) -> None:
 
 
 def test_an_existing_file_is_replaced_only_if_asked_twice(session: Session, tmp_path: Path) -> None:
-    """A name that is taken is said; a second Enter replaces the file, and a name that cannot be written is an error."""
+    """If a file exists, only a second Enter replaces it; a path that cannot be written is an error."""
     taken = tmp_path / "mine.txt"
     taken.write_text("precious")
 
@@ -127,7 +127,7 @@ def test_an_existing_file_is_replaced_only_if_asked_twice(session: Session, tmp_
 
 
 def test_highlighting_a_step_goes_there(session: Session) -> None:
-    """In the list of the run the arrows step, and so do the keys that lead to its ends."""
+    """In the list of the run, the arrow keys go to the next step, and other keys go to either end."""
 
     async def drive(screen: Screen) -> None:
         places = []
@@ -141,7 +141,7 @@ def test_highlighting_a_step_goes_there(session: Session) -> None:
 
 
 def test_runs_and_their_undoing(session: Session) -> None:
-    """Undo, redo and the change of runs work by keys, and are offered only where they do something."""
+    """Keys undo, redo and change runs, and the footer offers them only where they have an effect."""
 
     async def drive(screen: Screen) -> None:
         assert offered(screen).isdisjoint({"undo", "branch"})
@@ -159,12 +159,12 @@ def test_runs_and_their_undoing(session: Session) -> None:
 
 
 def offered(screen: Screen) -> set[str]:
-    """The actions that the footer names."""
+    """The actions that the footer offers."""
     return {binding.action for _, binding, enabled, _ in screen.app.screen.active_bindings.values() if enabled}
 
 
 def test_what_may_happen_next(session: Session) -> None:
-    """Enabled steps stand by action, refused ones by rule, and what is unfolded stays so in the next state."""
+    """Enabled steps are grouped by action, refused ones by rule; unfolded groups stay unfolded in the next state."""
 
     async def drive(screen: Screen) -> None:
         assert screen.next == [
@@ -193,7 +193,7 @@ def test_what_may_happen_next(session: Session) -> None:
 
 
 def test_a_line_without_room_is_said_at_the_bottom(session: Session) -> None:
-    """What the pane cuts off stands in the status line while the cursor is on it; what fits does not."""
+    """The status line shows the whole line under the cursor if the pane cuts it off, and only then."""
 
     async def drive(screen: Screen) -> None:
         await screen.press("right")
@@ -208,7 +208,7 @@ def test_a_line_without_room_is_said_at_the_bottom(session: Session) -> None:
 
 
 def test_another_initial_state_is_begun(session: Session) -> None:
-    """An initial state that is taken begins a run of its own."""
+    """Taking another initial state begins a new run."""
 
     async def drive(screen: Screen) -> None:
         await screen.take("initial states", "up=False")
@@ -222,7 +222,7 @@ def test_another_initial_state_is_begun(session: Session) -> None:
 
 
 def test_expressions_are_corrected_in_place(session: Session) -> None:
-    """A wrong expression leaves the question open with what is wrong; keys that mean something elsewhere are text."""
+    """A wrong expression keeps the question open and shows the error; keys with another meaning elsewhere type text."""
 
     async def drive(screen: Screen) -> None:
         await screen.answer("slash", "epock[s1] > 1")
@@ -243,7 +243,7 @@ def test_expressions_are_corrected_in_place(session: Session) -> None:
 
 
 def test_watches_stand_below_the_run(session: Session) -> None:
-    """A watched expression shows its value here and along the run, until it is dropped."""
+    """A watched expression shows its value here and along the run, until the user removes it."""
 
     async def drive(screen: Screen) -> None:
         assert not screen.app.query_one("#watches").display
@@ -263,7 +263,7 @@ def test_watches_stand_below_the_run(session: Session) -> None:
 
 
 def test_many_changes_are_those_around_the_step() -> None:
-    """Of a value that changes all the time the changes about the step are shown, and how many there are."""
+    """For a value that changes often, the changes near the step are shown, with their total number."""
     values = tuple(range(20))
     assert along(values[:3], 0) == "0, from step 1: 1, from step 2: 2"
     near = [f"from step {step}: {step}" for step in range(1, 20)]
@@ -273,7 +273,7 @@ def test_many_changes_are_those_around_the_step() -> None:
 
 
 def test_searches_that_find_nothing(session: Session) -> None:
-    """A search that finds nothing says how far it looked, and leaves everything as it was."""
+    """A search without a result says how far it looked, and changes nothing on the screen."""
 
     async def drive(screen: Screen) -> None:
         screen.app.budget = 500
@@ -285,7 +285,7 @@ def test_searches_that_find_nothing(session: Session) -> None:
 
 
 def test_a_search_can_be_stopped(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a search runs nothing else is done; Esc stops it."""
+    """While a search runs the explorer accepts no other command; Esc stops the search."""
     pressed = threading.Event()
 
     def endless(_: Expression, *, most: int, stop: Callable[[], bool]) -> Search:
@@ -318,7 +318,7 @@ def test_a_search_can_be_stopped(session: Session, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_run_without_a_model(foreign: Session) -> None:
-    """It can be read, watched and searched along; taking a step and a line of it are said to need a model."""
+    """A run without a model can be read, watched and searched; taking a step and its replay line need a model."""
 
     async def drive(screen: Screen) -> None:
         assert screen.heading.startswith("foreign  (no model)")
@@ -343,7 +343,7 @@ def test_a_run_without_a_model(foreign: Session) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_everything_fits_eighty_columns(session: Session, theme: str) -> None:
-    """At 80 by 24 no line of the run or the state is broken, no key falls off the footer, and the help fits whole."""
+    """At 80 by 24 no line of the run or the state is broken, the footer shows every key, and the whole help fits."""
 
     async def drive(screen: Screen) -> None:
         screen.app.theme = theme
@@ -367,7 +367,7 @@ def test_everything_fits_eighty_columns(session: Session, theme: str) -> None:
 
 
 def test_what_changed_is_in_sight(session: Session) -> None:
-    """Where the state is longer than its pane, the pane shows what the step changed."""
+    """If the state is longer than its pane, the pane scrolls to the cells that the step changed."""
 
     async def drive(screen: Screen) -> None:
         await screen.press("f", "right", "right")
@@ -382,7 +382,7 @@ def test_what_changed_is_in_sight(session: Session) -> None:
 
 
 def test_a_narrow_terminal_stacks_the_panes(session: Session) -> None:
-    """With too few columns the panes stand one below the other."""
+    """With too few columns, the panes are stacked."""
 
     async def drive(screen: Screen) -> None:
         run, state = screen.app.query_one(RunPane).region, screen.app.query_one(StatePane).region
@@ -409,7 +409,7 @@ def test_the_theme_key(session: Session) -> None:
 
 
 def test_a_changed_model_is_said_at_once(session: Session) -> None:
-    """What there is to say about a file stands at the bottom when it opens."""
+    """A notice about a file stands in the status line as soon as the file opens."""
 
     async def drive(screen: Screen) -> None:
         assert screen.status == "the model has changed"

@@ -17,13 +17,13 @@ from holdfast.check.budget import Budget, Meter
 from tests.generated.comparing import ENGINES, Outcome, compare, reduced_model
 
 EVERY = 100
-"""After so many models a line says how it goes."""
+"""After every N models a line reports the progress."""
 
 USUAL = "interpreter,kernel-text,live,prove"
 
 
 def outcomes(seeds: Sequence[int], engines: Sequence[str], jobs: int) -> Iterator[Outcome]:
-    """What becomes of every seed, in order."""
+    """The outcomes of all seeds, in order."""
     asked = partial(compare, engines=engines)
     if jobs == 1:
         yield from map(asked, seeds)
@@ -73,7 +73,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def say(line: str) -> None:
-    """A line, at once."""
+    """Print a line at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

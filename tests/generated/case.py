@@ -1,4 +1,4 @@
-"""One generated model, ready for every engine: its class, what the compiler makes of it, and what the oracle."""
+"""One generated model with its class, its compiled system, and the oracle's answers on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.generated.oracle import GhostCutError, Graph, NoStartError, Oracle
 from tests.generated.small import model_of
 
 MOST = 400
-"""So many states the oracle searches; a model that has more is not compared."""
+"""The most states that the oracle searches; a larger model is not compared."""
 
 LEGITIMATE = (
     "may be None here",
@@ -27,11 +27,11 @@ LEGITIMATE = (
     "computed",
     "ghost must not cut",
 )
-"""Refusals of models that nothing is wrong with when they run: the compiler sees their text alone."""
+"""Refusals of models that would run without a problem: the compiler sees only their text."""
 
 
 class Case:
-    """A model of a seed, with variants and without rules that the seed chooses."""
+    """A seed's model, with variants chosen and rules removed as the seed decides."""
 
     def __init__(self, source: str, model: type[Model], seed: int) -> None:
         self.source, self.model, self.seed = source, model, seed
@@ -44,7 +44,7 @@ class Case:
         return self.model.tiny  # type: ignore[attr-defined, no-any-return]
 
     def compiled(self) -> System:
-        """The system. Raises ModelError."""
+        """The compiled system. Raises ModelError."""
         chance = random.Random(self.seed)
         plain = compile_model(self.model)
         self.variants = sample(list(plain.variants), 2, chance) if chance.random() < 0.7 else ()
@@ -74,16 +74,16 @@ class Case:
 
     @cached_property
     def graph(self) -> Graph:
-        """What it reaches."""
+        """The graph that the oracle reaches."""
         return self.plain.graph()
 
     @cached_property
     def verdicts(self) -> dict[tuple[str, str], int]:
-        """What it finds."""
+        """The oracle's verdicts."""
         return self.plain.verdicts(self.graph)
 
     def undecorated(self) -> list[str]:
-        """What a base declares with a decorator, and a class below it says again without one."""
+        """The names that a base class declares with a decorator and a derived class defines again without one."""
         names = dict.fromkeys(name for base in self.model.__mro__ for name in vars(base))
         return [
             name
@@ -93,9 +93,9 @@ class Case:
         ]
 
     def unfit(self) -> str | None:
-        """Why the compiler has to refuse the model, as far as running it shows that; None if it has not to.
+        """The reason why the compiler must refuse the model, as far as running shows one, or None.
 
-        It is run with the variants and without the rules that are chosen by then.
+        The model runs with the variants and removals that are chosen by then.
         """
         dropped = self.undecorated()
         if dropped:
@@ -118,14 +118,14 @@ def marked(value: Any) -> bool:
 
 @contextmanager
 def case_of(seed: int, source: str | None = None) -> Iterator[Case]:
-    """The model of a seed, while its file is there."""
+    """The model of a seed, as long as its file exists."""
     text = model_of(seed) if source is None else source
     with loaded(text) as model:
         yield Case(text, model, seed)
 
 
 def refusal(case: Case) -> str | None:
-    """What the compiler says against the model; None if it takes it."""
+    """The compiler's problem with the model; None if the compiler accepts it."""
     try:
         case.system  # noqa: B018 - it is compiled when it is asked for
     except ModelError as error:

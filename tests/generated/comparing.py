@@ -1,4 +1,4 @@
-"""The comparison of one model: what the oracle and the engines say differently."""
+"""Compare the oracle's and the engines' answers on one model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ENGINES: dict[str, Check] = {
     "machine": quick.machine,
     "tlc": slow.tlc,
 }
-"""All that can be asked, the quick ones first."""
+"""All engines, the quick ones first."""
 
 
 @attrs.frozen
 class Outcome:
-    """What became of a seed: why nothing was compared, or the differences."""
+    """The result for one seed: the reason why nothing was compared, or the differences."""
 
     seed: int
     skipped: str | None = None
@@ -67,12 +67,12 @@ def reduced_model(seed: int, engines: Sequence[str], source: str | None = None) 
 
 
 def kind_of(difference: str) -> str:
-    """What a difference is about: its first words, without what depends on the model."""
+    """The kind of a difference: its first words, without the parts that depend on the model."""
     return re.sub(r"\d+", "", difference)[:22]
 
 
 def differences(case: Case, engines: Sequence[str]) -> Iterator[str]:
-    """What the engines say differently; an error of one is a difference too."""
+    """The engines' differences from the oracle; an engine's error is a difference too."""
     for name in engines:
         try:
             yield from ENGINES[name](case)

@@ -1,4 +1,4 @@
-"""What each engine says of a case, held against the oracle. Each function yields sentences, one for each difference."""
+"""Each engine's answers on a case, compared with the oracle. Each function yields one sentence for each difference."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from tests.kernel.plain import plain_build
 Check = Callable[[Case], Iterator[str]]
 
 LARGER = 250
-"""So many states of a larger scope are searched for what a proof denies."""
+"""The most states of a larger scope that are searched for a violation of a proved property."""
 
 QUICK = SolverLimits(quick=1.0, long=2.0)
-"""Seconds for a question of a proof. What takes longer is not proved, and so not wrong."""
+"""Seconds for a question of a proof. A question that takes longer stays open, which is no difference."""
 
 
 # The interpreter ----------------------------------------------------------------------------------------------------
 
 
 def interpreter(case: Case) -> Iterator[str]:
-    """Verdicts, lengths of shortest runs, states, steps and depth, with symmetry and without."""
+    """Compare verdicts, lengths of shortest runs, states, steps and depth, with and without symmetry."""
     for symmetry in (False, True):
         found = answered(case, symmetry=symmetry, keep_going=True)
         if isinstance(found, str):
@@ -61,7 +61,7 @@ def interpreter(case: Case) -> Iterator[str]:
 
 
 def answered(case: Case, **options: object) -> Result | str:
-    """A search's answer, or its message."""
+    """The search's result, or its error's message."""
     try:
         return search(case.system, case.scope, engine="interpreter", **options)  # type: ignore[arg-type]
     except ModelError as error:
@@ -69,7 +69,7 @@ def answered(case: Case, **options: object) -> Result | str:
 
 
 def starts_nowhere(case: Case) -> bool:
-    """Whether the scope contradicts the model, as the oracle sees it."""
+    """Whether the scope contradicts the model, according to the oracle."""
     try:
         return not case.graph.starts
     except NoStartError:
@@ -77,8 +77,8 @@ def starts_nowhere(case: Case) -> bool:
 
 
 def judged(case: Case, found: Result, what: str) -> Iterator[str]:
-    """What is violated and reached, and in how many steps."""
-    # What no property states has an @ before its name where a property is called so.
+    """Compare the violated and reached claims, and the lengths of their runs."""
+    # A deadlock's or a repetition's name has an @ in front if a property has the same name.
     said = {(trace.shown.kind, trace.shown.name.removeprefix("@")): trace.length for trace in found.findings}
     said |= {("witness", each.claim.name): each.trace.length for each in found.witnesses if each.trace is not None}
     if said != case.verdicts:
@@ -100,7 +100,7 @@ def shown(verdicts: Mapping[Claim, int]) -> str:
 
 
 def counted(case: Case, found: Result, *, symmetry: bool) -> Iterator[str]:
-    """How many states and steps there are, and how deep they lie."""
+    """Compare the numbers of states and steps, and the depth."""
     figures = found.figures
     depth, states = case.plain.depth_and_states(case.graph, figures.dropped_ghosts)
     if symmetry:
@@ -127,7 +127,7 @@ def counted(case: Case, found: Result, *, symmetry: bool) -> Iterator[str]:
 
 @contextmanager
 def as_text() -> Iterator[None]:
-    """From here on kernels are run by Python."""
+    """From now on Python runs the kernels."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "build", plain_build)
         patch.setattr(graphs, "build", plain_build)
@@ -135,13 +135,13 @@ def as_text() -> Iterator[None]:
 
 
 def kernel_text(case: Case) -> Iterator[str]:
-    """The same answers as the interpreter's, to the letter, from the kernel's text as Python runs it."""
+    """The kernel's text, run by Python, must give the interpreter's answers to the letter."""
     with as_text():
         yield from machine(case)
 
 
 def machine(case: Case) -> Iterator[str]:
-    """The same answers as the interpreter's from the kernel."""
+    """The compiled kernel must give the interpreter's answers."""
     if starts_nowhere(case):
         return
     for options in ({"symmetry": True, "keep_going": True}, {"symmetry": False, "keep_going": False}):
@@ -160,12 +160,12 @@ def machine(case: Case) -> Iterator[str]:
 
 
 def refuses_numbers(message: str) -> bool:
-    """Whether the kernel says that numbers of a model do not fit its words, as it may."""
+    """Whether the kernel refuses the model because numbers do not fit its words, which is allowed."""
     return "bits" in message
 
 
 def letters(what: str, mine: Result, other: Result | str) -> Iterator[str]:
-    """Where two answers differ."""
+    """The differences between two answers."""
     assert isinstance(other, Result)
     one, two = to_json(mine) | {"timing": None}, to_json(other) | {"timing": None}
     yield from (
@@ -174,7 +174,7 @@ def letters(what: str, mine: Result, other: Result | str) -> Iterator[str]:
 
 
 def live_letters(mine: LiveResult, other: LiveResult) -> Iterator[str]:
-    """The same of liveness."""
+    """The differences between two answers about liveness."""
     one, two = live_to_json(mine) | {"timing": None}, live_to_json(other) | {"timing": None}
     yield from (
         f"live by kernel: {key}: {str(one[key])[:300]}, not {str(two[key])[:300]}"
@@ -187,7 +187,7 @@ def live_letters(mine: LiveResult, other: LiveResult) -> Iterator[str]:
 
 
 def liveness(case: Case) -> Iterator[str]:
-    """Each leads-to: which are violated; and no answer where one is only if what a bound cut counts as impossible."""
+    """Compare the violated leads-to; if one is violated only with cuts as impossible steps, there must be no answer."""
     owed = case.plain.of_kind("leads_to")
     if not owed or starts_nowhere(case):
         return
@@ -213,8 +213,10 @@ def liveness(case: Case) -> Iterator[str]:
 
 
 def proofs(case: Case) -> Iterator[str]:
-    """What is proved for any sizes holds in sizes 1 to 3, wherever there are the literals that the proof says it rests
-    on; what is violated is, in that scope.
+    """Compare proofs with the oracle.
+
+    A property proved for any sizes must hold in sizes 1 to 3, in each scope with the literals that the proof names as
+    assumptions. A violation must be one of the oracle's in the model's own scope.
     """
     if starts_nowhere(case) or not provable(case):
         return
@@ -243,7 +245,7 @@ def proofs(case: Case) -> Iterator[str]:
 
 
 def has_literals(mark: ScopeMark, found: ProofResult) -> bool:
-    """Whether a scope has the literals without which the proof says nothing."""
+    """Whether a scope has the literals that the proof assumes."""
     said = " ".join(ground.text for ground in found.rests_on if ground.what == "literals")
     last = {name: int(number) for name, number in re.findall(r"(\w+) 0 (?:to|and) (\d+)", said)}
     assert bool(said) == bool(last), said
@@ -251,18 +253,18 @@ def has_literals(mark: ScopeMark, found: ProofResult) -> bool:
 
 
 def provable(case: Case) -> bool:
-    """Whether there is anything to prove."""
+    """Whether the model has a property to prove."""
     wanted = case.plain.of_kind("invariant", "lemma", "step")
     return bool(wanted) or any(act.mark.idempotent for act in case.plain.acts)
 
 
 def without_budgets(mark: ScopeMark) -> ScopeMark:
-    """The scope as a proof knows it."""
+    """The scope without budgets, as in a proof."""
     return ScopeMark(mark.sizes, {}, mark.given)
 
 
 def denied(case: Case, mark: ScopeMark, proved: set[str]) -> Iterator[tuple[str, str]]:
-    """What is said to be proved, and a run in this scope violates."""
+    """The properties reported as proved that a run in this scope violates."""
     oracle = case.oracle(mark, LARGER)
     try:
         verdicts = oracle.verdicts(oracle.graph(budgets=False))
@@ -287,7 +289,7 @@ def larger(case: Case) -> Iterator[ScopeMark]:
 
 
 def resized(case: Case, sizes: Mapping[type, int], chance: random.Random) -> ScopeMark:
-    """A scope of these sizes, with values drawn for the given constants."""
+    """A scope of these sizes, with random values for the given constants."""
     given: dict[str, object] = {}
     for name in case.mark.given:
         var = case.system.var(name)
@@ -302,7 +304,7 @@ def resized(case: Case, sizes: Mapping[type, int], chance: random.Random) -> Sco
 
 
 def drawn(kind: object, named: Mapping[str, type], sizes: Mapping[type, int], chance: random.Random) -> object:
-    """A value of a given constant, as a scope says it."""
+    """A random value of a given constant, as a scope writes it."""
     inner = getattr(kind, "of", None)
     if inner is not None:
         return None if chance.random() < 0.3 else drawn(inner, named, sizes, chance)

@@ -1,4 +1,4 @@
-"""Liveness by fair components: what runs for ever, meets every demand of fairness, and owes a goal."""
+"""Liveness by fair components: sets of states where a run can stay for ever, fairly, and still owe the goal."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import networkx as nx
 from tests.generated.oracle import Graph, Oracle, Prop
 
 Demand = tuple[int, tuple[Any, ...]]
-"""An action's number, and values of the parameters that it is fair per."""
+"""The number of an action, and values of the parameters in its ``per``."""
 
 
 @attrs.define
 class Fairness:
-    """A graph's steps as fairness sees them."""
+    """The steps of a graph with the demands of fairness."""
 
     strong: dict[Demand, bool]
     possible: list[set[Demand]]
     cut: list[set[Demand]]
     served: list[dict[int, set[Demand]]]
-    """For each state, where its steps lead, with the demands that a step there serves."""
+    """For each state: the successors, with the demands that a step to each of them serves."""
 
 
 def fairness(oracle: Oracle, graph: Graph) -> Fairness:
-    """Which demands there are, where each is possible, and what steps serve."""
+    """All demands, the states in which each is possible, and the demands that each step serves."""
     real = [name for name in oracle.fields if name not in oracle.ghosts]
     lasting = [oracle.key(state, real) for state in graph.states]
     found = Fairness({}, [], [], [])
@@ -56,7 +56,7 @@ def fairness(oracle: Oracle, graph: Graph) -> Fairness:
 
 
 def violated(graph: Graph, fair: Fairness, prop: Prop, args: dict[str, Any], *, cautious: bool) -> bool:
-    """Whether a fair run owes the goal for ever; ``cautious`` takes what a bound cut for possible."""
+    """Whether a fair run owes the goal for ever; ``cautious`` treats cut steps as possible."""
     asked = [state.holds(prop.name, **args) for state in graph.states]
     unmet = {here for here, (_, goal) in enumerate(asked) if not goal}
     whole = nx.DiGraph()
@@ -70,7 +70,7 @@ def violated(graph: Graph, fair: Fairness, prop: Prop, args: dict[str, Any], *, 
 
 
 def can_stay(fair: Fairness, part: Iterable[int], cautious: bool) -> bool:
-    """Whether a fair run can stay in some of these states for ever; they hang together."""
+    """Whether a fair run can stay for ever in some of these states, which form a strongly connected component."""
     states = set(part)
     served = {asked for of in states for to, labels in fair.served[of].items() if to in states for asked in labels}
     possible = {of: fair.possible[of] | (fair.cut[of] if cautious else set()) for of in states}

@@ -1,4 +1,4 @@
-"""Names chosen to collide with everything that is generated from a model: functions, constants, operators, symbols."""
+"""Names chosen to collide with generated names: functions, constants, operators, symbols."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ listed explore best rows notes s t o k out c found once Init Next vars Spec Type
 next prime size bound all any abs count sum value some zero least Nodes node Node_0 n1 t1 i1 steps bump peek poke
 np jit CUT HIT TAKEN WORDS none lo hi go_idempotent tiny_scope Fairness UNCHANGED Sequences EXCEPT budget
 """)
-"""What fields and methods may be called: one name each, as in Python."""
+"""Names for fields and methods: one name each, as in Python."""
 
 LIKELY = words("of_all self max min one deadlock canonical successors")
-"""Those of them that some engine once took for its own."""
+"""Names that some engine once took for its own."""
 
 LOCALS = words("""
 s t o k c out rows notes found one other self_ n_ s0 t0 o0 args state init clock f0 f1 bad at1 next prime x_1
 least size np HIT Nil Init deadlock act1 rel1 clock1 left new k0 j h i0 label cell Next vars LET IN old_clock
 """)
-"""What parameters and locals may be called; a field may have the same name."""
+"""Names for parameters and locals; a field may have the same name."""
 
 FIXED = words("""
 A B C E Enum Era FAR False Flag Gap Ghost Int Item LATE Map Mode Model Nat Node None Rel Role Scope Self Sort Tick
@@ -37,11 +37,11 @@ error fair fill final for from given hi holdfast idempotent if import in init in
 lo max min not of old or pass per replaces require return rule self slow step strong sum swift tiny tuple typing
 variant weak witness
 """)
-"""What keeps its name: words of Python and of the language, types, and what scopes say."""
+"""Words that keep their names: words of Python and of the language, types, and words of scopes."""
 
 
 def colliding(text: str, choices: Choices) -> str:
-    """The model with some of its names exchanged, consistently, for some that collide."""
+    """The model with some of its names consistently replaced by colliding names."""
     head, _, body = text.partition("class Era(Nat): ...\n")
     plain = re.sub(r'"""(?s:.*?)"""', "", body)
     declared = set(re.findall(r"^    (\w+):", plain, re.MULTILINE)) | set(re.findall(r"\bdef (\w+)", plain))
@@ -52,7 +52,7 @@ def colliding(text: str, choices: Choices) -> str:
     others = [word for word in free if word not in declared]
     renamed: dict[str, str] = {}
     exchange(members, [name for name in MEMBERS if name not in declared], LIKELY, choices, renamed, plain)
-    # A member that is called like a parameter keeps that name to itself: no other parameter may stand beside it.
+    # If a member is called like a parameter, no other parameter may take that name beside it.
     taken = {renamed.get(word, word) for word in members if is_both(word, plain)}
     called = [name for word in members if (name := renamed.get(word, word)) not in {*FIXED, *taken}]
     exchange(others, [name for name in (*LOCALS, *called) if name not in taken], called, choices, renamed, plain)
@@ -68,7 +68,7 @@ def exchange(
     renamed: dict[str, str],
     text: str,
 ) -> None:
-    """Give some of the words names from the pool, each to one of them; the likely ones to half of those."""
+    """Rename some of the words to names of the pool, each to one; half of them get likely names."""
     known, used = set(re.findall(r"\w+", text)), re.sub(r"(?m)^    \w+: .*$", "", text)
     fresh = [name for name in dict.fromkeys(pool) if name not in mine]
     for word in mine:
@@ -80,5 +80,5 @@ def exchange(
 
 
 def is_both(word: str, text: str) -> bool:
-    """Whether a name stands for a member and for a local too."""
+    """Whether a name is used for a member and for a local."""
     return bool(re.search(rf"\.{word}\b|\bdef {word}\b", text) and re.search(rf"(?<![.\w\"]){word}\b(?!\()", text))

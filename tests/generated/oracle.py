@@ -1,7 +1,7 @@
-"""The oracle: a model's own Python, run by a plain breadth-first search. It has nothing of the compiler or an engine.
+"""The oracle: CPython runs the model in a plain breadth-first search. It shares no code with the compiler or an engine.
 
-It reads the decorators' marks and the annotations of the class, and asks instances to take actions. What it says is
-what ``docs/language.md`` says: which steps are taken, which are cut, and which properties hold.
+It reads the decorators' marks and the annotations of the class, and asks instances to take actions. Its answers follow
+``docs/language.md``: which steps are taken, which are cut, and which properties hold.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from holdfast.lang.sorts import Sort, universe
 Args = tuple[Any, ...]
 Key = tuple[Any, ...]
 Claim = tuple[str, str]
-"""The kind and the name of what is claimed: two claims may have one name."""
+"""The kind and the name of a claim: two claims may have the same name."""
 
 STATES = ("invariant", "lemma")
 DEADLOCK: Claim = ("deadlock", "deadlock")
 
 
 class NoStartError(Exception):
-    """The scope contradicts the model: no start, a start beyond a bound, or a false assumption."""
+    """The scope contradicts the model: no initial state, one beyond a bound, or a false assumption."""
 
 
 class GhostCutError(Exception):
-    """A write to a ghost cut a step: such a model has to be refused."""
+    """A write to a ghost cut a step; the compiler must refuse such a model."""
 
 
 @attrs.frozen
 class Act:
-    """An action: its name, its fairness, and what runs when it is taken."""
+    """An action: its name, its fairness, and the method that runs."""
 
     name: str
     mark: ActionMark
@@ -66,7 +66,7 @@ class Edge:
 
 @attrs.define
 class Graph:
-    """What was reached: instances, what is left of the budgets, depths, steps, and the steps that were cut."""
+    """The reached states as instances, their remaining budgets and depths, the steps, and the cut steps."""
 
     states: list[Model] = attrs.field(factory=list)
     keys: list[Key] = attrs.field(factory=list)
@@ -75,13 +75,13 @@ class Graph:
     edges: list[list[Edge]] = attrs.field(factory=list)
     cuts: list[list[tuple[int, Args]]] = attrs.field(factory=list)
     beyond: list[list[tuple[int, Args]]] = attrs.field(factory=list)
-    """Those of the cut steps that a bound cuts, and not a budget."""
+    """The steps that a bound cuts; steps cut by a budget are left out."""
     starts: int = 0
     whole: bool = True
 
 
 class Oracle:
-    """A model in a scope. It reaches ``most`` states, and a few more."""
+    """A model in a scope. The search stops soon after ``most`` states."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class Oracle:
     # Searching ------------------------------------------------------------------------------------------------
 
     def graph(self, *, budgets: bool = True) -> Graph:
-        """All that can be reached, with every step."""
+        """The graph of all reachable states and steps."""
         found, numbers = Graph(), {}
         full = tuple(act.budget or 0 for act in self.acts)
 
@@ -206,7 +206,7 @@ class Oracle:
         return list(found.values())
 
     def step(self, state: Model, act: Act, args: Mapping[str, Any]) -> Any:
-        """The state after the action, "cut", or None where a rule refuses."""
+        """The state after the action; "cut" if a bound cuts it; None if a rule refuses it."""
         try:
             return state.take(act.name, **args)
         except Refused:
@@ -217,7 +217,7 @@ class Oracle:
             return "cut"
 
     def _field_of(self, cut: Cut) -> str:
-        """The field whose write was cut, as the frames of the exception show it."""
+        """The field whose write was cut, found in the exception's frames."""
         trace, owner, cells, name = cut.__traceback__, None, None, ""
         while trace is not None:
             local = trace.tb_frame.f_locals
@@ -247,7 +247,7 @@ class Oracle:
         return [prop for prop in self.props if prop.mark.kind in kinds]
 
     def verdicts(self, graph: Graph) -> dict[Claim, int]:
-        """Of each claim that is violated the length of a shortest run; of a witness that of a run which reaches it."""
+        """For each violated claim and each reached witness, the length of a shortest run."""
         found: dict[Claim, int] = {}
 
         def note(kind: str, name: str, length: int) -> None:
@@ -270,7 +270,7 @@ class Oracle:
         return found
 
     def _wrong_steps(self, graph: Graph, here: int, edge: Edge) -> Iterator[Claim]:
-        """What a step violates."""
+        """The claims that a step violates."""
         act, new, old = self.acts[edge.act], graph.states[edge.target], graph.states[here]
         args = dict(zip((name for name, _ in act.types), edge.args, strict=True))
         for prop in self.of_kind("step"):
@@ -282,7 +282,7 @@ class Oracle:
             yield "idempotent", f"{act.name}_idempotent"
 
     def _repeat_differs(self, graph: Graph, edge: Edge, act: Act, args: Mapping[str, Any]) -> bool:
-        """Whether a step, repeated at once, is refused or changes something; a repetition that is cut shows nothing."""
+        """Whether a step's immediate repetition is refused or changes something; a cut repetition is no difference."""
         known = (edge.target, edge.act, edge.args)
         if known not in self._repeats:
             self._repeats[known] = self._repeated(graph, edge, act, args)
@@ -299,7 +299,7 @@ class Oracle:
         return self.key(again, real) != self.key(before, real)
 
     def depth_and_states(self, graph: Graph, dropped: Iterable[str]) -> tuple[int, int]:
-        """How deep the graph is and how many states it has once some ghosts are left out."""
+        """The depth and the number of states of the graph without some ghosts."""
         kept = [name for name in self.fields if name not in set(dropped)]
         nearest: dict[Key, int] = {}
         for state, left, depth in zip(graph.states, graph.left, graph.depth, strict=True):
@@ -308,7 +308,7 @@ class Oracle:
 
 
 def code(value: Any) -> int:
-    """A number for a cell's value, such that equal numbers are equal values in one cell."""
+    """A number for a cell's value; equal numbers mean equal values of that cell."""
     if value is None:
         return -1_000
     if isinstance(value, Sort):

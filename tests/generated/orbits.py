@@ -15,7 +15,7 @@ Renaming = Mapping[type, tuple[int, ...]]
 
 
 def renamings(oracle: Oracle) -> list[Renaming]:
-    """Every renaming that leaves the given constants as they are."""
+    """Every renaming that keeps the given constants unchanged."""
     sorts = [cls for cls in oracle.mark.sizes if issubclass(cls, Sort)]
     every = itertools.product(*(itertools.permutations(range(oracle.mark.sizes[cls])) for cls in sorts))
     found = [dict(zip(sorts, chosen, strict=True)) for chosen in every]
@@ -25,7 +25,7 @@ def renamings(oracle: Oracle) -> list[Renaming]:
 
 
 def renamed(value: Any, renaming: Renaming) -> Any:
-    """An element's new name; other values stay."""
+    """An element's new name; other values are unchanged."""
     return type(value).element(renaming[type(value)][value.index]) if type(value) in renaming else value
 
 
@@ -43,7 +43,7 @@ def row(state: Model, fields: Iterable[str], renaming: Renaming) -> tuple[int, .
 
 
 def orbits(oracle: Oracle, graph: Graph, dropped: Iterable[str]) -> int:
-    """How many orbits the states fall into."""
+    """The number of orbits of the states."""
     kept = [name for name in oracle.fields if name not in set(dropped)]
     every = renamings(oracle)
     found = {

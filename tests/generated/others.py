@@ -26,14 +26,14 @@ from tests.generated.engines import as_text, letters, starts_nowhere
 from tests.generated.oracle import Graph, NoStartError, Oracle
 
 SECONDS = 120
-"""How long TLC may take."""
+"""The most seconds that TLC may take."""
 
 
 # Mutants ------------------------------------------------------------------------------------------------------------
 
 
 def mutate(case: Case) -> Iterator[str]:
-    """Of each rule whether the graph without it is that of the model, and whether something is violated then."""
+    """Compare each mutant: whether its graph equals the model's, and whether it violates something."""
     if starts_nowhere(case) or any(kind != "witness" for kind, _ in case.verdicts):
         return
     bench = Bench(case.system, case.scope, "model.py", MutationLimits(Budget(), cores=1))
@@ -55,7 +55,7 @@ def mutate(case: Case) -> Iterator[str]:
 
 
 def tried(case: Case, found: MutantTrial, name: str, oracle: Oracle, graph: Graph, *, same: bool) -> Iterator[str]:
-    """What a trial says of a mutant, held against its graph."""
+    """Compare a mutant's trial with the mutant's graph."""
     verdicts = oracle.verdicts(graph)
     lost = any(kind == "witness" and (kind, prop) not in verdicts for kind, prop in case.verdicts)
     killed = lost or any(kind != "witness" for kind, _ in verdicts)
@@ -66,7 +66,7 @@ def tried(case: Case, found: MutantTrial, name: str, oracle: Oracle, graph: Grap
 
 
 def steps(oracle: Oracle, graph: Graph, dropped: tuple[str, ...]) -> tuple[set[Any], ...]:
-    """The states in which a run may start, all steps, and those that a bound cuts, without some ghosts."""
+    """The initial states, all steps, and the steps that a bound cuts, without some ghosts."""
     kept = [name for name in oracle.fields if name not in dropped]
     keys = [(oracle.key(state, kept), left) for state, left in zip(graph.states, graph.left, strict=True)]
     every = {
@@ -80,7 +80,7 @@ def steps(oracle: Oracle, graph: Graph, dropped: tuple[str, ...]) -> tuple[set[A
 
 
 def resume(case: Case) -> Iterator[str]:
-    """A checkpoint from before budgets and constants were edited: refused, or the answer of a fresh search."""
+    """A checkpoint of an edited scope must be refused, or must give the answer of a fresh search."""
     if starts_nowhere(case):
         return
     for edited in edits(case.scope):
@@ -92,7 +92,7 @@ def resume(case: Case) -> Iterator[str]:
                 search(case.system, edited, checkpoint=file, budget=limited, **options)
                 found = search(case.system, case.scope, resume_from=file, **options)
             except HoldfastError:
-                # The edited scope contradicts the model, or it is another one than that of the checkpoint.
+                # The edited scope contradicts the model, or the checkpoint was refused.
                 continue
             yield from letters("resumed after an edit", found, search(case.system, case.scope, **options))
 
@@ -116,7 +116,7 @@ def tools() -> Tools:
 
 
 def tlc(case: Case) -> Iterator[str]:
-    """TLC on the generated module: verdicts, shortest runs, states and depth, and what starves."""
+    """Compare TLC's answers on the generated module: verdicts, shortest runs, states, depth, and starvation."""
     if starts_nowhere(case):
         return
     opinion = SecondOpinion(case.system, case.scope, tools(), target="model.py", seconds=SECONDS)
@@ -124,7 +124,7 @@ def tlc(case: Case) -> Iterator[str]:
         safety = opinion.compared()
     except NoAnswerError as error:
         if "32 bits" in str(error):
-            # TLC says so where a model has larger numbers: no answer, and no difference.
+            # TLC reports larger numbers of a model this way: no answer, and no difference.
             return
         raise
     yield from (f"tlc: {difference}" for difference in safety.differences)

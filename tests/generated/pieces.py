@@ -1,7 +1,7 @@
-"""Little protocols with the shapes that engines got wrong: each a function that writes fields, actions and properties.
+"""Small protocols with features that engines once got wrong: each function writes fields, actions and properties.
 
-What varies in a piece is drawn: which condition, which literal, which form of a test. Most properties of the pieces
-hold in small scopes, and some in all; where one is false in larger ones, a proof must not say that it holds.
+Each piece draws its variations: a condition, a literal, the form of a test. Most properties of the pieces hold in small
+scopes, and some in all; a proof must not claim a property that is false in larger scopes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tests.differential.vocabulary import BOOL, Choices, Field, Words, annotatio
 Params = tuple[tuple[str, str], ...]
 
 FAR = (2**31, 2**32, 2**33 + 1, 2**62, 2**63, 2**64)
-"""Numbers at which words end."""
+"""Numbers near the limits of words."""
 
 
 @attrs.define
 class Setting:
-    """What a piece may use, and what it has written. Its number is part of every name."""
+    """The names that a piece may use, and its output. The piece's number is part of every name."""
 
     choices: Choices
     words: Words
@@ -48,14 +48,14 @@ class Setting:
         return self.choices.one(self.words.nats)
 
     def field(self, name: str, keys: Sequence[str], kind: str, start: str, *, ghost: bool = False) -> str:
-        """A field that starts with one value everywhere; its name with ``self``."""
+        """A field with the same initial value in every cell; returns its name with ``self``."""
         mine = f"{name}{self.number}"
         self.fields.append(Field(mine, tuple(keys), kind, ghost=ghost))
         self.start.append(f"self.{mine}.fill({start})" if keys else f"self.{mine} = {start}")
         return f"self.{mine}"
 
     def helper(self, name: str, params: Params, returns: str, body: Sequence[str]) -> str:
-        """A helper; its name with ``self``."""
+        """A helper; returns its name with ``self``."""
         mine = f"{name}{self.number}"
         self.methods[mine] = [_head(mine, params, returns), *indented(body)]
         return f"self.{mine}"
@@ -63,7 +63,7 @@ class Setting:
     def action(
         self, name: str, params: Params, body: Sequence[str], mark: str = "@action", *, exact: bool = False
     ) -> str:
-        """An action; its name, which has the piece's number unless it is to be ``exact``."""
+        """An action; returns its name, which ends with the piece's number unless ``exact``."""
         mine = name if exact else f"{name}{self.number}"
         self.methods[mine] = [mark, _head(mine, params, "None"), *indented(['"""An action."""', *body])]
         self.actions[mine] = params
@@ -100,7 +100,7 @@ def _head(name: str, params: Params, returns: str) -> str:
 
 
 def mostly_true(make: Setting, clock: str, at: str, sort: str, nat: str) -> str:
-    """A condition over a Nat, most of them always true; ``e`` is a parameter of that Nat, ``at`` a map to it."""
+    """A condition over a Nat that is mostly always true; ``e`` is a parameter of that Nat, ``at`` a map to it."""
     low, high, far = make.choices.between(1, 3), make.choices.between(0, 4), make.choices.one(FAR)
     return make.one(
         f"{clock} > -{low}",
@@ -130,7 +130,7 @@ def mostly_true(make: Setting, clock: str, at: str, sort: str, nat: str) -> str:
 
 
 def stain(make: Setting) -> None:
-    """Something bad happens to two elements where a condition is met: most conditions always are."""
+    """A bad effect on two elements if a condition holds; most of the conditions always hold."""
     sort, nat = make.sort(), make.nat()
     clock = make.field("clock", (), nat, f"{nat}(0)")
     bad = make.field("bad", (sort,), BOOL, "False")
@@ -154,13 +154,13 @@ def stain(make: Setting) -> None:
 
 
 def tell_apart(make: Setting) -> None:
-    """A parameter that differs from a field of its type, in an action with a free name."""
+    """A parameter that differs from a field of its type, in an action whose name is not taken."""
     sort, nat = make.sort(), make.nat()
     clock, bad = make.field("clock", (), nat, f"{nat}(0)"), make.field("bad", (sort,), BOOL, "False")
     test = make.one(f"e != {clock}", f"e > {clock}", f"e == {clock} and n != m", f"{clock} + 1 == e")
     body = [make.require(make.one("n != m", "n != m or m == n")), f"if {test}:", f"    {bad}[n] = True"]
     if make.number == 1 and test == f"e != {clock}":
-        # The parameter is called like the field.
+        # The parameter has the field's name.
         name = clock.removeprefix("self.")
         body[1] = f"if {name} != {clock}:"
         make.action("self", ((name, nat), ("n", sort), ("m", sort)), body, exact=True)
@@ -173,7 +173,7 @@ def tell_apart(make: Setting) -> None:
 
 
 def members(make: Setting) -> None:
-    """The greatest member of a relation that begins with all, of a Nat that is mostly computed with."""
+    """The greatest member of a relation that starts full, over a Nat that is mostly used in arithmetic."""
     nat, sort = make.nat(), make.sort()
     rel = make.field("rel", (nat,), BOOL, make.one("True", "True", "False"))
     clock = make.field("clock", (), nat, f"{nat}(0)")
@@ -196,7 +196,7 @@ def members(make: Setting) -> None:
 
 
 def both(make: Setting) -> None:
-    """Two Optionals that are compared by a helper once neither is None."""
+    """A helper compares two Optionals once neither is None."""
     kind, key = make.one(make.sort(), make.nat()), make.sort()
     single = make.choices.chance(60)
     if single:
@@ -235,7 +235,7 @@ def both(make: Setting) -> None:
 
 
 def ghosts(make: Setting) -> None:
-    """History in ghosts, some of it through a local; a computed number must not go there."""
+    """History in ghosts, partly through a local; a computed number must not be stored in a ghost."""
     nat, sort = make.nat(), make.sort()
     done, when = make.field("done", (), BOOL, "False"), make.field("when", (), nat, f"{nat}(0)")
     last = make.field("last", (), optional(nat), "None", ghost=True)
@@ -267,7 +267,7 @@ def ghosts(make: Setting) -> None:
 
 
 def late(make: Setting) -> None:
-    """A computed number through an Optional local; as a key it must be refused."""
+    """A computed number passes through an Optional local; the compiler must refuse it as a key."""
     nat = make.nat()
     clock, rel = make.field("clock", (), nat, f"{nat}(0)"), make.field("rel", (nat,), BOOL, "False")
     value = f"e {make.one('+', '-')} {make.choices.between(1, 2)}"
@@ -285,7 +285,7 @@ def late(make: Setting) -> None:
 
 
 def work(make: Setting) -> None:
-    """What is asked for is done some time, if it is fair."""
+    """Each request is served eventually, if the server is fair."""
     sort, nat = make.sort(), make.nat()
     asked, done = make.field("asked", (sort,), BOOL, "False"), make.field("done", (sort,), BOOL, "False")
     on = make.field("on", (), BOOL, make.one("True", "False")) if make.choices.chance(60) else ""
@@ -321,7 +321,7 @@ def work(make: Setting) -> None:
 
 
 def order(make: Setting) -> None:
-    """A rule that is always met stands before one that is not."""
+    """A rule that always holds stands before one that does not."""
     first, second = make.sort(), make.sort()
     rel = make.field("rel", (first,), BOOL, "False")
     held = make.field("held", (first,), optional(second), "None")
@@ -336,7 +336,7 @@ def order(make: Setting) -> None:
 
 
 def alarm(make: Setting) -> None:
-    """A clock that runs into an end which is no end, or is."""
+    """A clock runs to its end, which may be a final state or a deadlock."""
     nat, most = make.nat(), make.choices.between(0, 3)
     clock = make.field("clock", (), nat, f"{nat}(0)")
     cond = make.one(f"e == {clock} + 1", f"e > {clock}", f"e >= {clock}")
@@ -349,7 +349,7 @@ def alarm(make: Setting) -> None:
 
 
 def placed(make: Setting) -> None:
-    """A given constant, and perhaps nothing else; an assumption that larger scopes keep."""
+    """A given constant, perhaps alone, with an assumption that larger scopes keep."""
     sort, kind = make.sort(), make.sort()
     home = f"self.home{make.number}"
     make.fields.append(Field(home.removeprefix("self."), (sort,), kind, given=True))
@@ -372,7 +372,7 @@ def placed(make: Setting) -> None:
 
 
 def counting(make: Setting) -> None:
-    """Budgets: how often something may happen decides what is violated."""
+    """Budgets: whether a property is violated depends on how often an action may happen."""
     nat, sort = make.nat(), make.sort()
     gone = make.field("gone", (), nat, f"{nat}(0)")
     lost = make.field("lost", (sort,), BOOL, "False")
@@ -387,7 +387,7 @@ def counting(make: Setting) -> None:
 
 
 def repeated(make: Setting) -> None:
-    """Actions that say that they are idempotent, and some that are."""
+    """Actions that claim to be idempotent; some of them are."""
     nat, sort = make.nat(), make.sort()
     held = make.field("held", (sort,), optional(nat), "None")
     body = make.choices.one(
@@ -403,7 +403,7 @@ def repeated(make: Setting) -> None:
 
 
 def pairs(make: Setting) -> None:
-    """A relation with three keys, one type twice."""
+    """A relation with three keys, two of them of one type."""
     sort, kind = make.sort(), make.one(make.sort(), make.nat(), "Mode")
     if make.sizes[sort] ** 2 * make.sizes.get(kind, 3) > 8:
         kind = sort

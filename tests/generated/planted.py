@@ -1,4 +1,4 @@
-"""The faults that engines once had, put back one at a time: each undoes what was mended, and nothing else."""
+"""The faults that engines once had: each function undoes exactly one fix."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Patch = pytest.MonkeyPatch
 
 
 def negative_literals(patch: Patch) -> None:
-    """A negative number becomes a constant of a Nat that is only compared, of which all values are at least 0."""
+    """A negative number becomes a constant of a Nat that is only compared, though all values are at least 0."""
     real = unbounded._is_simple
     patch.setattr(unbounded, "_is_simple", lambda expr: isinstance(expr, Lit) or real(expr))
     patch.setattr(unbounded.UnboundedUniverse, "number", _any_number)
@@ -39,7 +39,7 @@ def _any_number(universe: Any, value: int, sort: Any) -> Any:
 
 
 def endless_numbers(patch: Patch) -> None:
-    """A Nat that is computed with has no greatest value, and yet a greatest one of all that there are."""
+    """A Nat with arithmetic has no greatest value, yet the greatest of all its values is used."""
 
     def within(universe: Any, value: Any, kind: Any) -> Any:
         if isinstance(kind, NatType) and kind.name in universe.computed:
@@ -51,13 +51,13 @@ def endless_numbers(patch: Patch) -> None:
 
 
 def unsaid_literals(patch: Patch) -> None:
-    """A proof does not say that it takes the model's literals to exist."""
+    """A proof does not state its assumption that the model's literals exist."""
     real = prove.grounds
     patch.setattr(prove, "grounds", lambda logic: tuple(each for each in real(logic) if each.what != "literals"))
 
 
 def shared_symbols(patch: Patch) -> None:
-    """The name of a symbol is the model's names, glued together."""
+    """The name of a symbol is made by joining the model's names."""
     from holdfast.lower.smt import symbols  # noqa: PLC0415
 
     def glued(symbol: Any) -> str:
@@ -79,7 +79,7 @@ def _noted(table: Any, symbol: Any) -> str:
 
 
 def kernel_names(patch: Patch) -> None:
-    """A function of the kernel is called after its action, and one of every step ``of_all``."""
+    """A kernel function has the name of its action, and the function of all steps is called ``of_all``."""
     patch.setattr(
         source.KernelSource, "name", lambda _, family, action: f"{family}_{action.name if action else 'of_all'}"
     )
@@ -87,14 +87,14 @@ def kernel_names(patch: Patch) -> None:
 
 
 def any_checkpoint(patch: Patch) -> None:
-    """A checkpoint does not say what the scope was."""
+    """A checkpoint does not record its scope."""
     real = checkpoint.header_of
     kept = ("version", "model", "scope", "fingerprint", "kernel", "keep_going")
     patch.setattr(checkpoint, "header_of", lambda search: {k: v for k, v in real(search).items() if k in kept})
 
 
 def listed_steps(patch: Patch) -> None:
-    """Two graphs are the same if their steps are listed in the same order."""
+    """Two graphs count as equal only if their steps are listed in the same order."""
     patch.setattr(bench, "_same_steps", lambda one, two: one == two, raising=False)
 
 
@@ -102,17 +102,17 @@ def listed_steps(patch: Patch) -> None:
 
 
 def silent_overrides(patch: Patch) -> None:
-    """An override without a decorator drops what it overrides."""
+    """An override without a decorator silently removes the overridden method."""
     patch.setattr(model, "check_overrides", lambda cls, source: None, raising=False)
 
 
 def computed_ghosts(patch: Patch) -> None:
-    """Whether a number is computed is looked up in no local."""
+    """The compiler does not look into locals for computed numbers."""
     patch.setattr(checks, "is_computed", lambda value, _: any(map(_is_number, _results(value))), raising=False)
 
 
 def computed_keys(patch: Patch) -> None:
-    """A key is computed if its type says so."""
+    """Only a key's type decides whether it is computed."""
     patch.setattr(expressions, "is_computed", lambda value, _: _is_number(value), raising=False)
 
 
@@ -131,7 +131,7 @@ def _results(value: Expr) -> Iterable[Expr]:
 
 
 def one_name(patch: Patch) -> None:
-    """A deadlock is called like a property of that name."""
+    """A deadlock has the same name as a property called so."""
     patch.setattr(system.System, "claim_name", lambda _, name: name, raising=False)
 
 
@@ -139,7 +139,7 @@ def one_name(patch: Patch) -> None:
 
 
 def dropped_tests(patch: Patch) -> None:
-    """Of two Optionals that are compared, neither is tested for None."""
+    """Two compared Optionals are not tested for None."""
 
     def without(_: object, args: Iterable[Expr]) -> list[Expr]:
         every = list(args)
@@ -159,7 +159,7 @@ def dropped_tests(patch: Patch) -> None:
 
 @attrs.frozen
 class Fault:
-    """A fault, the engine that shows it, and some models in a row of which one does; none does without the fault."""
+    """A fault, an engine, and seeds: one of their models shows the fault, and without it no model differs."""
 
     plant: Callable[[Patch], None]
     engine: str

@@ -1,7 +1,7 @@
-"""Small whole models: a few hundred states, so that every engine searches them to the end.
+"""Generates small whole models of a few hundred states, so that every engine searches them completely.
 
-A model is made of *pieces*, each a little protocol of its own with a shape that some engine once got wrong, and of
-lines written by chance (``tests/differential``), which may read and write what the pieces hold.
+A model is made of *pieces*, each a small protocol with a feature that some engine once got wrong, and of random lines
+(``tests/differential``), which may read and write the pieces' fields.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from tests.generated.pieces import PIECES, Piece, Setting
 HEAD = HEADER + f"class {ROLE}(Sort): ...\nclass {ERA}(Nat): ...\n"
 
 ROOM = 300
-"""About so many values all cells together may take on."""
+"""The approximate limit on the number of values of all cells together."""
 
 CHOICES = 12
-"""So many combinations of arguments an action may have."""
+"""The most combinations of arguments of an action."""
 
 
 class Small(Writer):
@@ -104,23 +104,23 @@ class Small(Writer):
             self.actions.append(Action(name, params, setting.methods[name][0]))
 
     def cells(self, field: Field) -> int:
-        """How many values all cells of a field together may take on."""
+        """The number of values that all cells of a field together may take."""
         plain = some(field.kind)
         codes = {BOOL: 2, MODE: 3, GAP: GAP_BOUNDS[1] - GAP_BOUNDS[0] + 1}.get(plain) or self.codes(plain)
         return 1 if field.given else int((codes + is_optional(field.kind)) ** self.keys(field))
 
     def keys(self, field: Field) -> int:
-        """How many cells a field has."""
+        """The number of cells of a field."""
         return math.prod(3 if key == MODE else self.codes(key) for key in field.keys)
 
     def codes(self, kind: str) -> int:
-        """How many elements a Sort, or values a Nat has."""
+        """The number of a Sort's elements or of a Nat's values."""
         return self.sizes[kind] + (kind in self.words.nats)
 
     # Written by chance ----------------------------------------------------------------------------------------
 
     def wild(self, part: Part, whole: Part) -> None:
-        """Fields, helpers, actions and properties written by chance."""
+        """Random fields, helpers, actions and properties."""
         own = Part()
         self.declare(own, first=False)
         self.flags = ("swift",) if self.choices.chance(15) else ()
@@ -142,7 +142,7 @@ class Small(Writer):
         part.methods |= own.methods
 
     def declare(self, part: Part, *, first: bool) -> None:  # noqa: ARG002 - as the writer of larger models asks
-        """A few fields, as there is room for."""
+        """A few fields, as far as there is room."""
         mine = [given for given in GIVEN if self.choices.chance(10) and self.knows(given)]
         for _ in range(self.choices.between(1, 3)):
             keys = tuple(
@@ -167,7 +167,7 @@ class Small(Writer):
         return {*field.keys, some(field.kind)} <= {*self.words.keys, *self.words.plain}
 
     def some_params(self, most: int) -> tuple[tuple[str, str], ...]:
-        """Some parameters, of few combinations; a name tells its type."""
+        """Some parameters with few combinations; each name fixes a type."""
         known = {NODE: "nm", ITEM: "ij", ROLE: "r", TICK: "t", ERA: "e", GAP: "g", MODE: "k", BOOL: "p"}
         named = [(name, kind) for kind, names in known.items() for name in names if kind in self.words.plain]
         room, found = CHOICES, []
@@ -200,7 +200,7 @@ class Small(Writer):
     # The whole ------------------------------------------------------------------------------------------------
 
     def override(self, parts: list[Part]) -> None:
-        """A class may say again what its base says, or another thing; without its decorator it must be refused."""
+        """A class may override a base's method, with or without a change; without its decorator it must be refused."""
         if len(parts) == 1 or not self.choices.chance(25):
             return
         base, child = parts[0], parts[-1]
@@ -214,7 +214,7 @@ class Small(Writer):
         child.methods[name] = lines[1:] if self.choices.chance(25) else lines
 
     def scope_of(self, text: str) -> str:
-        """The one scope; it sizes the types that the model mentions."""
+        """The only scope, with sizes for the types that the model mentions."""
         sizes = ", ".join(f"{name}: {size}" for name, size in self.sizes.items() if re.search(rf"\b{name}\b", text))
         parts = [f"{{{sizes}}}"]
         budgets = ", ".join(f'"{name}": {number}' for name, number in self.budgets.items())
@@ -225,7 +225,7 @@ class Small(Writer):
 
 
 def mentioned(parts: list[Part]) -> str:
-    """The text of the fields and of all methods that count: those with a decorator, and the helpers that they call."""
+    """The text of the fields, of all decorated methods, and of the helpers that they call."""
     methods = {
         name: "\n".join(lines[1:] if lines[0][0] == "@" else lines)
         for part in parts

@@ -1,4 +1,4 @@
-"""Generated models: every engine's whole answer against the oracle's."""
+"""Generated models: every engine's whole answer is compared with the oracle's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.generated.comparing import compare, reduced_model
 from tests.generated.small import model_of
 
 QUICK = ("interpreter", "kernel-text", "live", "prove", "mutate", "resume")
-"""What is asked of a sample at each change, and of thousands at night."""
+"""The engines of the quick tier, which the slow tier asks about thousands of models."""
 
 SAMPLE = 25
-"""How many models a change is tried with."""
+"""The number of models in the quick tier."""
 
 NIGHTLY = 2_000
 
@@ -31,14 +31,14 @@ def wrong(seeds: Iterable[int], engines: tuple[str, ...]) -> list[str]:
 
 
 def test_engines_agree_with_the_oracle() -> None:
-    """On a sample: verdicts, shortest runs, states, orbits, debts, proofs, mutants and resumed searches."""
+    """On a sample, all engines agree: verdicts, runs, states, orbits, liveness, proofs, mutants, resumed searches."""
     assert wrong(range(1, 1 + SAMPLE), QUICK) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_engines_agree_with_the_oracle_on_many(part: int) -> None:
-    """The same of thousands."""
+    """On thousands of models, all engines agree."""
     size = NIGHTLY // 10
     assert wrong(range(1 + part * size, 1 + (part + 1) * size), QUICK) == []
 
@@ -51,12 +51,12 @@ def test_tlc_agrees_with_the_oracle() -> None:
 
 @pytest.mark.slow
 def test_machine_code_agrees_with_the_interpreter() -> None:
-    """Compiled kernels answer as the interpreter does, to the letter, or refuse; one model goes beyond 64 bits."""
+    """Compiled kernels equal the interpreter to the letter, or refuse the model; one model goes beyond 64 bits."""
     assert wrong((*range(1, 21), BEYOND), ("machine",)) == []
 
 
 def test_names_that_collide_make_no_method_wrong() -> None:
-    """No two parameters of a method come to have one name; among others in three models where they once did."""
+    """Renaming gives no two parameters of a method the same name, as it once did in three of these models."""
     for seed in (*range(1, 200), 7119, 7500, 11106):
         compile(model_of(seed), f"<seed {seed}>", "exec")
 
@@ -80,12 +80,12 @@ SHAPES = {
     "an action called of_all": r"def of_all\(",
     "a property called deadlock": r"def deadlock\(self\) -> bool",
 }
-"""What some of the models have, as their text shows it."""
+"""Features of some models, as patterns of their text."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_some_models_have_the_shape(shape: str) -> None:
-    """Of six hundred models some have each shape that an engine once got wrong."""
+    """Of six hundred models, some have each feature that an engine once got wrong."""
     assert any(re.search(SHAPES[shape], text) for text in texts())
 
 
@@ -96,13 +96,13 @@ def texts() -> tuple[str, ...]:
 
 
 def test_most_models_are_compared() -> None:
-    """Of thirty models hardly any is refused, or too large: what is compared is no remnant."""
+    """Of thirty models hardly any is refused or too large, so nearly all are compared."""
     skipped = [outcome.skipped for seed in range(1, 31) if (outcome := compare(seed, ())).skipped is not None]
     assert len(skipped) <= 5, skipped
 
 
 def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An oracle that takes a violated invariant for a kept one differs from every engine that looks at it."""
+    """If the oracle misses a violated invariant, every engine that checks it differs."""
     seed = next(seed for seed in range(1, 100) if violates(seed))
     monkeypatch.setattr("tests.generated.oracle.STATES", ())
     found = compare(seed, ("interpreter", "kernel-text")).differences
@@ -118,7 +118,7 @@ def violates(seed: int) -> bool:
 
 
 def test_a_failing_model_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a difference does not need is left out."""
+    """Parts of the model that the difference does not need are removed."""
     seed = next(seed for seed in range(1, 100) if violates(seed))
     monkeypatch.setattr("tests.generated.oracle.STATES", ())
     small = reduced_model(seed, ("interpreter",))

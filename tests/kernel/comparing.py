@@ -1,6 +1,6 @@
-"""What a kernel must say of a state: what the interpreter says, and of steps and refusals what CPython says too.
+"""The kernel's answers about a state must equal the interpreter's; its steps and refusals must also equal CPython's.
 
-Every function here yields sentences, one for each difference; nothing is said where all is well.
+Every function here yields sentences, one for each difference, and none if all answers are equal.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from holdfast.runs.rebuilding import repeat_differs
 from tests.differential.comparing import some_states, starts_of
 
 ENOUGH = 3
-"""How many differences are worth reading."""
+"""The number of differences that are reported."""
 
 Rank = tuple[bytes, ...]
-"""States, the least of which is kept."""
+"""States that rank a finding; of several findings the one with the least rank is kept."""
 
 
 class Engines:
@@ -54,7 +54,7 @@ class Engines:
         )
 
     def differences(self, state: bytes) -> Iterator[str]:
-        """Where the engines part on a state and its steps."""
+        """The differences between the engines on a state and its steps."""
         where = self.interpreter.layout.decode(state)
         for found in (
             self._packed(state),
@@ -92,7 +92,7 @@ class Engines:
     # What is noted --------------------------------------------------------------------------------------------
 
     def _noted_of_steps(self, state: bytes) -> Iterator[str]:
-        """What ``expand`` notes and writes when it expands the state alone."""
+        """Compare the notes and rows that ``expand`` writes when it expands this state alone."""
         interpreter, kernel = self.interpreter, self.kernel
         interpreter.statistics.reset()
         steps = [
@@ -136,7 +136,7 @@ class Engines:
         yield from differing("repeats that were cut", int(notes.counts[0]), cuts)
 
     def _noted_of_the_state(self, state: bytes) -> Iterator[str]:
-        """What ``check`` notes when it looks at the state alone."""
+        """Compare the notes that ``check`` writes when it checks this state alone."""
         interpreter, kernel, notes = self.interpreter, self.kernel, self.kernel.notes()
         row, directory = self._row(state), self._directory
         directory[0, kernel.module.STATES_AT], directory[0, kernel.module.COUNT] = row.ctypes.data, 1
@@ -151,8 +151,9 @@ class Engines:
             yield from differing(f"{prop.name} is reached", self._best(notes.reached, number), wanted)
 
     def _expanded(self, state: bytes) -> tuple[Notes, list[bytes], list[bytes]]:
-        """What ``expand`` notes of a state, and the states that it writes; again those that go to a partition where
-        the store would not look.
+        """Expand one state. Returns the notes, the written states, and the written states in a wrong partition.
+
+        A partition is wrong if the store would not look for the state there.
         """
         kernel, module = self.kernel, self.kernel.module
         notes, partitions = kernel.notes(), 1 << module.PARTITION_BITS
@@ -170,7 +171,7 @@ class Engines:
 
     @property
     def _directory(self) -> NDArray[np.int64]:
-        """A directory of partitions that hold nothing: see ``driver.py``."""
+        """A directory of empty partitions: see ``driver.py``."""
         return np.zeros((1 << self.kernel.module.PARTITION_BITS, self.kernel.module.MORE_SIZE + 1), np.int64)
 
     def _row(self, state: bytes) -> NDArray[np.int64]:
@@ -186,12 +187,12 @@ class Engines:
 
 
 def _part(kernel: Kernel, row: NDArray[np.int64]) -> int:
-    """The partition of a state, as the store finds it for the initial ones."""
+    """The partition of a state, computed as the store computes it for initial states."""
     return int(kernel.module.hashed(tuple(map(int, row)))) % (1 << 64) >> 64 - kernel.module.PARTITION_BITS
 
 
 def differing(what: str, found: object, wanted: object) -> Iterator[str]:
-    """A sentence, if the two are not equal."""
+    """Yields a sentence if the two values differ."""
     if found != wanted:
         yield f"{what}: the kernel says {found}, which should be {wanted}"
 
@@ -202,7 +203,7 @@ def arguments(interpreter: Interpreter, of: Action | Property) -> Iterator[Args]
 
 
 def differences(engines: Engines, states: int, seed: int = 0) -> list[str]:
-    """The first differences on so many reachable states and on as many that need not be reachable."""
+    """The first differences on N reachable states and on N that need not be reachable."""
     chance = random.Random(seed)
     looked_at = some_states(engines.interpreter, starts_of(engines.interpreter), states, chance)
     found = (difference for state in looked_at for difference in engines.differences(state))

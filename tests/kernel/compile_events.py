@@ -1,4 +1,4 @@
-"""A search in a process of its own: prints the figures, and how many functions Numba compiled for them.
+"""Run a search in a process of its own, and print its figures and the number of functions that Numba compiled.
 
 Run as a script: the file of a model, and its scope.
 """

@@ -1,4 +1,4 @@
-"""The models that the tests of the kernel run on, and kernels that Python runs."""
+"""The models that the kernel tests run on, and a fixture with which Python runs the kernels."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading a model puts its folder on the path of imports; each test begins with the path as it was."""
+    """Loading a model adds its folder to the import path; each test begins with the original path."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are run by Python, which takes no time to begin."""
+    """Kernels run in Python here, which needs no compile time."""
     use_python(monkeypatch)
 
 
@@ -35,7 +35,7 @@ def streams() -> System:
 
 @pytest.fixture(scope="session")
 def gauges() -> System:
-    """A model that uses every part of the language."""
+    """A model that uses every construct of the language."""
     return compile_model(load_model(str(TESTS / "lower" / "models" / "gauges.py")))
 
 

@@ -1,7 +1,7 @@
-"""The kernel without its compiler: the same text, run by Python, which is slow and ready at once.
+"""The kernel without its compiler: Python runs the same text, which is slow but needs no compile time.
 
-What the compiler makes of the text, the tests that compile it see; what the text says, Python says as well. Numbers in
-arrays are as wide here as there, so a word that overflows is an error once it is stored.
+Tests of the compiled kernel check the compiler's part; Python checks the text's meaning. Array elements have the same
+width in both, so storing a number beyond 64 bits is an error here.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ entry = jit
 
 @attrs.frozen
 class Address:
-    """A place in an array: so many words after its first."""
+    """An address: an array, and an offset of N words in it."""
 
     words: NDArray[np.int64]
     start: int = 0
 
     def __add__(self, count: int) -> Address:
-        """So many bytes on."""
+        """The address N bytes further on."""
         return Address(self.words, self.start + count // 8)
 
 
 def address(array: NDArray[np.int64]) -> Address:
-    """Where an array begins."""
+    """The address of an array's first word."""
     flat = array.view()
     flat.shape = (-1,)  # An error unless the words follow one another.
     return Address(flat)
 
 
 def peek(at: Address | int, index: int) -> int:
-    """The word there: a number of Python, for NumPy's calculate in ways that neither Python nor Numba does."""
+    """The word at an address, as a Python int, since NumPy's arithmetic differs from both Python's and Numba's."""
     if not isinstance(at, Address):
         return _word(at, index).value
     assert at.start + index >= 0
@@ -61,7 +61,7 @@ def peek(at: Address | int, index: int) -> int:
 
 
 def poke(at: Address | int, index: int, value: int) -> None:
-    """Put a word there."""
+    """Store a word at an address."""
     if not isinstance(at, Address):
         _word(at, index).value = int(value)
         return
@@ -70,16 +70,16 @@ def poke(at: Address | int, index: int, value: int) -> None:
 
 
 def _word(at: int, index: int) -> ctypes.c_int64:
-    """A word in memory that a directory names by a number."""
+    """The word in memory whose address a directory holds as a number."""
     return ctypes.c_int64.from_address(int(at) + 8 * int(index))
 
 
 def prefetch(at: Address | int, index: int) -> None:
-    """Nothing that could be seen."""
+    """Do nothing: prefetching has no visible effect."""
 
 
 def plain_build(functions: str, driver: str = "driver.py") -> SimpleNamespace:
-    """What ``build`` gives, of functions that Python runs."""
+    """Return what ``build`` returns, with functions that Python runs."""
     text = HEAD + build.kernel_text(functions, driver).removeprefix(build.HEAD)
     names: dict[str, object] = {}
     exec(compile(text, "<kernel>", "exec"), names)  # noqa: S102 - the text that is under test
@@ -87,5 +87,5 @@ def plain_build(functions: str, driver: str = "driver.py") -> SimpleNamespace:
 
 
 def use_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on, kernels are not compiled."""
+    """From now on, kernels are not compiled."""
     monkeypatch.setattr(kernel, "build", plain_build)

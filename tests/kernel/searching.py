@@ -1,4 +1,4 @@
-"""A search on the kernel beside the same search on the interpreter."""
+"""The kernel's search compared with the interpreter's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.lower.kernel.kernel import Kernel
 def equal_searches(
     system: System, scope: str, *, cores: Sequence[int] = (1,), kernel: Kernel | None = None, **options: Any
 ) -> Result:
-    """The answer of both, on these numbers of cores: the same to the last letter, but for the time it took."""
+    """The answer of both searches, with these numbers of cores. They must be equal in every letter except the times."""
     wanted = search(system, system.scopes[scope], engine="interpreter", **options)
     for number in cores:
         found = search(system, system.scopes[scope], engine="kernel", cores=number, kernel=kernel, **options)

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: found again, and whatever becomes of them, a search answers the same."""
+"""Compiled kernels on disk are found again, and a search's answer does not depend on the state of the cache."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ANSWER = ["exhausted", "7"]
 
 
 def started(cache: Path) -> subprocess.Popen[str]:
-    """A search that keeps its kernel there, under way in a process of its own."""
+    """A running process that searches and keeps its kernel in this cache."""
     return subprocess.Popen(
         [sys.executable, "-W", "error", str(SCRIPT), str(MODEL), "tiny"],
         cwd=ROOT,
-        # Numba keeps in the home what it cannot keep beside the source.
+        # Numba writes files into the home folder if it cannot write beside the source.
         env=os.environ | {"HOLDFAST_CACHE": str(cache), "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": f"{cache}.home"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -33,7 +33,7 @@ def started(cache: Path) -> subprocess.Popen[str]:
 
 
 def compiled_by(process: subprocess.Popen[str]) -> int:
-    """How many functions the search had to compile; its answer must be right, and nothing else be said."""
+    """The number of functions that the process compiled. Its answer must be right, and it must print no error."""
     out, err = process.communicate(timeout=300)
     *answer, _, compiled = out.split()
     assert (process.returncode, answer, err) == (0, ANSWER, "")
@@ -42,7 +42,7 @@ def compiled_by(process: subprocess.Popen[str]) -> int:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that has the kernel, from two processes that began at once."""
+    """A cache that holds the kernel, filled by two processes that started at once."""
     cache = tmp_path_factory.mktemp("cache")
     both = [started(cache), started(cache)]
     assert all(compiled_by(process) > 0 for process in both)
@@ -51,19 +51,19 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cache(filled: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be spoilt. Numba knows files by their time, so a copy must keep it."""
+    """A copy of the filled cache for a test to damage. It keeps the file times, by which Numba knows the files."""
     return Path(shutil.copytree(filled, tmp_path / "cache"))
 
 
 def files(cache: Path, suffix: str) -> list[Path]:
-    """The files of that kind, of which there are some."""
+    """The files with this suffix; there must be some."""
     found = sorted(cache.rglob(f"*{suffix}"))
     assert found
     return found
 
 
 def cut_to(part: float, *suffixes: str, of: str = "") -> Callable[[Path], None]:
-    """Leave so much of every file of that kind, or of those of one function."""
+    """Truncate every file of these kinds to this part of its length; ``of`` restricts this to one function."""
 
     def cut(cache: Path) -> None:
         for suffix in suffixes:
@@ -75,7 +75,7 @@ def cut_to(part: float, *suffixes: str, of: str = "") -> Callable[[Path], None]:
 
 
 def without(suffix: str) -> Callable[[Path], None]:
-    """Delete the files of that kind."""
+    """Delete the files with this suffix."""
 
     def delete(cache: Path) -> None:
         for path in files(cache, suffix):
@@ -85,7 +85,7 @@ def without(suffix: str) -> Callable[[Path], None]:
 
 
 def flipped(part: float) -> Callable[[Path], None]:
-    """Change one byte of every file of machine code, at that part of its length."""
+    """Change one byte in every file of machine code, at this part of its length."""
 
     def flip(cache: Path) -> None:
         for path in files(cache, ".nbc"):
@@ -97,7 +97,7 @@ def flipped(part: float) -> Callable[[Path], None]:
 
 
 def exchanged(one: str, other: str) -> Callable[[Path], None]:
-    """Give a function the code of another one."""
+    """Replace one function's code by another function's."""
 
     def exchange(cache: Path) -> None:
         [source], [target] = ([path for path in files(cache, ".nbc") if of in path.name] for of in (one, other))
@@ -107,14 +107,14 @@ def exchanged(one: str, other: str) -> Callable[[Path], None]:
 
 
 def folder_as_file(cache: Path) -> None:
-    """A file stands where the folder of compiled code would be, so that nothing can be written."""
+    """Put a file in place of the folder of compiled code, so that nothing can be written."""
     for path in cache.rglob("__pycache__"):
         shutil.rmtree(path)
         path.write_text("in the way")
 
 
 def cache_as_file(cache: Path) -> None:
-    """A file stands where the cache would be, so that no folder can be made."""
+    """Put a file in place of the cache, so that no folder can be created."""
     shutil.rmtree(cache)
     cache.write_text("in the way")
 
@@ -137,13 +137,13 @@ USUAL = (
     "a byte of machine code changed",
     "the code of one function in the place of another",
 )
-"""What covers the others, unless Numba changes: each compiles a kernel anew."""
+"""The quick tier's damages. Each compiles a kernel anew, and they cover the others unless Numba changes."""
 
 TEXT_ALONE: dict[str, Callable[[Path], None]] = {"missing": without(".py"), "cut short": cut_to(0.5, ".py")}
 
 
 def test_a_second_start_compiles_nothing(cache: Path) -> None:
-    """What one process compiled the next one loads."""
+    """A second process loads the functions that the first one compiled, and compiles none."""
     assert compiled_by(started(cache)) == 0
 
 
@@ -151,7 +151,7 @@ def test_a_second_start_compiles_nothing(cache: Path) -> None:
     "what", [what if what in USUAL else pytest.param(what, marks=pytest.mark.slow) for what in SPOILT]
 )
 def test_a_broken_cache_changes_no_answer(what: str, cache: Path) -> None:
-    """Whatever is missing, cut short or in the way, the kernel is compiled again, and nothing is said about it."""
+    """If any part of the cache is missing, damaged or in the way, the kernel is compiled again without a message."""
     SPOILT[what](cache)
 
     assert compiled_by(started(cache)) > 0
@@ -159,7 +159,7 @@ def test_a_broken_cache_changes_no_answer(what: str, cache: Path) -> None:
 
 @pytest.mark.parametrize("what", [pytest.param("missing", marks=pytest.mark.slow), "cut short"])
 def test_a_broken_text_is_written_again(what: str, cache: Path) -> None:
-    """The text of a kernel is made from the model each time, so what lies in the cache need not be whole."""
+    """The kernel's text is generated from the model each time, so a damaged text in the cache does no harm."""
     [text] = files(cache, ".py")
     whole = text.read_text(encoding="utf-8")
     TEXT_ALONE[what](cache)
@@ -170,7 +170,7 @@ def test_a_broken_text_is_written_again(what: str, cache: Path) -> None:
 
 
 def test_a_mended_cache_serves_again(cache: Path) -> None:
-    """Machine code that was compiled again takes the place of what could not be read."""
+    """Machine code that was compiled again replaces the unreadable code."""
     cut_to(0.5, ".nbc")(cache)
 
     assert compiled_by(started(cache)) > 0
@@ -179,7 +179,7 @@ def test_a_mended_cache_serves_again(cache: Path) -> None:
 
 @pytest.mark.parametrize("what", ["python_version", "machine"])
 def test_machine_code_of_another_machine_has_another_name(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder may be shared between machines, and outlives upgrades."""
+    """Machine code of different machines has different names, so a shared or old folder does no harm."""
     here = build._digest("text")
     monkeypatch.setattr(build.platform, what, lambda: "another")
     assert build._digest("text") != here

@@ -1,4 +1,4 @@
-"""Whether a mutant takes the same steps as the whole model: the kernel's answer is that of the interpreter."""
+"""Comparing a mutant's steps with the whole model's: the kernel's answer equals the interpreter's."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ STATES = 60
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Comparisons are run by Python, which takes no time to begin."""
+    """Comparisons run in Python here, which needs no compile time."""
     monkeypatch.setattr(comparing, "build", plain_build)
 
 
 def reachable(machine: Interpreter, most: int) -> list[bytes]:
-    """Some reachable states, nearest first."""
+    """The first reachable states, in the order of a breadth-first search."""
     found = dict.fromkeys(machine.initial())
     for state in (waiting := list(found)):
         if len(waiting) >= most:
@@ -40,7 +40,7 @@ def reachable(machine: Interpreter, most: int) -> list[bytes]:
 
 
 def expected(system: System, scope: str, removed: str, states: list[bytes]) -> int | None:
-    """The first of the states from which some action takes other steps, as the interpreters of both systems say."""
+    """The index of the first state with different steps or cuts, as the interpreters of both systems find it."""
     whole = Interpreter(system, system.scopes[scope])
     mutant = Interpreter(remove_rules(system, [removed]), system.scopes[scope])
     for number, state in enumerate(states):
@@ -52,7 +52,7 @@ def expected(system: System, scope: str, removed: str, states: list[bytes]) -> i
 
 
 def answers(system: System, scope: str) -> Iterator[tuple[str, int | None, int | None]]:
-    """For every rule, also in one action: its name, the kernel's answer and the interpreters'."""
+    """For every rule, and every rule in one action: its name, the kernel's answer and the interpreters' answer."""
     machine = Interpreter(system, system.scopes[scope])
     comparison, packing = MutantComparison(machine), Packing(machine.layout)
     states = reachable(machine, STATES)
@@ -66,7 +66,7 @@ def answers(system: System, scope: str) -> Iterator[tuple[str, int | None, int |
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("model", ["streams", "gauges", "locks"])
 def test_the_first_difference_is_the_interpreters(model: str, request: pytest.FixtureRequest) -> None:
-    """For each rule of three models, everywhere and in one action, both find the same state, or none."""
+    """For each rule of three models, everywhere and in one action, both find the same first state, or none."""
     found = list(answers(request.getfixturevalue(model), "tiny"))
 
     assert [(name, kernel) for name, kernel, _ in found] == [(name, plain) for name, _, plain in found]
@@ -74,7 +74,7 @@ def test_the_first_difference_is_the_interpreters(model: str, request: pytest.Fi
 
 
 def test_a_compiled_comparison_agrees(locks: System) -> None:
-    """The same when it is compiled; some rules differ, and some do not from these states."""
+    """Compiled comparisons agree too; some rules have a difference within these states, and some have none."""
     found = list(answers(locks, "tiny"))
 
     assert [(name, kernel) for name, kernel, _ in found] == [(name, plain) for name, _, plain in found]
@@ -83,7 +83,7 @@ def test_a_compiled_comparison_agrees(locks: System) -> None:
 
 @pytest.mark.usefixtures("plain")
 def test_only_the_actions_asked_for_are_compared(locks: System) -> None:
-    """A rule that is gone from an action that nobody asked about makes no difference."""
+    """Removing a rule from an action that is not compared makes no difference."""
     machine = Interpreter(locks, locks.scopes["tiny"])
     comparison, packing = MutantComparison(machine), Packing(machine.layout)
     rows = np.array([packing.pack(state) for state in reachable(machine, STATES)], np.int64)
@@ -99,7 +99,7 @@ def test_only_the_actions_asked_for_are_compared(locks: System) -> None:
 
 @pytest.mark.usefixtures("plain")
 def test_differences_are_found_behind_the_first_chunk(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The place is counted over all states, however many are compared at once."""
+    """The index counts over all states, whatever the size of a chunk."""
     monkeypatch.setattr(comparing, "CHUNK", 2)
     assert CHUNK > STATES
     found = list(answers(locks, "tiny"))

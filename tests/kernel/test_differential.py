@@ -1,6 +1,6 @@
-"""CPython, the interpreter and the kernel say the same of any state: its steps and refusals, what holds, what is noted.
+"""CPython, the interpreter and the kernel agree on every state: steps, refusals, properties and notes.
 
-Compiling takes seconds a model. So a few models are compiled, and many are run by Python: see ``plain.py``.
+Compiling takes seconds for each model. So a few models are compiled, and many are run by Python: see ``plain.py``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMPILED = (
     "a loop over a Nat and over an Enum",
     "of an Optional number",
 )
-"""The accepted models that exercise most of what Numba and Python may see differently."""
+"""The accepted models with the constructs in which Numba and Python may differ most."""
 
 
 def compare(system: System, scope: str = "tiny", states: int = 10) -> None:
@@ -49,13 +49,13 @@ def test_a_compiled_kernel_agrees_on_the_stream_table(streams: System) -> None:
 
 
 def test_a_compiled_kernel_agrees_on_the_whole_language(gauges: System) -> None:
-    """Nothing differs on a model that uses every part of the language."""
+    """Nothing differs on a model that uses every construct of the language."""
     compare(gauges, states=30)
 
 
 @pytest.mark.parametrize("case", [c for c in ACCEPTED if c.title in COMPILED], ids=lambda case: case.name)
 def test_compiled_kernels_agree_on_accepted_models(case: Case, tmp_path: Path) -> None:
-    """Nothing differs on models that show one thing each."""
+    """Nothing differs on models with one construct each."""
     compare(compiled_case(tmp_path, case.source))
 
 
@@ -66,7 +66,7 @@ def test_a_compiled_kernel_agrees_on_ownership() -> None:
 
 
 def test_a_compiled_kernel_agrees_on_a_generated_model() -> None:
-    """Nothing differs on a model that nobody wrote."""
+    """Nothing differs on a generated model."""
     with loaded(model_of(1)) as model:
         compare(compile_model(model))
 
@@ -74,14 +74,14 @@ def test_a_compiled_kernel_agrees_on_a_generated_model() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
 def test_compiled_kernels_agree_on_all_accepted_models(case: Case, tmp_path: Path) -> None:
-    """The same for every model that the compiler is shown to accept."""
+    """Nothing differs on any model that the compiler's tests accept."""
     compare(compiled_case(tmp_path, case.source))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_compiled_kernels_agree_on_generated_models(seed: int) -> None:
-    """The same for models that nobody wrote, with variants and without rules."""
+    """Nothing differs on generated models, with variants and without rules."""
     with loaded(model_of(1000 + seed)) as model:
         for system in configured(model, seed):
             compare(system)
@@ -91,7 +91,7 @@ def test_compiled_kernels_agree_on_generated_models(seed: int) -> None:
 
 
 def configured(model: type, seed: int) -> list[System]:
-    """The systems of a generated model; none where the compiler may refuse it."""
+    """The systems of a generated model; none if the compiler may refuse it."""
     try:
         return list(configurations(model, random.Random(seed)))
     except ModelError:
@@ -101,7 +101,7 @@ def configured(model: type, seed: int) -> list[System]:
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
 def test_kernels_agree_on_accepted_models(case: Case, tmp_path: Path) -> None:
-    """Nothing differs on any model that the compiler is shown to accept."""
+    """Nothing differs on any model that the compiler's tests accept."""
     compare(compiled_case(tmp_path, case.source))
 
 
@@ -144,7 +144,7 @@ def agree(source: str, seed: int) -> None:
 
 @pytest.mark.parametrize("most", [40, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_kernels_agree_on_generated_models(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing differs on models that nobody wrote, with variants and without rules."""
+    """Nothing differs on generated models, with variants and without rules."""
     use_python(monkeypatch)
 
     @given(source=models(), seed=st.integers(0, 2**32 - 1))

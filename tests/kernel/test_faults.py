@@ -1,4 +1,4 @@
-"""A test of the tests: faults planted in what writes the kernel, each of which they must notice."""
+"""A test of the tests: faults planted in the generator of the kernel, each of which the tests must notice."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Planter = Callable[[type], Plant]
 
 
 def in_place_of(module: object, name: str) -> Planter:
-    """The class takes the place of the one of that name."""
+    """A planter that replaces the class of this name by the faulty class."""
     return lambda cls: lambda monkeypatch: monkeypatch.setattr(module, name, cls)
 
 
 def in_text(*changes: tuple[str, str]) -> Plant:
-    """The kernel's text says something else than the right thing: pairs of what it says, and of what it says then."""
+    """A planter that changes the kernel's text: pairs of the right text and the faulty text."""
 
     def plant(monkeypatch: pytest.MonkeyPatch) -> None:
         true_text = build.kernel_text
@@ -50,7 +50,7 @@ def in_text(*changes: tuple[str, str]) -> Plant:
 
 
 POOR_HASH = ("return h ^ (h >> np.uint64(29))", "return (h ^ (h >> np.uint64(29))) & np.uint64(0xFF80000000000000)")
-"""A hash that spreads states over few places. It is no fault, and shows those that only a full table would."""
+"""A hash that maps states to few places. It is no fault; it exposes faults that otherwise need a full table."""
 
 FAULTS: dict[str, Plant] = {}
 emitter, writer, gather, packing = (
@@ -62,7 +62,7 @@ emitter, writer, gather, packing = (
 
 
 def fault(planter: Planter) -> Callable[[type], type]:
-    """Note a class as a fault, under its sentence."""
+    """Register a class as a fault, with its docstring as the name."""
 
     def note(cls: type) -> type:
         assert cls.__doc__ is not None
@@ -230,11 +230,11 @@ FAULTS |= {
     "An invariant that says something is still waited for.": in_text(("silent & ~triggers(s, silent)", "silent")),
     "Of the rows of a state, the first is lost.": in_text(("for j in range(k):", "for j in range(1, k):")),
 }
-"""What may go wrong in the kernel: a sentence for each fault, and how to plant it."""
+"""The faults of the kernel: a sentence for each, and a function that plants it."""
 
 
 def seen(gauges: System, locks: System, folder: Path) -> list[str]:
-    """What the tests of this folder would notice: where states differ, and then where searches do."""
+    """The differences that this folder's tests would notice: first on states, then on searches."""
     small = [written(folder, body) for body in SEARCHED.values()]
     for system in (gauges, *small):
         found = differences(Engines(system, system.scopes["tiny"]), states=8, seed=3)
@@ -257,14 +257,14 @@ def seen(gauges: System, locks: System, folder: Path) -> list[str]:
 def test_a_planted_fault_is_caught(
     sentence: str, gauges: System, locks: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """States or searches differ, or the kernel breaks down."""
+    """With a planted fault, states or searches differ, or the kernel fails."""
     FAULTS[sentence](monkeypatch)
     assert seen(gauges, locks, tmp_path)
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_without_a_fault_nothing_differs(gauges: System, locks: System, tmp_path: Path) -> None:
-    """The same comparison finds nothing in the kernel as it is."""
+    """The same comparison finds nothing in the unchanged kernel."""
     assert seen(gauges, locks, tmp_path) == []
 
 
@@ -272,6 +272,6 @@ def test_without_a_fault_nothing_differs(gauges: System, locks: System, tmp_path
 def test_a_poor_hash_changes_nothing(
     gauges: System, locks: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """States whose places are taken find others, and are found there."""
+    """States with the same hash are stored at other places, and are found there."""
     in_text(POOR_HASH)(monkeypatch)
     assert seen(gauges, locks, tmp_path) == []

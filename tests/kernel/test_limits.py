@@ -1,4 +1,4 @@
-"""States of one word to three, and what happens to those that do not fit."""
+"""States of one to three words, and models beyond the kernel's limits."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def grows(self, old: Self) -> bool:
 def at_the_end(self) -> bool:
     return self.pad[Part.D, N(SIZE)] == Gap(2)
 """
-"""Cells of no bits, and a field that straddles as many words as its size asks for."""
+"""Cells of no bits, and a field that straddles word boundaries, as many as its size requires."""
 
 
 def cells(folder: Path, size: int) -> System:
-    """The model with a greatest number of its own."""
+    """The model with this size of its Nat."""
     return written(folder, CELLS.replace("SIZE - 1", str(size - 1)).replace("SIZE", str(size)))
 
 
@@ -70,7 +70,7 @@ def cells(folder: Path, size: int) -> System:
 def test_states_of_several_words(
     size: int, words: int, compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing differs, neither of states nor of searches, however many words a state takes."""
+    """States and searches agree, however many words a state takes."""
     if not compiled:
         use_python(monkeypatch)
     system = cells(tmp_path, size)
@@ -84,7 +84,7 @@ def test_states_of_several_words(
 
 @pytest.mark.usefixtures("uncompiled")
 def test_a_model_of_one_state(tmp_path: Path) -> None:
-    """A state of no bits at all is a state."""
+    """A model whose state has no bits has one state."""
     system = written(
         tmp_path,
         """
@@ -103,7 +103,7 @@ def test_a_model_of_one_state(tmp_path: Path) -> None:
 
 
 def test_a_state_that_is_too_wide_is_refused(tmp_path: Path) -> None:
-    """The kernel, if asked for, says how wide a state is, and where."""
+    """If the kernel is requested, the error tells the width of a state and where it comes from."""
     system = cells(tmp_path, 16)
 
     with pytest.raises(UsageError, match=r"215 bits, more than 3 words; the widest fields are pad 204"):
@@ -114,7 +114,7 @@ def test_a_state_that_is_too_wide_is_refused(tmp_path: Path) -> None:
 def test_what_is_too_wide_is_searched_by_the_interpreter(
     patience: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Left to choose, a search goes on without the kernel, says so, and has the interpreter's answer."""
+    """If the engine is left open, the interpreter searches, with the same answer and a note."""
     system = cells(tmp_path, 16)
     wanted = search(system, system.scopes["tiny"], engine="interpreter")
     monkeypatch.setattr(searches, "SMALL", patience)
@@ -128,7 +128,7 @@ def test_what_is_too_wide_is_searched_by_the_interpreter(
 
 @pytest.mark.usefixtures("uncompiled")
 def test_a_search_that_is_done_does_not_begin_anew(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A budget that ends a search on the interpreter ends it, be it where the kernel would take over."""
+    """A budget that ends the interpreter's search ends it even at the point where the kernel would take over."""
     budget = Budget(states=30)
     wanted = search(locks, locks.scopes["tiny"], budget=budget, engine="interpreter")
     monkeypatch.setattr(searches, "SMALL", 30)
@@ -139,7 +139,7 @@ def test_a_search_that_is_done_does_not_begin_anew(locks: System, monkeypatch: p
 
 @pytest.mark.usefixtures("uncompiled")
 def test_the_kernel_takes_over_from_the_interpreter(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that grows is begun on the interpreter and answered by the kernel, as if by either alone."""
+    """A growing search starts on the interpreter and continues on the kernel; the answer equals either's alone."""
     wanted = search(locks, locks.scopes["tiny"], engine="interpreter")
     monkeypatch.setattr(searches, "SMALL", 20)
 
@@ -158,7 +158,7 @@ def zero(self) -> None:
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("number", [63, 64])
 def test_many_properties(number: int, tmp_path: Path) -> None:
-    """As many properties of a kind as a word has bits are checked at once; more are refused, with a remedy."""
+    """Up to a word's number of properties of one kind are checked at once; more are refused, with a remedy."""
     claims = "".join(
         f"@invariant\ndef claim{index}(self) -> bool:\n    return self.n != N(2) or {index} < {number - 1}\n"
         for index in range(number)
@@ -174,7 +174,7 @@ def test_many_properties(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_many_idempotent_actions(tmp_path: Path) -> None:
-    """Of more actions than a word has bits, the last that cannot be repeated is found."""
+    """With more actions than a word has bits, a violation of idempotence by the last action is found."""
     actions = "".join(
         f'@action(idempotent="R-{index}")\ndef act{index}(self) -> None:\n    require(self.n == N(0), "A-{index}")\n'
         f"    self.n = N({3 if index == 69 else 0})\n"
@@ -188,11 +188,11 @@ def test_many_idempotent_actions(tmp_path: Path) -> None:
 MANY_FINALS = "n: N\ntiny = Scope({N: 1})\n@init\ndef zero(self) -> None:\n    self.n = N(0)\n" + "".join(
     f"@final\ndef end_{number}(self) -> bool:\n    return self.n == N({number % 2})\n" for number in range(64)
 )
-"""One property of a kind more than a word has bits."""
+"""A model with one final property more than a word has bits."""
 
 
 def test_more_finals_than_a_word_has_bits_are_refused(tmp_path: Path) -> None:
-    """By name and number, as other properties are, for searches and for runs."""
+    """Too many final properties are refused by name and number, like other properties, for searches and for runs."""
     system = written(tmp_path, MANY_FINALS)
     machine = Interpreter(system, system.scopes["tiny"])
 
@@ -203,7 +203,7 @@ def test_more_finals_than_a_word_has_bits_are_refused(tmp_path: Path) -> None:
 
 
 def test_more_steps_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
-    """A state whose actions have more choices than the kernel has rows is refused before memory is asked for."""
+    """A state with more action instances than the kernel has rows is refused before memory is allocated."""
     text = (
         "n: N\ntiny = Scope({N: 200})\n@init\ndef zero(self) -> None:\n    self.n = N(0)\n"
         "@action\ndef go(self, a: N, b: N, c: N) -> None:\n    require(a == b and b == c, 'A-1')\n    self.n = a\n"
@@ -215,7 +215,7 @@ def test_more_steps_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
 
 
 def test_more_states_than_a_graph_has_numbers_are_refused(streams: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A graph whose states would share numbers is not drawn."""
+    """A graph with more states than state numbers is refused."""
     monkeypatch.setattr(graphs, "build", plain_build)
     monkeypatch.setattr(graphs, "MOST", 5)
     machine = Interpreter(streams, streams.scopes["tiny"], properties=())

@@ -1,4 +1,4 @@
-"""One mutable kernel serves all systems that lack some of a model's rules."""
+"""One mutable kernel serves all mutants that lack some of a model's rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MUTANTS = [entry for entry in OF_OWNERSHIP if "without" in entry and "engine" no
 
 
 def compare_mutants(system: System, scope: str, states: int) -> None:
-    """Fail with the first differences of the whole system, and of the system without any one rule or all of them."""
+    """Fail with the first differences on the whole system, without each single rule, and without all rules."""
     kernel = Engines(system, system.scopes[scope]).make_kernel(mutable=True)
     every = tuple(rule.label for rule in system.rules)
     for removed in ((), *((text,) for text in rules_of(system)), every):
@@ -36,18 +36,18 @@ def compare_mutants(system: System, scope: str, states: int) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_a_mutable_kernel_agrees_without_any_rule(streams: System, gauges: System) -> None:
-    """Steps, refusals and all that is noted are those of the system without the rule."""
+    """Steps, refusals and notes equal those of the system without the rule."""
     compare_mutants(streams, "tiny", states=4)
     compare_mutants(gauges, "tiny", states=1)
 
 
 def test_a_compiled_mutable_kernel_agrees_without_any_rule(streams: System) -> None:
-    """The same when it is compiled."""
+    """The compiled kernel agrees too."""
     compare_mutants(streams, "default", states=4)
 
 
 def test_a_mutable_kernel_searches_a_lock_service_without_any_rule(locks: System) -> None:
-    """Both searches find the same violations, by the same runs, whatever rule is missing."""
+    """Both engines find the same violations by the same runs, whichever rule is removed."""
     kernel = mutable_kernel(locks, locks.scopes["tiny"])
     verdicts = [
         equal_searches(remove_rules(locks, labels), "tiny", kernel=kernel).verdict
@@ -58,7 +58,7 @@ def test_a_mutable_kernel_searches_a_lock_service_without_any_rule(locks: System
 
 @pytest.mark.slow
 def test_a_mutable_kernel_searches_ownership_without_each_rule() -> None:
-    """The pinned answers of all mutants, which are the interpreter's, from one kernel."""
+    """One kernel gives the pinned answers of all mutants, which come from the interpreter."""
     whole = compile_model(load_model("ownership"))
     kernel = mutable_kernel(whole, whole.scopes["tiny"])
     for entry in MUTANTS:
@@ -68,7 +68,7 @@ def test_a_mutable_kernel_searches_ownership_without_each_rule() -> None:
 
 
 def test_mutants_leave_one_another_alone(locks: System) -> None:
-    """What one mutant lacks, and what it noted, is nothing to the next."""
+    """A mutant's removed rules and notes do not affect the next mutant."""
     kernel = mutable_kernel(locks, locks.scopes["tiny"])
     without = remove_rules(locks, ["LS-03"])
     first = search(without, without.scopes["tiny"], kernel=kernel)

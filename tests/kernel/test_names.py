@@ -1,4 +1,4 @@
-"""A model may use any name that generated text has, or could have: no engine takes one of the two for the other."""
+"""A model may use any name that occurs in generated text: no engine confuses the two."""
 
 from __future__ import annotations
 
@@ -162,15 +162,16 @@ class numba(Model):
 
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory) -> System:
-    """The model whose every name is one of generated text."""
+    """A model in which every name also occurs in generated text."""
     path = tmp_path_factory.mktemp("names") / "names.py"
     path.write_text(MODEL, encoding="utf-8")
     return compile_model(load_model(str(path)))
 
 
 def unbound(text: str) -> Iterator[str]:
-    """The names in a module that could be taken for others: locals called like what the module defines or calls, and
-    names that are defined nowhere.
+    """The ambiguous names of a module.
+
+    These are locals named like something that the module defines or calls, and names without a definition.
     """
     tree = ast.parse(text)
     top = [name for node in tree.body for name in bound(node)]
@@ -200,7 +201,7 @@ def bound(node: ast.stmt) -> Iterator[str]:
 
 @pytest.fixture
 def texts(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The texts of the modules that are built from here on, by driver; none of them is compiled."""
+    """The texts of the modules that are built from now on, by driver; none of them is compiled."""
     found: dict[str, str] = {}
 
     def keep(functions: str, driver: str = "driver.py") -> SimpleNamespace:
@@ -213,7 +214,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_no_name_in_generated_text_is_taken_for_another(system: System, texts: dict[str, str]) -> None:
-    """In every text that is compiled each name has one meaning, whatever the model calls its own."""
+    """In every compiled text each name has one meaning, whatever names the model uses."""
     engines = Engines(system, system.scopes["tiny"])
     engines.make_kernel(mutable=True)
     Both.of(system, system.scopes["tiny"], 0, 5, 2, sampled=True)
@@ -239,7 +240,7 @@ def test_no_name_in_generated_text_is_taken_for_another(system: System, texts: d
     ],
 )
 def test_the_look_at_names_sees_them_clash(text: str, said: list[str]) -> None:
-    """What the test above looks for is found where it is."""
+    """The check of the test above finds a clash of names."""
     assert list(unbound(text)) == said
 
 
@@ -247,14 +248,14 @@ def test_the_look_at_names_sees_them_clash(text: str, said: list[str]) -> None:
     "functions", ["def load(rows, i): return 1\n\n\ndef load(s): return 2\n", "WORDS = 1\nWORDS = 2\n", "p_s = 1\n"]
 )
 def test_a_module_that_defines_a_name_twice_is_refused(functions: str) -> None:
-    """What would silently take the place of something else ends the run."""
+    """A module that defines a name twice is refused."""
     with pytest.raises(RuntimeError, match="defines the name"):
         refuse_clashes(functions)
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_engines_agree_where_every_name_is_taken(system: System) -> None:
-    """CPython, the interpreter and the kernel's text say the same of states and steps, and searches find the same."""
+    """CPython, the interpreter and the kernel's text agree on states and steps, and searches agree."""
     assert differences(Engines(system, system.scopes["tiny"]), states=3) == []
     for keep_going in (False, True):
         equal_searches(system, "tiny", keep_going=keep_going, properties=["INV-01", "INV-03"])
@@ -262,7 +263,7 @@ def test_engines_agree_where_every_name_is_taken(system: System) -> None:
 
 @pytest.mark.slow
 def test_compiled_engines_agree_where_every_name_is_taken(system: System) -> None:
-    """The same for machine code, for runs, for graphs, and for mutants."""
+    """The engines agree on machine code, random runs and liveness too."""
     assert differences(Engines(system, system.scopes["tiny"]), states=20) == []
     equal_searches(system, "tiny", keep_going=True)
     both = Both.of(system, system.scopes["tiny"], 3, 12)
@@ -293,7 +294,7 @@ def never_up(self, old: Self) -> bool:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_a_step_property_is_looked_at_beside_an_action_called_of_all(tmp_path: Path) -> None:
-    """The function that judges every step is not that of an action with this name."""
+    """The function that judges every step is not replaced by an action called ``of_all``."""
     found = equal_searches(written(tmp_path, OF_ALL), "tiny")
 
     assert (found.verdict, found.exit_code) == ("violated", 12)

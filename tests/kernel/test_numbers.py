@@ -1,4 +1,4 @@
-"""Numbers that 64 bits cannot hold: machine code for them is refused, and the interpreter computes with them."""
+"""Numbers beyond 64 bits: machine code for them is refused, and the interpreter computes with them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def go(self, e: N, g: Gap, x: Node) -> None:
 def still(self) -> bool:
     return all(self.n[x] == N(0) for x in Node)
 """
-"""A model that can move where the condition holds."""
+"""A model with a step if the condition holds."""
 
 TOO_LARGE = {
     "a sum": "e * 4611686018427387904 + e * 4611686018427387904 > 0",
@@ -67,7 +67,7 @@ TOO_LARGE = {
     "a constant below 0": "g > -9223372036854775808",
     "a default": "max((self.n[y] for y in Node if self.n[y] > e), default=99999999999999999999) > 0",
 }
-"""Conditions with a number beyond 64 bits: each is true of some choice of e, g and x that moves something."""
+"""Conditions with a number beyond 64 bits: each holds for some e, g and x for which the action changes the state."""
 
 
 def counted(folder: Path, condition: str) -> System:
@@ -77,7 +77,7 @@ def counted(folder: Path, condition: str) -> System:
 
 @pytest.mark.parametrize("what", TOO_LARGE)
 def test_numbers_beyond_64_bits_are_refused(what: str, tmp_path: Path) -> None:
-    """The kernel names the place, the action and a number, and says what to do; it compiles nothing."""
+    """The kernel's error names the place, the action, a number and the remedy; nothing is compiled."""
     system = counted(tmp_path, TOO_LARGE[what])
     line = next(number for number, text in enumerate(Path(system.file).read_text().splitlines(), 1) if "A-1" in text)
 
@@ -91,14 +91,14 @@ def test_numbers_beyond_64_bits_are_refused(what: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", TOO_LARGE)
 def test_the_interpreter_computes_with_numbers_of_any_size(what: str, tmp_path: Path) -> None:
-    """Where the kernel refuses, the interpreter says what CPython says: the action moves something."""
+    """If the kernel refuses, the interpreter agrees with CPython: the action changes the state."""
     system = counted(tmp_path, TOO_LARGE[what])
 
     assert search(system, system.scopes["tiny"], engine="interpreter").verdict == "violated"
 
 
 def test_what_the_kernel_refuses_the_interpreter_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless the kernel is asked for, a search and a walk go on with the interpreter, and a note says why."""
+    """Unless the kernel is requested, a search and a walk use the interpreter, and a note gives the reason."""
     safe = COUNTED.replace("CONDITION", TOO_LARGE["a sum"]).replace("== N(0) for", "<= N(2) for")
     system, campaign = written(tmp_path, safe), WalkOptions(seed=1, traces=20, depth=5)
     monkeypatch.setattr(searches, "SMALL", 1)
@@ -117,7 +117,7 @@ def test_what_the_kernel_refuses_the_interpreter_searches(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("kind", ["invariant", "step", "witness", "final", "leads_to"])
 def test_numbers_in_properties_are_refused_too(kind: str, tmp_path: Path) -> None:
-    """By every kernel that would compute them, with the property's line."""
+    """Every kernel that would compute the property refuses it, with the property's line."""
     head = "def far(self, old: Self) -> bool:" if kind == "step" else "def far(self) -> bool:"
     body = "sum(self.n[y] * 4611686018427387904 for y in Node) >= 0"
     if kind == "leads_to":
@@ -135,7 +135,7 @@ def test_numbers_in_properties_are_refused_too(kind: str, tmp_path: Path) -> Non
 
 
 def test_every_kernel_of_an_action_refuses(tmp_path: Path) -> None:
-    """That of searches, of all mutants, of comparisons, of runs and of graphs."""
+    """The kernels of searches, mutants, comparisons, runs and graphs all refuse the action."""
     system = counted(tmp_path, TOO_LARGE["an absolute value"])
     scope = system.scopes["tiny"]
     machine = Interpreter(system, scope)
@@ -151,18 +151,18 @@ def test_every_kernel_of_an_action_refuses(tmp_path: Path) -> None:
 
 
 FULL = "e * 4611686018427387903 + 1 > 1 and abs(g * 4611686018427387903 - 1) < 9223372036854775807"
-"""A condition that computes up to the last number of 64 bits."""
+"""A condition that computes numbers up to the greatest of 64 bits."""
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_numbers_up_to_the_last_of_64_bits_are_computed_with(tmp_path: Path) -> None:
-    """The kernel's text computes what the interpreter does."""
+    """The kernel's text computes the interpreter's values."""
     equal_searches(counted(tmp_path, FULL), "tiny", keep_going=True)
 
 
 @pytest.mark.slow
 def test_machine_code_computes_up_to_the_last_of_64_bits(tmp_path: Path) -> None:
-    """So does what is compiled of it."""
+    """Machine code computes the interpreter's values."""
     found = equal_searches(counted(tmp_path, FULL), "tiny", keep_going=True)
     assert found.figures.distinct > 1
 
@@ -171,7 +171,7 @@ def test_machine_code_computes_up_to_the_last_of_64_bits(tmp_path: Path) -> None
 
 
 class Watched(KernelEmitter):
-    """Every value that the kernel's text computes goes through ``seen`` with its bounds."""
+    """An emitter that passes every computed value to ``seen`` with its bounds."""
 
     def expr(self, node: Expr) -> Term:
         found = super().expr(node)
@@ -182,7 +182,7 @@ class Watched(KernelEmitter):
 
 @pytest.mark.usefixtures("uncompiled")
 def test_no_value_in_the_kernels_text_lies_beyond_its_bounds(gauges: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a model that uses every part of the language."""
+    """On a model with every construct of the language, each computed value lies within its bounds."""
     monkeypatch.setattr(plain, "HEAD", f"{plain.HEAD}from tests.lower.test_terms import seen\n")
     monkeypatch.setattr(source, "KernelEmitter", Watched)
     assert differences(Engines(gauges, gauges.scopes["tiny"]), states=4) == []
@@ -190,7 +190,7 @@ def test_no_value_in_the_kernels_text_lies_beyond_its_bounds(gauges: System, mon
 
 @pytest.mark.parametrize(("lo", "hi"), [(-3, -1), (-3, 0), (-3, 1), (-1, 3)])
 def test_a_value_out_of_an_optional_keeps_its_bounds(lo: int, hi: int, gauges: System) -> None:
-    """The codes of numbers below 0 stay, and those above make room for None: the bounds are those of all values."""
+    """Codes above 0 are shifted by None's code and others are not; the bounds enclose exactly the resulting values."""
     layout = Interpreter(gauges, gauges.scopes["tiny"]).layout
     writer = KernelEmitter(Packing(layout), "a test", gauges.init.at, ReturnOutcome([]))
     found = writer.unwrap(Term("code", lo, hi), IntType("Gap", -2, 2))

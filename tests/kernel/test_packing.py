@@ -1,4 +1,4 @@
-"""Packed states: nothing is lost, and they compare as the bytes do."""
+"""Packed states lose nothing and compare like their bytes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SIZES = st.fixed_dictionaries(
 
 
 def layout_of(gauges: System, sizes: dict[str, int]) -> Layout:
-    """A layout with fields of many widths; with most sizes some of them straddle two words."""
+    """A layout with fields of many widths; for most sizes some field straddles two words."""
     tiny = gauges.scopes["tiny"]
     given = {"node_of": (0,), "limit": (1,), "home": (None, None, None)}
     return Layout(gauges, Scope("drawn", sizes, {"drift": 2}, given, tiny.at))
 
 
 def packings(gauges: System) -> st.SearchStrategy[Packing]:
-    """The packings of layouts that fit."""
+    """The packings of all layouts that fit."""
     layouts = SIZES.map(lambda sizes: layout_of(gauges, sizes))
     return layouts.filter(lambda layout: layout.bits <= 2 * WORD_BITS).map(Packing)
 
@@ -49,7 +49,7 @@ def test_a_packed_state_is_the_state(gauges: System, data: st.DataObject) -> Non
 @given(data=st.data())
 @settings(max_examples=100)
 def test_packed_states_compare_as_their_bytes(gauges: System, data: st.DataObject) -> None:
-    """Of two states the lesser is the lesser when packed, too."""
+    """Of two states the lesser is also the lesser when packed."""
     packing = data.draw(packings(gauges))
     one, two = data.draw(states(packing.layout)), data.draw(states(packing.layout))
 
@@ -59,7 +59,7 @@ def test_packed_states_compare_as_their_bytes(gauges: System, data: st.DataObjec
 @given(data=st.data())
 @settings(max_examples=100)
 def test_cells_share_no_bits(gauges: System, data: st.DataObject) -> None:
-    """Every bit of a word belongs to one cell at most, and each cell has room for all its codes."""
+    """Every bit of a word belongs to at most one cell, and each cell has room for all its codes."""
     packing = data.draw(packings(gauges))
     taken = [0] * packing.words
     for slot, cell in zip(packing.slots, packing.layout.cells, strict=True):

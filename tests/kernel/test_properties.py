@@ -1,4 +1,4 @@
-"""Step properties and repetitions are judged by every field that they depend on, whatever its type."""
+"""Step properties and idempotence depend on the right fields, whatever their types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOGGLED = {
     "an Optional Int": ("Gap | None", "Gap(-2)", "None"),
     "an Optional Enum": ("Part | None", "Part.D", "Part.B"),
 }
-"""For each type a field's value, and another one."""
+"""For each type of a field, a value and another value."""
 
 TOGGLE = """
 pad: N
@@ -43,7 +43,7 @@ def toggle(self, n: Node) -> None:
 
 
 def toggled(folder: Path, kind: str) -> System:
-    """A model in which each repetition of a step takes it back, in a field of that type."""
+    """A model in which repeating a step undoes it, in a field of that type."""
     type_, one, other = TOGGLED[kind]
     body = TOGGLE.replace("TYPE", type_).replace("OTHER", other).replace("self.here == ONE", "SAME").replace("ONE", one)
     same = "self.here is None" if one == "None" else f"self.here == {one}"
@@ -55,7 +55,7 @@ def toggled(folder: Path, kind: str) -> System:
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", TOGGLED)
 def test_a_repetition_that_changes_any_field_is_a_violation(kind: str, tmp_path: Path) -> None:
-    """Of whatever type the field is: by the kernel's text, the interpreter and the walk."""
+    """For each type of the field, the kernel's text, the interpreter and random runs find the violation."""
     system = toggled(tmp_path, kind)
 
     assert equal_searches(system, "tiny").verdict == "violated"
@@ -95,7 +95,7 @@ def third_stays(self, old: Self) -> bool:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_each_step_property_is_asked_where_its_own_fields_change(tmp_path: Path) -> None:
-    """Steps that change the fields of one property alone violate it, whichever of the properties it is."""
+    """Steps that change only one property's fields violate that property, for each of the properties."""
     system = written(tmp_path, STEPS)
 
     found = equal_searches(system, "tiny", keep_going=True)
@@ -109,18 +109,18 @@ MANY = "n: N\non: bool\ntiny = Scope({N: 1})\n@init\ndef zero(self) -> None:\n  
 
 
 def many_actions(count: int) -> str:
-    """A model with many actions, of which the last is not idempotent, as it should be."""
+    """A model with N idle actions and a last one that claims to be idempotent and is not."""
     idle = "".join(f"@action\ndef a{number}(self) -> None:\n    self.n = N({number % 2})\n" for number in range(count))
     return f'{MANY}{idle}@action(idempotent="R-1")\ndef last(self) -> None:\n    self.on = not self.on\n'
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_more_actions_than_a_word_has_bits(tmp_path: Path) -> None:
-    """The last of seventy actions is judged as the first of one."""
+    """Of seventy actions, the last is checked like the first."""
     assert equal_searches(written(tmp_path, many_actions(69)), "tiny").verdict == "violated"
 
 
 @pytest.mark.slow
 def test_more_actions_than_a_word_has_bits_in_machine_code(tmp_path: Path) -> None:
-    """So it is by machine code, whose words end."""
+    """In machine code too, where a word is limited to 64 bits."""
     assert equal_searches(written(tmp_path, many_actions(69)), "tiny").verdict == "violated"

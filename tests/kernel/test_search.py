@@ -1,4 +1,4 @@
-"""The kernel's search and the interpreter's give one answer: every figure, every run, every letter."""
+"""The kernel's search and the interpreter's have the same answer: every figure, every run, every letter."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tests.kernel.writing import SEARCHED, written
 ROOT = Path(__file__).parents[2]
 MANIFEST: list[dict[str, Any]] = json.loads((ROOT / "models" / "manifest.json").read_text())
 PINNED = [entry for entry in MANIFEST if entry.get("engine", "check") == "check"]
-"""What `live` counts are steps of another graph."""
+"""The pinned searches. Entries of `live` are left out, since they count the steps of another graph."""
 
 
 def pinned(entry: dict[str, Any]) -> System:
-    """The system of an entry of the manifest."""
+    """The system of a manifest entry."""
     system = compile_model(load_model(entry["model"]), variants=tuple(entry.get("variants", ())))
     return remove_rules(system, tuple(entry.get("without", ())))
 
 
 def title(entry: dict[str, Any]) -> str:
-    """What an entry is called in reports."""
+    """The title of an entry in reports."""
     return " ".join((entry["model"], entry["scope"], *entry.get("variants", ()), *entry.get("without", ())))
 
 
@@ -43,7 +43,7 @@ def title(entry: dict[str, Any]) -> str:
 @pytest.mark.parametrize("keep_going", [True, False])
 @pytest.mark.parametrize("name", SEARCHED)
 def test_searches_are_equal(name: str, keep_going: bool, symmetry: bool, tmp_path: Path) -> None:
-    """Cuts, budgets, deadlocks, repetitions and rival violations: one answer, with symmetry and without."""
+    """With cuts, budgets, deadlocks, repetitions and rival violations, answers are equal, with and without symmetry."""
     equal_searches(written(tmp_path, SEARCHED[name]), "tiny", keep_going=keep_going, symmetry=symmetry)
 
 
@@ -69,7 +69,7 @@ def test_searches_are_equal(name: str, keep_going: bool, symmetry: bool, tmp_pat
     ],
 )
 def test_the_models_show_what_they_are_for(name: str, verdict: str, shown: list[str], tmp_path: Path) -> None:
-    """The models on which the searches are compared have the violations that they were written for."""
+    """The models of these comparisons have the violations for which they were written."""
     system = written(tmp_path, SEARCHED[name])
 
     result = search(system, system.scopes["tiny"], engine="kernel", keep_going=True)
@@ -93,19 +93,19 @@ DIALS = """
     def fine(self) -> bool:
         return self.left <= N(11)
 """
-"""More initial states than a buffer holds, all of which are found again."""
+"""A model with more initial states than a buffer holds, all of which its steps reach again."""
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_an_initial_state_that_is_found_again_is_no_new_one(tmp_path: Path) -> None:
-    """What begins the search lies where a step finds it."""
+    """The store has the initial states where steps look for them, so it does not store them twice."""
     assert equal_searches(written(tmp_path, DIALS), "tiny").figures.distinct == 144
 
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_level_that_fills_its_buffers_many_times(cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was expanded before a buffer was full is not expanded again, and is counted once."""
+    """States that were expanded before a buffer was full are not expanded again, and are counted once."""
     monkeypatch.setattr(store, "ROOM", 1)
     body = DIALS.replace("left: N\n", "left: N\n    on: bool\n").replace("N: 11", "N: 30").replace("N(11)", "N(30)")
     body = body.replace("self.left = a", "self.left = a\n        self.on = False")
@@ -117,13 +117,13 @@ def test_a_level_that_fills_its_buffers_many_times(cores: int, tmp_path: Path, m
 @pytest.mark.parametrize("names", [["one_holder"], ["LS-11", "deadlock"], ["held"]])
 @pytest.mark.parametrize("symmetry", [True, False])
 def test_searches_for_chosen_properties_are_equal(names: list[str], symmetry: bool, locks: System) -> None:
-    """Whatever is asked for, both answer the same."""
+    """Both engines give the same answer for any selection of properties."""
     equal_searches(locks, "tiny", properties=names, symmetry=symmetry)
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_a_search_that_runs_out_of_its_budget_says_so(gauges: System) -> None:
-    """Both stop at a limit of states, for the same reason; the kernel looks at the limit less often."""
+    """Both engines stop at a limit of states, for the same reason; the kernel checks the limit less often."""
     results = [
         search(gauges, gauges.scopes["tiny"], engine=engine, budget=Budget(states=500), cores=1)
         for engine in ("interpreter", "kernel")
@@ -137,7 +137,7 @@ def test_a_search_that_runs_out_of_its_budget_says_so(gauges: System) -> None:
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("given", [(1, 4, 7), (7, 1, 4), (6, 6, 6), (0, 3, 2)])
 def test_constants_of_the_scope_are_looked_up(given: tuple[int, ...], tmp_path: Path) -> None:
-    """Numbers that lie together in one, far apart or all equal, at a place that is known when the step is taken."""
+    """Constants may have adjacent, distant or equal values; a step looks them up by its argument."""
     body = f"""
     limit: Map[Node, N]
     at_: Map[Node, N]
@@ -156,7 +156,7 @@ def test_constants_of_the_scope_are_looked_up(given: tuple[int, ...], tmp_path: 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_what_progress_is_told(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the last round the search has told its own figures, and nothing is left to expand."""
+    """After the last round the search has reported its final figures, and the frontier is empty."""
     told: list[tuple[int, int, int, int]] = []
 
     def look(_: Meter, depth: int, distinct: int, generated: int, queue: int) -> bool:
@@ -189,17 +189,18 @@ def test_compiled_searches_find_the_same(name: str, tmp_path: Path) -> None:
 INTERPRETED = [entry for entry in PINNED if not entry.get("slow")]
 WHOLE = [entry for entry in INTERPRETED if not (entry.get("variants") or entry.get("without"))]
 CHANGED = [entry for entry in INTERPRETED if entry not in WHOLE][::3]
-"""Every third configuration with variants or without rules. ``holdfast verify`` searches all of them, by one engine."""
+"""Every third configuration with variants or without rules. ``holdfast verify`` searches all, with one engine."""
 LARGE = list({entry["model"]: entry for entry in PINNED if entry.get("slow")}.values())
-"""What the interpreter would take many minutes for, the last one of each model: here one core is held to two,
-and to what is pinned.
+"""Of each model, the last configuration that the interpreter would take many minutes for.
+
+For these, one core is compared with two cores and with the pinned figures.
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", WHOLE + CHANGED, ids=title)
 def test_searches_of_pinned_configurations_are_equal(entry: dict[str, Any]) -> None:
-    """What the manifest pins, both searches find, on one core and on two."""
+    """Both searches find the manifest's figures, on one core and on two."""
     result = equal_searches(pinned(entry), entry["scope"], cores=(1, 2), properties=entry.get("properties"))
     assert (result.figures.distinct, result.figures.depth) == (entry["states"], entry["depth"])
 
@@ -207,14 +208,14 @@ def test_searches_of_pinned_configurations_are_equal(entry: dict[str, Any]) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", WHOLE, ids=title)
 def test_searches_without_symmetry_are_equal(entry: dict[str, Any]) -> None:
-    """The same without symmetry, of every model as it stands."""
+    """Without symmetry both searches agree on every plain model."""
     equal_searches(pinned(entry), entry["scope"], cores=[2], symmetry=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", LARGE, ids=title)
 def test_large_searches_do_not_depend_on_cores_and_symmetry(entry: dict[str, Any]) -> None:
-    """One core and two find what is pinned, letter by letter; without symmetry there are more states, one verdict."""
+    """One core and two give the pinned answer, equal in every letter; without symmetry the verdict is the same."""
     system = pinned(entry)
     scope = system.scopes[entry["scope"]]
     one, two = (search(system, scope, engine="kernel", cores=cores) for cores in (1, 2))

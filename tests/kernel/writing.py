@@ -1,4 +1,4 @@
-"""Small models that the tests of the kernel write: each shows one thing that a search must get right."""
+"""Small models that the kernel tests write: each has one feature that a search must handle correctly."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def padded(self) -> bool:
 def grows(self, old: Self) -> bool:
     return all(self.pad[p, q] >= old.pad[p, q] for p in Part for q in Part)
 """
-"""Some thirteen hundred states of two words: the first field straddles both, and only the second differs."""
+"""Some thirteen hundred states of two words: the first field straddles both and never changes."""
 
 SEARCHED = {
     "states of two words": WIDE,
@@ -230,4 +230,4 @@ SEARCHED = {
         return any(self.other[n] for n in Node)
     """,
 }
-"""Models for a search, by what is to be seen in them."""
+"""Models for a search, by the feature that each one shows."""
