@@ -155,5 +155,5 @@ class M(Table):
 
 
 def test_a_fingerprint_stays_over_releases(build: Build) -> None:
-    """A model with quantifiers, rules and branches keeps the fingerprint that replay lines of earlier releases carry."""
+    """A model with quantifiers, rules and branches keeps the fingerprint that stored replay lines carry."""
     assert build(KEPT).fingerprint == "f044977776a4c8f3"
